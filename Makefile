@@ -1,0 +1,40 @@
+# `make tune` and `make test` set up everything they need and say what they install.
+
+CARGO ?= cargo
+SERVER ?= mariadb-10.11
+BUDGET ?= 10m
+NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
+
+.PHONY: tune test setup setup-test lint unit end-to-end test-page build clean
+
+tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
+	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
+
+test: setup-test lint unit end-to-end ## Everything that continuous integration checks
+
+setup:
+	@scripts/setup
+
+setup-test:
+	@scripts/setup test
+
+build:
+	$(CARGO) build --release --locked
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Unit tests and the integration tests against real servers: both are `cargo test`.
+unit:
+	$(CARGO) test --workspace --locked
+
+# The main job, small: tune a real server for a minute and look at what it hands over.
+end-to-end: build
+	scripts/end-to-end $(NIAGARA)
+
+test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
+	scripts/check-page $(REPORT)
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,114 @@
+//! `compare`: is B faster than A?
+
+use anyhow::{Result, bail};
+use niagara_stats::{LookPlan, Rule};
+use niagara_store::{CompareSummary, Phase};
+
+use crate::history::History;
+use crate::judged::{Question, ask, comparison, first_useful_look};
+use crate::observer::{Event, Observer};
+use crate::spec::Protocol;
+use crate::study::Study;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// How a comparison is decided.
+#[derive(Debug, Clone)]
+pub struct CompareOptions {
+    /// A, the yardstick.
+    pub a: Variant,
+    /// B, the one in question.
+    pub b: Variant,
+    /// How they meet.
+    pub protocol: Protocol,
+    /// Looks and their critical values.
+    pub plan: LookPlan,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Couples in a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Run all duels even after a verdict.
+    pub to_the_end: bool,
+}
+
+/// Compares B with A until a verdict or the budget's end.
+///
+/// # Errors
+/// A variant that cannot be measured at all; results that cannot be written.
+pub fn compare(
+    bench: &Workbench,
+    study: &mut Study,
+    history: &History,
+    options: &CompareOptions,
+    observer: &mut dyn Observer,
+) -> Result<CompareSummary> {
+    let plan = match options.protocol {
+        // One series of five and five: there is nothing to look at twice.
+        Protocol::Trimmed => LookPlan {
+            alpha: options.plan.alpha,
+            looks: vec![niagara_stats::Look {
+                duels: 1,
+                critical: None,
+            }],
+            one_sided: false,
+        },
+        Protocol::Duel | Protocol::Pair => options.plan.clone(),
+    };
+    let question = Question {
+        phase: Phase::Compare,
+        subject: "",
+        a: &options.a,
+        b: &options.b,
+        plan,
+        rule: options.rule,
+        couples: options.couples,
+        seed: options.seed,
+        to_the_end: options.to_the_end,
+    };
+    observer.see(Event::Stage {
+        name: "compare",
+        seconds: study.left_seconds(),
+    });
+    let answer = ask(bench, study, &question, observer);
+    study.end_sitting()?;
+    let answer = answer?;
+    if let (Some(failure), true) = (&answer.failure, answer.duels.is_empty()) {
+        bail!("{failure}");
+    }
+    let comparison = comparison(study, &question, &answer)?;
+    if options.protocol == Protocol::Duel && !study.is_resumed() {
+        let slices = study.store().slices(None)?;
+        history.add(bench.load(), &study.lengths(), &answer.duels, &slices)?;
+    }
+    let scores: Vec<f64> = answer.duels.iter().filter_map(|duel| duel.score).collect();
+    let mut warnings = answer.warnings.clone();
+    warnings.extend(answer.failure.clone());
+    if first_useful_look(&question.plan) == usize::MAX && options.protocol != Protocol::Trimmed {
+        warnings.push(format!(
+            "{} duels can call no difference at α = {}: give more with --max-duels",
+            question.plan.max_duels(),
+            question.plan.alpha
+        ));
+    }
+    if options.protocol == Protocol::Trimmed {
+        warnings.push(
+            "protocol of 2008: one series of runs after the other, best and worst dropped, no \
+             interval; on identical servers it shows a difference every time"
+                .to_owned(),
+        );
+    }
+    Ok(CompareSummary {
+        protocol: options.protocol.to_string(),
+        workload: bench.load().one_line(),
+        threads: bench.load().threads,
+        seed: options.seed,
+        elapsed_seconds: study.used_seconds(),
+        load_seconds: study.load_seconds(),
+        complete: !answer.interrupted && answer.failure.is_none(),
+        comparison,
+        sd_duel: niagara_stats::standard_deviation(&scores),
+        warnings,
+    })
+}

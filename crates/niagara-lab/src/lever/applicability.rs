@@ -1,0 +1,294 @@
+//! Whether a lever applies, and if not, why not and what would make it.
+
+use niagara_server::machine::Fingerprint;
+
+use super::change::Change;
+use super::context::Context;
+use super::definition::{Lever, Need, Risk, WorkloadKind};
+
+impl Lever {
+    /// The change on this machine, server and workload; else the reason with its remedy, for people.
+    ///
+    /// # Errors
+    /// The reason why the lever does not apply.
+    pub fn applicability(&self, context: &Context) -> Result<Change, String> {
+        self.check_server(context)?;
+        self.check_permission(context)?;
+        self.check_workload(context)?;
+        self.check_machine(&context.machine)?;
+        self.check_malloc(context)?;
+        let change = self.template.resolve(context)?;
+        if change.is_empty() {
+            return Err(format!("it changes nothing on {}", context.family));
+        }
+        Ok(change)
+    }
+
+    fn check_server(&self, context: &Context) -> Result<(), String> {
+        if !self.when.names_families() {
+            return Ok(());
+        }
+        match self.when.range(context.family) {
+            None => Err(format!("{} has nothing like it", context.family)),
+            Some(range) if !range.holds(&context.version) => Err(format!(
+                "for {} {range} only; this is {}",
+                context.family, context.version
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_permission(&self, context: &Context) -> Result<(), String> {
+        if self.only_named && !context.named.contains(&self.id) {
+            return Err(format!(
+                "tried only when asked for by name: --also {}",
+                self.id
+            ));
+        }
+        let harmless = matches!(self.risk, Risk::None | Risk::Memory);
+        if !harmless && !context.allowed.contains(&self.risk) {
+            return Err(format!(
+                "risk {0}: not tried without --allow {0}",
+                self.risk
+            ));
+        }
+        if self.local_only() && !context.app_local {
+            return Err("the application runs on another host".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_workload(&self, context: &Context) -> Result<(), String> {
+        if self.when.workload == WorkloadKind::Writes && !context.writes {
+            return Err(
+                "the workload does not write: try one that does, as oltp_read_write".to_owned(),
+            );
+        }
+        let engine = context.engine.to_lowercase();
+        if !self.when.engines.is_empty() && !self.when.engines.contains(&engine) {
+            return Err(format!(
+                "for tables in {} only; these are in {}",
+                self.when.engines.join(", "),
+                context.engine
+            ));
+        }
+        match self.when.min_data {
+            Some(least) if context.data_bytes < least => Err(format!(
+                "matters from {} of data; this is {}: load more rows",
+                megabytes(least),
+                megabytes(context.data_bytes)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_machine(&self, machine: &Fingerprint) -> Result<(), String> {
+        let cpus = machine.usable_cpus() as u64;
+        if let Some(least) = self.when.min_cpus.filter(|least| cpus < *least) {
+            return Err(format!("needs {least} CPUs; this machine has {cpus}"));
+        }
+        let memory = machine.usable_memory();
+        if let Some(least) = self.when.min_memory.filter(|least| memory < *least) {
+            return Err(format!(
+                "needs {} of memory; this machine has {}",
+                megabytes(least),
+                megabytes(memory)
+            ));
+        }
+        self.when
+            .needs
+            .iter()
+            .try_for_each(|need| need.check(machine))
+    }
+
+    fn check_malloc(&self, context: &Context) -> Result<(), String> {
+        match &self.template.malloc {
+            Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => Err(format!(
+                "{malloc} was not found for this server: install its package, or use a server from the catalogue, \
+                 which brings it along"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Need {
+    fn check(self, machine: &Fingerprint) -> Result<(), String> {
+        match self {
+            Self::Thp => match machine.memory.thp.as_deref() {
+                Some("always" | "madvise") => Ok(()),
+                Some(mode) => Err(format!(
+                    "transparent huge pages are set to {mode}: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+                )),
+                None => Err("this kernel has no transparent huge pages".to_owned()),
+            },
+            Self::Hugetlb if machine.memory.huge_pool_free_bytes() == 0 => Err(
+                "no huge pages are reserved: sysctl vm.nr_hugepages=N, for both servers of a duel"
+                    .to_owned(),
+            ),
+            Self::Numa if machine.cpu.numa_nodes < 2 => {
+                Err("this machine has one NUMA node".to_owned())
+            }
+            Self::Smt if !machine.cpu.smt => Err("this machine has one thread per core".to_owned()),
+            Self::RaisePriority if !machine.limits.root => {
+                Err("raising a priority takes root's rights".to_owned())
+            }
+            Self::LockMemory => match machine.limits.locked_memory_bytes {
+                Some(bytes) if bytes < machine.usable_memory() && !machine.limits.root => {
+                    Err(format!(
+                        "only {} may be locked: raise `ulimit -l` (LimitMEMLOCK= in systemd)",
+                        megabytes(bytes)
+                    ))
+                }
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_server::Family;
+
+    use super::*;
+    use crate::lever::parse::parse;
+
+    fn lever(text: &str) -> Lever {
+        let head = "title = \"T\"\ntheme = \"test\"\nwhy = \"w\"\nsource = \"s\"\n";
+        parse("test", "test.toml", &format!("{head}{text}")).expect("a valid lever")
+    }
+
+    fn context() -> Context {
+        let mut machine = Fingerprint::default();
+        machine.cpu.threads = 2;
+        machine.memory.bytes = 8 << 30;
+        Context::new(
+            Family::Mariadb,
+            "10.11.19".parse().expect("a version"),
+            machine,
+        )
+    }
+
+    fn refusal(text: &str) -> String {
+        lever(text)
+            .applicability(&context())
+            .expect_err("does not apply")
+    }
+
+    const CHANGE: &str = "[change.config]\na = 1\n";
+
+    #[test]
+    fn a_lever_without_conditions_applies() {
+        let change = lever(&format!("risk = \"none\"\n{CHANGE}"))
+            .applicability(&context())
+            .expect("applies");
+        assert_eq!(change.one_line(), "a=1");
+    }
+
+    #[test]
+    fn reasons_come_with_remedies() {
+        let when = |risk: &str, when: &str| {
+            refusal(&format!("risk = \"{risk}\"\n[when]\n{when}\n{CHANGE}"))
+        };
+        assert_eq!(when("none", "mysql = \"*\""), "MariaDB has nothing like it");
+        assert_eq!(
+            when("none", "mariadb = \">=11\""),
+            "for MariaDB >=11 only; this is 10.11.19"
+        );
+        assert_eq!(
+            when("durability", ""),
+            "risk durability: not tried without --allow durability"
+        );
+        assert!(when("none", "workload = \"writes\"").contains("oltp_read_write"));
+        assert_eq!(
+            when("none", "min_cpus = 4"),
+            "needs 4 CPUs; this machine has 2"
+        );
+        assert_eq!(
+            when("none", "min_data = \"1G\""),
+            "matters from 1024 MB of data; this is 0 MB: load more rows"
+        );
+        assert_eq!(
+            when("none", "engines = [\"aria\"]"),
+            "for tables in aria only; these are in InnoDB"
+        );
+        assert!(when("none", "needs = [\"hugetlb\"]").contains("vm.nr_hugepages"));
+        assert_eq!(
+            when("none", "needs = [\"thp\"]"),
+            "this kernel has no transparent huge pages"
+        );
+        assert!(
+            refusal("risk = \"none\"\n[change]\nmalloc = \"jemalloc\"\n")
+                .starts_with("jemalloc was not found")
+        );
+        assert_eq!(
+            refusal(&format!("risk = \"none\"\ntry = \"named\"\n{CHANGE}")),
+            "tried only when asked for by name: --also test"
+        );
+    }
+
+    #[test]
+    fn what_is_allowed_named_or_there_applies() {
+        let mut context = context();
+        context.allowed.insert(Risk::Durability);
+        context.named.insert("test".to_owned());
+        context.mallocs.insert("jemalloc".to_owned());
+        let lever =
+            lever("risk = \"durability\"\ntry = \"named\"\n[change]\nmalloc = \"jemalloc\"\n");
+        assert_eq!(
+            lever
+                .applicability(&context)
+                .expect("applies")
+                .malloc
+                .as_deref(),
+            Some("jemalloc")
+        );
+    }
+
+    #[test]
+    fn a_socket_is_no_use_from_another_host() {
+        let mut context = context();
+        context.app_local = false;
+        let lever = lever("risk = \"none\"\n[change]\ntransport = \"unix\"\n");
+        assert_eq!(
+            lever.applicability(&context).expect_err("remote"),
+            "the application runs on another host"
+        );
+    }
+
+    #[test]
+    fn values_are_worked_out_for_the_machine() {
+        let mut context = context();
+        context.data_bytes = 1 << 30;
+        let text = "risk = \"memory\"\n[change.config]\nsize = \"= min(server_memory * 0.6, round_up(data * 1.3, 128M))\"\nthreads = \"= cpus * 2\"\n";
+        let change = lever(text).applicability(&context).expect("applies");
+        assert_eq!(change.config["size"], (11_u64 * (128 << 20)).to_string());
+        assert_eq!(change.config["threads"], "4");
+    }
+
+    #[test]
+    fn each_branch_gets_its_own_variables() {
+        let text = "risk = \"none\"\n[change.config]\nboth = 1\n[change.mariadb]\nours = 2\n[change.mysql]\ntheirs = 3\n";
+        let mut context = context();
+        assert_eq!(
+            lever(text)
+                .applicability(&context)
+                .expect("applies")
+                .one_line(),
+            "both=1, ours=2"
+        );
+        context.family = Family::Percona;
+        assert_eq!(
+            lever(text)
+                .applicability(&context)
+                .expect("applies")
+                .one_line(),
+            "both=1, theirs=3"
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! What a lever changes, with literal values for one machine.
+
+use std::collections::BTreeMap;
+
+use niagara_server::machine::format_cpu_list;
+use niagara_server::{Config, Runtime, Scheduling, TransportKind};
+use serde::{Deserialize, Serialize};
+
+/// Differences from the variant it is applied to; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Change {
+    /// Server variables; an empty value is a flag.
+    pub config: BTreeMap<String, String>,
+    /// Memory allocator.
+    pub malloc: Option<String>,
+    /// Transparent huge pages for the heap.
+    pub huge_pages_heap: Option<bool>,
+    /// How the load reaches the server.
+    pub transport: Option<TransportKind>,
+    /// CPUs of the server.
+    pub server_cpus: Option<Vec<usize>>,
+    /// CPUs of the load generator.
+    pub client_cpus: Option<Vec<usize>>,
+    /// Scheduling class or weight of the server.
+    pub scheduling: Option<Scheduling>,
+    /// Environment of the server's process.
+    pub environment: BTreeMap<String, String>,
+    /// Keep the server's memory from being swapped.
+    pub lock_memory: Option<bool>,
+}
+
+impl Change {
+    /// Makes the change; it has the last word on what it names.
+    pub fn apply(&self, runtime: &mut Runtime, config: &mut Config) {
+        config.extend(self.config.clone());
+        runtime.environment.extend(self.environment.clone());
+        if self.malloc.is_some() {
+            runtime.malloc.clone_from(&self.malloc);
+        }
+        if self.server_cpus.is_some() {
+            runtime.server_cpus.clone_from(&self.server_cpus);
+        }
+        if self.client_cpus.is_some() {
+            runtime.client_cpus.clone_from(&self.client_cpus);
+        }
+        if self.scheduling.is_some() {
+            runtime.scheduling = self.scheduling;
+        }
+        runtime.huge_pages_heap = self.huge_pages_heap.unwrap_or(runtime.huge_pages_heap);
+        runtime.lock_memory = self.lock_memory.unwrap_or(runtime.lock_memory);
+        runtime.transport = self.transport.unwrap_or(runtime.transport);
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// For people: `innodb_buffer_pool_size=1G, malloc=jemalloc, server on CPUs 0-2`.
+    pub fn one_line(&self) -> String {
+        let mut parts: Vec<String> = self
+            .config
+            .iter()
+            .map(|(name, value)| {
+                if value.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{name}={}", readable(value))
+                }
+            })
+            .collect();
+        parts.extend(self.malloc.iter().map(|malloc| format!("malloc={malloc}")));
+        parts.extend(
+            self.huge_pages_heap
+                .map(|on| format!("huge pages for the heap {}", on_off(on))),
+        );
+        parts.extend(self.transport.map(|transport| match transport {
+            TransportKind::Tcp => "TCP".to_owned(),
+            TransportKind::Unix => "Unix socket".to_owned(),
+        }));
+        parts.extend(
+            self.server_cpus
+                .iter()
+                .map(|cpus| format!("server on {}", named(cpus))),
+        );
+        parts.extend(
+            self.client_cpus
+                .iter()
+                .map(|cpus| format!("client on {}", named(cpus))),
+        );
+        parts.extend(self.scheduling.map(|scheduling| match scheduling {
+            Scheduling::Batch => "SCHED_BATCH".to_owned(),
+            Scheduling::Nice(nice) => format!("nice {nice}"),
+        }));
+        parts.extend(
+            self.environment
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
+        parts.extend(
+            self.lock_memory
+                .map(|on| format!("locked memory {}", on_off(on))),
+        );
+        if parts.len() > MOST_PARTS {
+            let more = parts.len() - (MOST_PARTS - 1);
+            parts.truncate(MOST_PARTS - 1);
+            parts.push(format!("and {more} more"));
+        }
+        parts.join(", ")
+    }
+}
+
+/// Longer changes are shown by their first parts.
+const MOST_PARTS: usize = 4;
+
+fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+fn named(cpus: &[usize]) -> String {
+    format!(
+        "CPU{} {}",
+        if cpus.len() == 1 { "" } else { "s" },
+        format_cpu_list(cpus)
+    )
+}
+
+/// `1G` for 1073741824; other values as they are.
+fn readable(value: &str) -> String {
+    let Ok(number) = value.parse::<u64>() else {
+        return value.to_owned();
+    };
+    for (unit, bytes) in [("G", 1_u64 << 30), ("M", 1 << 20)] {
+        if number >= bytes && number % bytes == 0 {
+            return format!("{}{unit}", number / bytes);
+        }
+    }
+    value.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_has_the_last_word_on_what_it_names_only() {
+        let mut runtime = Runtime {
+            malloc: Some("tcmalloc".into()),
+            lock_memory: true,
+            ..Runtime::default()
+        };
+        let mut config = Config::from([("a".into(), "1".into()), ("b".into(), "2".into())]);
+        let change = Change {
+            config: BTreeMap::from([("b".into(), "3".into())]),
+            malloc: Some("jemalloc".into()),
+            transport: Some(TransportKind::Unix),
+            ..Change::default()
+        };
+        change.apply(&mut runtime, &mut config);
+        assert_eq!(
+            config,
+            Config::from([("a".into(), "1".into()), ("b".into(), "3".into())])
+        );
+        assert_eq!(runtime.malloc.as_deref(), Some("jemalloc"));
+        assert_eq!(runtime.transport, TransportKind::Unix);
+        assert!(runtime.lock_memory);
+        assert!(Change::default().is_empty() && !change.is_empty());
+    }
+
+    #[test]
+    fn one_line_is_for_people() {
+        let change = Change {
+            config: BTreeMap::from([
+                ("innodb_buffer_pool_size".into(), "1073741824".into()),
+                ("skip_log_bin".into(), String::new()),
+            ]),
+            server_cpus: Some(vec![0, 1, 2]),
+            client_cpus: Some(vec![3]),
+            scheduling: Some(Scheduling::Nice(-5)),
+            ..Change::default()
+        };
+        assert_eq!(
+            change.one_line(),
+            "innodb_buffer_pool_size=1G, skip_log_bin, server on CPUs 0-2, and 2 more"
+        );
+        let change = Change {
+            client_cpus: Some(vec![3]),
+            scheduling: Some(Scheduling::Nice(-5)),
+            transport: Some(TransportKind::Unix),
+            ..Change::default()
+        };
+        assert_eq!(change.one_line(), "Unix socket, client on CPU 3, nice -5");
+    }
+}

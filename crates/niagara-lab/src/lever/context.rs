@@ -1,0 +1,66 @@
+//! Where levers are to be tried: server, machine, workload, and what the user allows.
+
+use std::collections::BTreeSet;
+
+use niagara_server::machine::Fingerprint;
+use niagara_server::{Family, Version};
+
+use super::definition::Risk;
+use super::expression::Quantities;
+
+/// What decides whether a lever applies, and what its values come to.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Branch of the server.
+    pub family: Family,
+    /// Its version.
+    pub version: Version,
+    /// The machine.
+    pub machine: Fingerprint,
+    /// Bytes of the data directory.
+    pub data_bytes: u64,
+    /// Storage engine of the tables, as in `ENGINE=`.
+    pub engine: String,
+    /// Memory allocators that the server can be started with, beside `glibc`.
+    pub mallocs: BTreeSet<String>,
+    /// The workload writes.
+    pub writes: bool,
+    /// The application runs on the server's host.
+    pub app_local: bool,
+    /// Risks the user allows beyond `none` and `memory`.
+    pub allowed: BTreeSet<Risk>,
+    /// Ids of levers the user named; levers marked `try = "named"` apply only then.
+    pub named: BTreeSet<String>,
+}
+
+impl Context {
+    /// A read-only InnoDB workload from the same host, nothing risky allowed, no malloc but glibc's.
+    pub fn new(family: Family, version: Version, machine: Fingerprint) -> Self {
+        Self {
+            family,
+            version,
+            machine,
+            data_bytes: 0,
+            engine: "InnoDB".to_owned(),
+            mallocs: BTreeSet::new(),
+            writes: false,
+            app_local: true,
+            allowed: BTreeSet::new(),
+            named: BTreeSet::new(),
+        }
+    }
+
+    /// Bytes that one server may count on: half of the machine's, for two are alive in a duel.
+    pub fn server_memory(&self) -> u64 {
+        self.machine.usable_memory() / 2
+    }
+
+    pub(crate) fn quantities(&self) -> Quantities {
+        Quantities {
+            cpus: self.machine.usable_cpus() as f64,
+            memory: self.machine.usable_memory() as f64,
+            server_memory: self.server_memory() as f64,
+            data: self.data_bytes as f64,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A lever as its file defines it.
+
+use std::fmt;
+
+use niagara_server::Family;
+use serde::{Deserialize, Serialize};
+
+use super::template::Template;
+use super::version_range::VersionRange;
+
+/// A named change that may make a server faster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lever {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) factor: Option<String>,
+    pub(crate) level: Option<String>,
+    pub(crate) default_level: Option<String>,
+    pub(crate) theme: String,
+    pub(crate) risk: Risk,
+    pub(crate) role: Role,
+    pub(crate) promise: Promise,
+    pub(crate) only_named: bool,
+    pub(crate) why: String,
+    pub(crate) source: String,
+    pub(crate) when: When,
+    pub(crate) template: Template,
+    pub(crate) deploy: Deploy,
+    pub(crate) file: String,
+}
+
+impl Lever {
+    /// The file's name without `.toml`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// For people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The exclusive choice it is a level of; a lever on its own is its own factor.
+    pub fn factor(&self) -> &str {
+        self.factor.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Its level of the factor; absent for a lever on its own.
+    pub fn level(&self) -> Option<&str> {
+        self.level.as_deref()
+    }
+
+    /// What the factor's untouched state is called, where it has a name: `tcp` of `transport`.
+    pub fn default_level(&self) -> Option<&str> {
+        self.default_level.as_deref()
+    }
+
+    /// Under what it is listed.
+    pub fn theme(&self) -> &str {
+        &self.theme
+    }
+
+    /// What it costs beside speed.
+    pub fn risk(&self) -> Risk {
+        self.risk
+    }
+
+    /// Lever, decoy or control.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// How often it helps; the promising come first.
+    pub fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    /// Tried only when the user names it.
+    pub fn only_named(&self) -> bool {
+        self.only_named
+    }
+
+    /// What it does, when it helps, when it hurts.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// Where the facts come from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Where it applies.
+    pub fn when(&self) -> &When {
+        &self.when
+    }
+
+    /// What deploying takes beyond variables.
+    pub fn deploy(&self) -> &Deploy {
+        &self.deploy
+    }
+
+    /// The file it was read from.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Of no use to an application on another host.
+    pub fn local_only(&self) -> bool {
+        self.template.local_only()
+    }
+
+    /// How it is written on the command line: `malloc=jemalloc`, or its id.
+    pub fn spelling(&self) -> String {
+        match &self.level {
+            Some(level) => format!("{}={level}", self.factor()),
+            None => self.id.clone(),
+        }
+    }
+}
+
+/// What a lever costs beside speed. Only `none` and `memory` are tried unless allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Nothing.
+    None,
+    /// Takes more memory.
+    Memory,
+    /// A crash can lose committed transactions or leave a torn page, or recovery has less to go by.
+    Durability,
+    /// Weakens protection against an attacker.
+    Security,
+    /// Changes the host, not just the server.
+    System,
+}
+
+/// What a lever is in a study.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Hoped to help.
+    #[default]
+    Lever,
+    /// Changes nothing that matters: shows what chance looks like.
+    Decoy,
+    /// Known to slow the server: shows that a real effect would be seen.
+    Control,
+}
+
+/// How often a lever helps. Decides who is left out of a short budget, nothing else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Promise {
+    /// On many machines and workloads.
+    High,
+    /// On some.
+    #[default]
+    Medium,
+    /// Rarely, and then often much.
+    Low,
+}
+
+/// What a workload must do for a lever to be worth trying.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkloadKind {
+    /// Anything.
+    #[default]
+    Any,
+    /// Write.
+    Writes,
+}
+
+/// Something the machine must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// Transparent huge pages, on request at least.
+    Thp,
+    /// A pool of reserved huge pages.
+    Hugetlb,
+    /// More than one NUMA node.
+    Numa,
+    /// More than one thread on a core.
+    Smt,
+    /// The right to raise a process's priority.
+    RaisePriority,
+    /// The right to lock much memory.
+    LockMemory,
+}
+
+/// Where a lever applies; what is absent does not restrict.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct When {
+    /// Versions of MariaDB.
+    pub mariadb: Option<VersionRange>,
+    /// Versions of MySQL, and of Percona Server unless named.
+    pub mysql: Option<VersionRange>,
+    /// Versions of Percona Server.
+    pub percona: Option<VersionRange>,
+    /// CPUs needed.
+    pub min_cpus: Option<u64>,
+    /// Bytes of memory needed.
+    pub min_memory: Option<u64>,
+    /// Bytes of data from which it matters.
+    pub min_data: Option<u64>,
+    /// What the workload must do.
+    pub workload: WorkloadKind,
+    /// Storage engines of the tables, lower case; none is any.
+    pub engines: Vec<String>,
+    /// What the machine must have.
+    pub needs: Vec<Need>,
+}
+
+impl When {
+    /// The versions of a branch it applies to: `None` when it does not apply to the branch at all.
+    pub(crate) fn range(&self, family: Family) -> Option<&VersionRange> {
+        match family {
+            Family::Mariadb => self.mariadb.as_ref(),
+            Family::Mysql => self.mysql.as_ref(),
+            Family::Percona => self.percona.as_ref().or(self.mysql.as_ref()),
+        }
+    }
+
+    /// Whether it says anything about branches.
+    pub(crate) fn names_families(&self) -> bool {
+        self.mariadb.is_some() || self.mysql.is_some() || self.percona.is_some()
+    }
+}
+
+/// What deploying a lever takes beyond the server's variables.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deploy {
+    /// Debian packages to install.
+    pub packages: Vec<String>,
+    /// What to know or do.
+    pub note: Option<String>,
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Memory => "memory",
+            Self::Durability => "durability",
+            Self::Security => "security",
+            Self::System => "system",
+        })
+    }
+}
+
+impl std::str::FromStr for Risk {
+    type Err = String;
+
+    /// Reads a risk's name, as in `--allow durability`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        [
+            Self::None,
+            Self::Memory,
+            Self::Durability,
+            Self::Security,
+            Self::System,
+        ]
+        .into_iter()
+        .find(|risk| risk.to_string() == text)
+        .ok_or_else(|| {
+            format!("`{text}` is no risk; known: none, memory, durability, security, system")
+        })
+    }
+}

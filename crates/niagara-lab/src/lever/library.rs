@@ -1,0 +1,142 @@
+//! All levers: those built in and those of the user's folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use include_dir::{Dir, include_dir};
+
+use super::definition::Lever;
+use super::parse::parse;
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../levers");
+
+/// The levers built into the program and those of further folders, the promising first.
+/// The same id in a later folder replaces an earlier one.
+///
+/// # Errors
+/// A folder that cannot be read; a mistake in a file, with line, column, cause and remedy; two levers that
+/// are the same level of a factor.
+pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
+    let mut levers = BTreeMap::new();
+    for file in BUILT_IN.files() {
+        if let (Some(id), Some(text)) = (lever_id(file.path()), file.contents_utf8()) {
+            let name = format!("levers/{id}.toml (built in)");
+            levers.insert(id.clone(), parse(&id, &name, text)?);
+        }
+    }
+    for folder in extra_dirs {
+        let entries = fs::read_dir(folder).with_context(|| {
+            format!("cannot read the levers folder {}\nremedy: give a folder with one TOML file per lever", folder.display())
+        })?;
+        for entry in entries {
+            let path = entry?.path();
+            if let Some(id) = lever_id(&path) {
+                let text = fs::read_to_string(&path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                levers.insert(id.clone(), parse(&id, &path.display().to_string(), &text)?);
+            }
+        }
+    }
+    let mut levers: Vec<Lever> = levers.into_values().collect();
+    refuse_twins(&levers)?;
+    levers.sort_by(|a, b| (a.promise, a.factor(), &a.id).cmp(&(b.promise, b.factor(), &b.id)));
+    Ok(levers)
+}
+
+fn lever_id(path: &Path) -> Option<String> {
+    (path.extension()? == "toml").then(|| path.file_stem()?.to_str().map(str::to_owned))?
+}
+
+/// One spelling, one lever: `malloc=jemalloc` must not mean two things.
+fn refuse_twins(levers: &[Lever]) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for lever in levers {
+        if let Some(other) = seen.insert(lever.spelling(), lever.file()) {
+            bail!(
+                "{}: another lever is written `{}` too: {other}\nremedy: give it another level, or the same file name to replace the other",
+                lever.file(),
+                lever.spelling()
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use niagara_server::Family;
+    use niagara_server::machine::Fingerprint;
+
+    use super::*;
+    use crate::lever::Context;
+
+    const LEVER: &str = r#"
+title = "Larger net buffer"
+theme = "network"
+risk = "memory"
+why = "Fewer reallocations for wide rows."
+source = "my own notes"
+[when]
+mariadb = ">=10.5"
+[change.config]
+net_buffer_length = "= 16K * cpus"
+"#;
+
+    #[test]
+    fn one_file_makes_a_working_lever() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("my-net-buffer.toml"), LEVER).expect("written");
+        let levers = load(&[folder.path().to_owned()]).expect("valid");
+        let lever = levers
+            .iter()
+            .find(|lever| lever.id() == "my-net-buffer")
+            .expect("found");
+        let mut machine = Fingerprint::default();
+        machine.cpu.threads = 4;
+        let context = Context::new(
+            Family::Mariadb,
+            "10.11.19".parse().expect("a version"),
+            machine,
+        );
+        let change = lever.applicability(&context).expect("applicable");
+        assert_eq!(
+            change.config,
+            BTreeMap::from([("net_buffer_length".into(), "65536".into())])
+        );
+    }
+
+    #[test]
+    fn a_file_of_the_same_name_replaces_a_built_in_lever() {
+        let built_in = load(&[]).expect("valid");
+        let id = built_in[0].id().to_owned();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join(format!("{id}.toml")), LEVER).expect("written");
+        let levers = load(&[folder.path().to_owned()]).expect("valid");
+        assert_eq!(levers.len(), built_in.len());
+        let lever = levers.iter().find(|lever| lever.id() == id).expect("found");
+        assert_eq!(lever.title(), "Larger net buffer");
+    }
+
+    #[test]
+    fn mistakes_name_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("bad.toml");
+        fs::write(&path, LEVER.replace("risk", "rsik")).expect("written");
+        let error = load(&[folder.path().to_owned()])
+            .expect_err("a mistake")
+            .to_string();
+        assert!(
+            error.starts_with(&format!("{}:4:1: `rsik` is no key", path.display())),
+            "{error}"
+        );
+        assert!(error.contains("did you mean `risk`?"), "{error}");
+        let error = load(&[folder.path().join("absent")])
+            .expect_err("no folder")
+            .to_string();
+        assert!(error.contains("remedy"), "{error}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Levers: named changes from one variant to another, as data.
+//!
+//! A lever is a file of `levers/`, or of a folder given by the user ([`load`]). It says what it changes, why,
+//! and where it applies; values may be computed from the machine. [`Lever::applicability`] turns it into
+//! a [`Change`] of literal values for the machine, server and workload at hand, or into the reason why not.
+//! [`parse_variant`] reads what people write on the command line: `mariadb-10.11+malloc=jemalloc`.
+//! The format is described in `docs/levers.md`.
+
+mod applicability;
+mod change;
+mod context;
+mod cpu_choice;
+mod definition;
+mod expression;
+mod library;
+mod nearest;
+mod parse;
+#[cfg(test)]
+mod shipped;
+mod source;
+mod template;
+mod variant_expr;
+mod version_range;
+
+pub use change::Change;
+pub use context::Context;
+pub use definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
+pub use library::load;
+pub use variant_expr::{Item, VariantExpr, parse_variant};
+pub use version_range::VersionRange;

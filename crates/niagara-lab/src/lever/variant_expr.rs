@@ -1,0 +1,347 @@
+//! Variants as people write them: `base`, `malloc=jemalloc,transport=unix`, `mysql-9.7+cfg.innodb_io_capacity=2000`.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, anyhow};
+use niagara_server::normalise_variable;
+
+use super::definition::Lever;
+use super::nearest::did_you_mean;
+
+/// What was written, understood: a server, if named, and what is applied to it, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VariantExpr {
+    /// A name of the catalogue or the path of a server's binary; `None` is the study's own.
+    pub server: Option<String>,
+    /// Levers and variables.
+    pub items: Vec<Item>,
+}
+
+/// One part of a variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// A lever, by id.
+    Lever(String),
+    /// A server variable: `cfg.NAME=VALUE`.
+    Variable {
+        /// Name, with underscores.
+        name: String,
+        /// Value; empty for a flag.
+        value: String,
+    },
+}
+
+/// Reads a variant. Parts are separated by `,` or `+`; a part with either in it goes in quotes.
+/// A part is `base` (nothing), a server, a lever (`factor=level` or its id) or a variable (`cfg.NAME=VALUE`).
+///
+/// # Errors
+/// The first part that is none of these, with its position, the cause, and the nearest known name.
+pub fn parse_variant<S: AsRef<str>>(
+    text: &str,
+    levers: &[Lever],
+    servers: &[S],
+) -> Result<VariantExpr> {
+    let reader = Reader {
+        text,
+        levers,
+        servers: servers.iter().map(AsRef::as_ref).collect(),
+    };
+    let mut variant = VariantExpr::default();
+    let mut factors = BTreeSet::new();
+    for part in reader.parts()? {
+        match reader.meaning(&part)? {
+            Meaning::Nothing => {}
+            Meaning::Server if variant.server.is_some() => {
+                return Err(reader.error(
+                    &part,
+                    "a second server",
+                    "a variant has one server; write two variants",
+                ));
+            }
+            Meaning::Server => variant.server = Some(part.text),
+            Meaning::Lever(lever) => {
+                if !factors.insert(lever.factor()) {
+                    let cause = format!("{} is chosen twice", lever.factor());
+                    return Err(reader.error(&part, &cause, "keep one of them"));
+                }
+                variant.items.push(Item::Lever(lever.id().to_owned()));
+            }
+            Meaning::Variable { name, value } => variant.items.push(Item::Variable { name, value }),
+        }
+    }
+    Ok(variant)
+}
+
+/// A part without its quotes, and where it stands.
+#[derive(Debug)]
+struct Part {
+    text: String,
+    start: usize,
+    end: usize,
+}
+
+enum Meaning<'a> {
+    Nothing,
+    Server,
+    Lever(&'a Lever),
+    Variable { name: String, value: String },
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    levers: &'a [Lever],
+    servers: Vec<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    fn parts(&self) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        let mut part = Part {
+            text: String::new(),
+            start: 0,
+            end: 0,
+        };
+        let mut quote: Option<(char, usize)> = None;
+        for (at, c) in self.text.char_indices().chain([(self.text.len(), ',')]) {
+            let over = at == self.text.len();
+            match quote {
+                Some((_, opened)) if over => {
+                    part.start = opened;
+                    part.end = at;
+                    return Err(self.error(&part, "a quote is not closed", "close it"));
+                }
+                Some((mark, _)) if c == mark => quote = None,
+                None if c == '\'' || c == '"' => quote = Some((c, at)),
+                None if c == ',' || c == '+' => {
+                    part.end = at;
+                    let spaces = part.text.len() - part.text.trim_start().len();
+                    part.start += spaces;
+                    part.text = part.text.trim().to_owned();
+                    if part.text.is_empty() {
+                        return Err(self.error(
+                            &part,
+                            "nothing is written here",
+                            "write `base` for the server as it comes",
+                        ));
+                    }
+                    parts.push(part);
+                    part = Part {
+                        text: String::new(),
+                        start: at + 1,
+                        end: at + 1,
+                    };
+                }
+                _ => part.text.push(c),
+            }
+        }
+        Ok(parts)
+    }
+
+    fn meaning(&self, part: &Part) -> Result<Meaning<'a>> {
+        let text = part.text.as_str();
+        if text == "base" {
+            return Ok(Meaning::Nothing);
+        }
+        if let Some(variable) = text.strip_prefix("cfg.") {
+            return self.variable(part, variable);
+        }
+        if let Some(lever) = self.levers.iter().find(|lever| lever.id() == text) {
+            return Ok(Meaning::Lever(lever));
+        }
+        if self.servers.contains(&text) || (text.contains('/') && !text.contains('=')) {
+            return Ok(Meaning::Server);
+        }
+        match text.split_once('=') {
+            Some((factor, level)) => self.level(part, factor.trim(), level.trim()),
+            None => Err(self.unknown_name(part)),
+        }
+    }
+
+    fn variable(&self, part: &Part, text: &str) -> Result<Meaning<'a>> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let name = normalise_variable(name);
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+        {
+            return Err(self.error(
+                part,
+                &format!("`{name}` is no variable's name"),
+                "write as in cfg.innodb_io_capacity=2000",
+            ));
+        }
+        Ok(Meaning::Variable {
+            name,
+            value: value.trim().to_owned(),
+        })
+    }
+
+    fn level(&self, part: &Part, factor: &str, level: &str) -> Result<Meaning<'a>> {
+        let members: Vec<&Lever> = self
+            .levers
+            .iter()
+            .filter(|lever| lever.factor() == factor && lever.level().is_some())
+            .collect();
+        if members.is_empty() {
+            let factors: BTreeSet<&str> = self
+                .levers
+                .iter()
+                .filter(|lever| lever.level().is_some())
+                .map(Lever::factor)
+                .collect();
+            let meant = did_you_mean(factor, factors.iter().copied());
+            let known: Vec<&str> = factors.into_iter().collect();
+            return Err(self.error(
+                part,
+                &format!("nothing is called `{factor}`"),
+                &format!(
+                    "{meant}known: {}; a server variable is written cfg.{factor}={level}, a value with , or + in quotes",
+                    known.join(", ")
+                ),
+            ));
+        }
+        if let Some(lever) = members.iter().find(|lever| lever.level() == Some(level)) {
+            return Ok(Meaning::Lever(lever));
+        }
+        if level == "default"
+            || members
+                .iter()
+                .any(|lever| lever.default_level() == Some(level))
+        {
+            return Ok(Meaning::Nothing);
+        }
+        let known: Vec<&str> = members.iter().filter_map(|lever| lever.level()).collect();
+        let value = Part {
+            start: part.end - level.len().min(part.end),
+            ..Part {
+                text: String::new(),
+                ..*part
+            }
+        };
+        Err(self.error(
+            &value,
+            &format!("{factor} has no level `{level}`"),
+            &format!(
+                "{}levels: {}, default",
+                did_you_mean(level, known.iter().copied()),
+                known.join(", ")
+            ),
+        ))
+    }
+
+    fn unknown_name(&self, part: &Part) -> anyhow::Error {
+        let text = part.text.as_str();
+        let ids: Vec<&str> = self.levers.iter().map(Lever::id).collect();
+        let known = ids.iter().chain(&self.servers).copied();
+        let meant = did_you_mean(text, known);
+        let factor = self
+            .levers
+            .iter()
+            .find(|lever| lever.factor() == text && lever.level().is_some());
+        let hint = match factor {
+            Some(lever) => format!("choose a level, as in {}", lever.spelling()),
+            None => format!(
+                "{meant}write a server ({}), a lever by its id or as factor=level (`niagara levers` lists them), \
+                 cfg.NAME=VALUE, or the path of a server's binary",
+                self.servers.join(", ")
+            ),
+        };
+        self.error(
+            part,
+            &format!("no server and no lever is called `{text}`"),
+            &hint,
+        )
+    }
+
+    fn error(&self, part: &Part, cause: &str, remedy: &str) -> anyhow::Error {
+        let before = self.text[..part.start.min(self.text.len())].chars().count();
+        let length = self.text[part.start.min(self.text.len())..part.end.min(self.text.len())]
+            .chars()
+            .count()
+            .max(1);
+        anyhow!(
+            "in the variant\n  {}\n  {}{} {cause}\nremedy: {remedy}",
+            self.text,
+            " ".repeat(before),
+            "^".repeat(length)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lever::load;
+
+    const SERVERS: [&str; 3] = ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"];
+
+    fn read(text: &str) -> Result<VariantExpr> {
+        parse_variant(text, &load(&[]).expect("valid levers"), &SERVERS)
+    }
+
+    fn items(text: &str) -> Vec<Item> {
+        read(text).expect("a valid variant").items
+    }
+
+    fn lever(id: &str) -> Item {
+        Item::Lever(id.to_owned())
+    }
+
+    #[test]
+    fn servers_levers_and_variables() {
+        assert_eq!(read("base").expect("valid"), VariantExpr::default());
+        assert_eq!(
+            items("malloc=jemalloc,transport=unix"),
+            [lever("malloc-jemalloc"), lever("transport-unix")]
+        );
+        assert_eq!(items("malloc-jemalloc"), items("malloc=jemalloc"));
+        let both = read("mariadb-10.11+malloc=jemalloc").expect("valid");
+        assert_eq!(both.server.as_deref(), Some("mariadb-10.11"));
+        assert_eq!(both.items, [lever("malloc-jemalloc")]);
+        assert_eq!(
+            read("/opt/my/mariadbd").expect("valid").server.as_deref(),
+            Some("/opt/my/mariadbd")
+        );
+        let variable = |name: &str, value: &str| Item::Variable {
+            name: name.into(),
+            value: value.into(),
+        };
+        assert_eq!(
+            items("cfg.Innodb-Buffer-Pool-Size=1G"),
+            [variable("innodb_buffer_pool_size", "1G")]
+        );
+        assert_eq!(items("cfg.skip_log_bin"), [variable("skip_log_bin", "")]);
+        assert_eq!(
+            items("cfg.optimizer_switch='mrr=on,mrr_sort_keys=on' , malloc=default"),
+            [variable("optimizer_switch", "mrr=on,mrr_sort_keys=on")]
+        );
+        assert_eq!(items("transport=tcp"), []);
+    }
+
+    #[test]
+    fn mistakes_are_pointed_at() {
+        let mistake = |text: &str| read(text).expect_err("a mistake").to_string();
+        assert_eq!(
+            mistake("base+malloc=jemaloc")
+                .lines()
+                .take(3)
+                .collect::<Vec<_>>(),
+            [
+                "in the variant",
+                "  base+malloc=jemaloc",
+                "              ^^^^^^^ malloc has no level `jemaloc`"
+            ],
+        );
+        assert!(mistake("base+malloc=jemaloc").contains("did you mean `jemalloc`?"));
+        assert!(mistake("mariadb-10.1").contains("did you mean `mariadb-10.11`?"));
+        assert!(mistake("malloc").contains("choose a level, as in malloc="));
+        assert!(mistake("maloc=jemalloc").contains("did you mean `malloc`?"));
+        assert!(mistake("innodb_io_capacity=2000").contains("cfg.innodb_io_capacity=2000"));
+        assert!(mistake("malloc=jemalloc,malloc=tcmalloc").contains("malloc is chosen twice"));
+        assert!(mistake("mysql-9.7,mariadb-10.11").contains("a second server"));
+        assert!(mistake("base,,transport=unix").contains("nothing is written here"));
+        assert!(mistake("cfg.a='b").contains("a quote is not closed"));
+        assert!(mistake("").contains("write `base`"));
+    }
+}

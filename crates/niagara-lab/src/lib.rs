@@ -1,0 +1,39 @@
+//! Levers, variants, duels, ladders: where a study is run.
+//!
+//! One measurement is one walk: a command (`tune`, `compare`) asks its question of
+//! the `Study`, which runs a [`DuelSpec`] in the arena by its [`Protocol`], keeps the slices in the
+//! store, and hands the duel's score to `niagara-stats`, whose verdict goes into the summary.
+
+mod arena;
+mod cancel;
+mod candidate;
+mod compare;
+mod duel;
+mod histogram;
+mod history;
+mod judged;
+pub mod lever;
+mod noise;
+mod observer;
+mod probe;
+mod screen;
+mod seed;
+mod spec;
+mod study;
+mod tune;
+mod variant;
+mod warm_up;
+mod workbench;
+
+pub use cancel::{Cancel, Cancelled};
+pub use candidate::Candidate;
+pub use compare::{CompareOptions, compare};
+pub use duel::fight;
+pub use history::History;
+pub use noise::{Noise, noise};
+pub use observer::{Event, Observer};
+pub use spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
+pub use study::{RESULTS_FILE, Study, StudyOptions};
+pub use tune::{TuneOptions, TunePlan, Tuned, assumed_sd, duel_seconds, tune};
+pub use variant::Variant;
+pub use workbench::{Workbench, looks_like_path};

@@ -1,0 +1,122 @@
+//! What a duel is asked to do and what it answers: two plain documents.
+
+use niagara_load::WorkloadSpec;
+use niagara_store::{DuelRecord, Phase, SliceRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::Variant;
+
+/// The load that every side of a study gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Schema, data, transactions and their mix.
+    pub workload: WorkloadSpec,
+    /// Storage engine of the tables.
+    pub engine: String,
+    /// Connections.
+    pub threads: u32,
+}
+
+impl Load {
+    /// Names the data that this load finds: equal keys, equal tables. The mix of statements does
+    /// not matter to it, nor does the engine, which an image is keyed by anyway.
+    pub fn dataset_key(&self) -> String {
+        format!("oltp-{}x{}", self.workload.tables, self.workload.table_size)
+    }
+
+    /// Statements that read every table and every index once.
+    pub fn read_all_statements(&self) -> Vec<String> {
+        (1..=self.workload.tables)
+            .flat_map(|table| {
+                [
+                    format!(
+                        "SELECT SUM(LENGTH(c)) FROM sbtest.sbtest{table} FORCE INDEX (PRIMARY)"
+                    ),
+                    format!("SELECT SUM(k) FROM sbtest.sbtest{table} FORCE INDEX (k_{table})"),
+                ]
+            })
+            .collect()
+    }
+
+    /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
+    pub fn one_line(&self) -> String {
+        let tables = self.workload.tables;
+        format!(
+            "{}, {tables} table{} of {} rows, {}, {} thread{}",
+            self.workload.kind,
+            if tables == 1 { "" } else { "s" },
+            self.workload.table_size,
+            self.engine,
+            self.threads,
+            if self.threads == 1 { "" } else { "s" },
+        )
+    }
+}
+
+/// What a duel (or pair) is made of, and which of it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Lengths {
+    /// Couples of slices in a duel; windows per run in a pair.
+    pub couples: u32,
+    /// Counted seconds of a slice (of a window, in a pair).
+    pub slice_seconds: f64,
+    /// Seconds of load before a slice counts.
+    pub ramp_seconds: f64,
+    /// Seconds of load on each side before the first slice.
+    pub warm_up_seconds: f64,
+    /// Share of the machine's CPU time, 0 to 1, that others (processes, the hypervisor) may take before
+    /// a slice counts as disturbed; 1 lets every slice count.
+    pub disturbance: f64,
+}
+
+/// How two variants are set against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Both alive, load alternating between them, the idle one frozen.
+    Duel,
+    /// One after the other, each from a fresh start, order by a fair coin.
+    Pair,
+    /// The protocol of 2008: five runs of A, then five of B, best and worst dropped, no interval.
+    Trimmed,
+}
+
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Duel => "duel",
+            Self::Pair => "pair",
+            Self::Trimmed => "trimmed",
+        })
+    }
+}
+
+/// The unit of work: everything that is needed to run one duel, here or elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DuelSpec {
+    /// Position in its study, from 0.
+    pub seq: u32,
+    /// What it is for.
+    pub phase: Phase,
+    /// The lever of a claim, else empty.
+    pub subject: String,
+    /// A and B.
+    pub variants: [Variant; 2],
+    /// The load for both.
+    pub load: Load,
+    /// Slices and warm-up.
+    pub lengths: Lengths,
+    /// Seed of the order within couples and of the load.
+    pub seed: u64,
+}
+
+/// What came of a duel.
+#[derive(Debug, Clone)]
+pub struct DuelOutcome {
+    /// The result.
+    pub record: DuelRecord,
+    /// Every slice behind it.
+    pub slices: Vec<SliceRecord>,
+    /// Throughput per interval of each side's warm-up, transactions per second.
+    pub warm_up_curves: [Vec<f64>; 2],
+}

@@ -1,0 +1,607 @@
+//! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use niagara_stats::{LookPlan, Rule, Verdict};
+use niagara_store::{Comparison, NotTried, Phase, Rung, Screened, Summary, TuneSummary};
+use serde::{Deserialize, Serialize};
+
+use crate::cancel::Cancelled;
+use crate::candidate::{Candidate, factors, with_all};
+use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::lever::{Change, Role};
+use crate::observer::{Event, Observer};
+use crate::probe::probe;
+use crate::screen::{ScreenOptions, Screening, is_promising, screen};
+use crate::seed::derive;
+use crate::study::Study;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// Duels of the total's first look, which has to fit behind the screening.
+const FIRST_LOOK: f64 = 8.0;
+/// Room for duels that take longer than planned, or are repeated.
+const SPARE_TIME: f64 = 1.15;
+/// Share of the budget that the screening gets at least, or there is no point in it.
+const LEAST_SCREENING: f64 = 0.3;
+/// Share of the budget that the screening takes at most: rungs want claims of their own.
+const MOST_SCREENING: f64 = 0.72;
+/// Design rows beyond the number of effects, so that the residual has degrees of freedom.
+const SPARE_ROWS: usize = 10;
+/// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
+const ALARM_STD_ERRS: f64 = 2.6;
+/// Screening goes on with further replicates of the design until every standard error is below this.
+const EXACT_ENOUGH: f64 = 0.002;
+
+/// How a server is tuned.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Where the ladder starts.
+    pub base: Variant,
+    /// Levers that apply here, decoy and control among them.
+    pub candidates: Vec<Candidate>,
+    /// Levers that do not apply here, each with the reason.
+    pub not_applicable: Vec<NotTried>,
+    /// Error probability of the total and, shared, of the claims.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Seconds for all of it, set-up aside.
+    pub budget_seconds: f64,
+    /// Couples of a screening duel.
+    pub screen_couples: u32,
+    /// Couples of a duel that judges.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// What is about to happen, told before it starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TunePlan {
+    /// Levers that go into the screening, decoy and control included.
+    pub levers: Vec<String>,
+    /// Levers left out because the budget is too short for them.
+    pub left_out: Vec<String>,
+    /// Duels of the screening design.
+    pub screening_duels: usize,
+    /// Estimated seconds of a screening duel.
+    pub screening_duel_seconds: f64,
+    /// Estimated seconds of a duel that judges.
+    pub duel_seconds: f64,
+    /// Seconds of the budget at which the screening ends when it found something.
+    pub screening_until: f64,
+    /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction.
+    pub detectable_lever: f64,
+    /// Smallest effect of the total that its first looks show, as a fraction.
+    pub detectable_total: f64,
+}
+
+/// What `tune` came to.
+#[derive(Debug, Clone)]
+pub struct Tuned {
+    /// For the report.
+    pub summary: TuneSummary,
+    /// The last variant of the ladder; `base` when nothing was promoted.
+    pub last: Variant,
+    /// What each lever that was screened changes here, by its identifier.
+    pub changes: BTreeMap<String, Change>,
+}
+
+/// Standard deviation of one duel's score that plans assume before anything was measured here:
+/// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
+/// the couples at hand.
+pub fn assumed_sd(couples: u32) -> f64 {
+    0.012 * (14.0 / f64::from(couples.max(1))).sqrt()
+}
+
+/// Two clones, two starts and two ends take about this long on 2 cores with an image of 140 MB, seconds.
+pub const START_SECONDS: f64 = 1.0;
+/// What a read-only workload's warm-up settles at, seconds; the first duels' longer one is spread over the rest.
+const TYPICAL_WARM_UP: f64 = 0.75;
+
+/// Estimated seconds of one duel, before any was run.
+pub fn duel_seconds(study: &Study, couples: u32) -> f64 {
+    let lengths = study.lengths();
+    let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
+    let slice = lengths.slice_seconds + lengths.ramp_seconds + 0.03;
+    START_SECONDS + 2.0 * warm_up + 2.0 * f64::from(couples) * slice
+}
+
+/// Tunes the server until the budget ends. A stop is no error: the summary comes back incomplete.
+///
+/// # Errors
+/// The base cannot be measured; results cannot be written.
+pub fn tune(
+    bench: &Workbench,
+    study: &mut Study,
+    options: &TuneOptions,
+    announce: &mut dyn FnMut(&TunePlan),
+    observer: &mut dyn Observer,
+) -> Result<Tuned> {
+    let mut ladder = Ladder {
+        bench,
+        options,
+        candidates: options.candidates.clone(),
+        not_tried: options.not_applicable.clone(),
+        warnings: Vec::new(),
+        screening: None,
+        rungs: Vec::new(),
+        total: None,
+        complete: false,
+        last: options.base.clone(),
+    };
+    let climbed = ladder.climb(study, announce, observer);
+    study.end_sitting()?;
+    match climbed {
+        Ok(()) => {}
+        Err(error) if error.is::<Cancelled>() => {
+            ladder
+                .warnings
+                .push("stopped on request: the same command goes on from here".to_owned());
+        }
+        Err(error) => return Err(error),
+    }
+    ladder.keep_summary(study)?;
+    Ok(Tuned {
+        summary: ladder.summary(study)?,
+        changes: ladder
+            .candidates
+            .iter()
+            .map(|candidate| (candidate.lever.id().to_owned(), candidate.change.clone()))
+            .collect(),
+        last: ladder.last,
+    })
+}
+
+struct Ladder<'a> {
+    bench: &'a Workbench,
+    options: &'a TuneOptions,
+    candidates: Vec<Candidate>,
+    not_tried: Vec<NotTried>,
+    warnings: Vec<String>,
+    screening: Option<Screening>,
+    rungs: Vec<Rung>,
+    total: Option<Comparison>,
+    complete: bool,
+    last: Variant,
+}
+
+impl Ladder<'_> {
+    fn climb(
+        &mut self,
+        study: &mut Study,
+        announce: &mut dyn FnMut(&TunePlan),
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.drop_misfits(study, observer)?;
+        let plan = self.plan(study)?;
+        self.keep_only(&plan);
+        announce(&plan);
+        study.start_clock();
+        self.screen(study, &plan, observer)?;
+        let promoted = self.promoted(study)?;
+        self.judge_total(study, &promoted, observer)?;
+        self.judge_rungs(study, &promoted, observer)?;
+        self.complete = true;
+        Ok(())
+    }
+
+    /// Starts the server with the levers and drops those that it refuses or that change nothing.
+    fn drop_misfits(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
+        let misfits: Vec<NotTried> = match study.decision("misfits")? {
+            Some(text) => serde_json::from_str(&text)?,
+            None => {
+                let misfits = probe(self.bench, &self.options.base, &self.candidates, observer)?;
+                study.decide("misfits", &serde_json::to_string(&misfits)?)?;
+                misfits
+            }
+        };
+        self.candidates
+            .retain(|candidate| !misfits.iter().any(|m| m.lever == candidate.lever.id()));
+        self.not_tried.extend(misfits);
+        Ok(())
+    }
+
+    fn plan(&self, study: &Study) -> Result<TunePlan> {
+        if let Some(text) = study.decision("plan")? {
+            return Ok(serde_json::from_str(&text)?);
+        }
+        let options = self.options;
+        let screening_duel_seconds = duel_seconds(study, options.screen_couples);
+        let judging_duel_seconds = duel_seconds(study, options.couples);
+        let total_seconds = FIRST_LOOK * judging_duel_seconds * SPARE_TIME;
+        let screening_until =
+            (options.budget_seconds - total_seconds).min(options.budget_seconds * MOST_SCREENING);
+        let affordable = (screening_until / screening_duel_seconds).max(0.0) as usize;
+        if screening_until < options.budget_seconds * LEAST_SCREENING || affordable < SPARE_ROWS + 3
+        {
+            let least = (total_seconds / (1.0 - LEAST_SCREENING))
+                .max(total_seconds + (SPARE_ROWS + 4) as f64 * screening_duel_seconds);
+            bail!(
+                "a budget of {:.0} s is too short: a duel that judges takes about {judging_duel_seconds:.0} s \
+                 here, and the total wants {FIRST_LOOK:.0} of them behind the screening\n\
+                 remedy: --budget {:.0}m, or shorter duels (--slice, --couples)",
+                options.budget_seconds,
+                (least / 60.0).ceil()
+            );
+        }
+        let mut kept: Vec<usize> = (0..self.candidates.len()).collect();
+        let mut left_out = Vec::new();
+        // Levers drop out from the end of the list, decoy and control never.
+        while kept.len() + SPARE_ROWS > affordable {
+            let Some(place) = kept
+                .iter()
+                .rposition(|&index| self.candidates[index].lever.role() == Role::Lever)
+            else {
+                break;
+            };
+            left_out.push(self.candidates[kept.remove(place)].lever.id().to_owned());
+        }
+        let screening_duels = niagara_stats::design_order(kept.len() + SPARE_ROWS);
+        let fought = screening_duels.min(affordable) as f64;
+        let couples_sd = assumed_sd(options.couples);
+        let plan = TunePlan {
+            levers: kept
+                .iter()
+                .map(|&index| self.candidates[index].lever.id().to_owned())
+                .collect(),
+            left_out,
+            screening_duels,
+            screening_duel_seconds,
+            duel_seconds: judging_duel_seconds,
+            screening_until,
+            detectable_lever: 2.8 * assumed_sd(options.screen_couples) / fought.sqrt(),
+            detectable_total: niagara_stats::detectable(
+                couples_sd,
+                first_useful_look(&LookPlan::standard(options.alpha)),
+            ),
+        };
+        study.decide("plan", &serde_json::to_string(&plan)?)?;
+        Ok(plan)
+    }
+
+    fn keep_only(&mut self, plan: &TunePlan) {
+        let (kept, left_out) = std::mem::take(&mut self.candidates)
+            .into_iter()
+            .partition(|candidate| plan.levers.iter().any(|id| id == candidate.lever.id()));
+        self.candidates = kept;
+        self.not_tried
+            .extend(left_out.into_iter().map(|candidate| {
+                NotTried {
+                    lever: candidate.lever.id().to_owned(),
+                    title: candidate.lever.title().to_owned(),
+                    reason: "the budget is too short for this many levers: give a longer --budget"
+                        .to_owned(),
+                }
+            }));
+    }
+
+    fn screen(
+        &mut self,
+        study: &mut Study,
+        plan: &TunePlan,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        let screening = screen(
+            self.bench,
+            study,
+            &options.base,
+            &self.candidates,
+            &ScreenOptions {
+                duels: plan.screening_duels,
+                couples: options.screen_couples,
+                until_seconds: plan.screening_until,
+                at_the_latest_seconds: options.budget_seconds,
+                worthwhile: options.rule.min_effect,
+                enough: EXACT_ENOUGH,
+                seed: options.seed,
+            },
+            observer,
+        )?;
+        self.not_tried
+            .extend(screening.set_aside.iter().map(|(_, lever)| lever.clone()));
+        let stopped = screening.stopped;
+        if screening.failed > 0 {
+            self.warnings.push(format!(
+                "{} screening duels had a side that did not start or did not last; no single lever was to blame \
+                 unless it is named below",
+                screening.failed
+            ));
+        }
+        self.screening = Some(screening);
+        if stopped {
+            self.warnings.push(
+                "stopped during the screening: nothing was promoted yet, the effects are as far as they were known"
+                    .to_owned(),
+            );
+        } else {
+            self.warnings.extend(self.missing_guards());
+        }
+        self.keep_summary(study)?;
+        if stopped {
+            Err(Cancelled.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Stores how far the ladder came, so that a report can be made whatever happens next.
+    fn keep_summary(&self, study: &Study) -> Result<()> {
+        let summary = Summary::Tune(Box::new(self.summary(study)?));
+        Ok(study.store().set_summary(&summary)?)
+    }
+
+    fn screened(&self, role: Role) -> impl Iterator<Item = (usize, &Screened)> {
+        self.candidates
+            .iter()
+            .enumerate()
+            .filter(move |(_, candidate)| candidate.lever.role() == role)
+            .filter_map(|(index, _)| Some((index, self.effect(index)?)))
+    }
+
+    fn effect(&self, index: usize) -> Option<&Screened> {
+        self.screening.as_ref()?.effects.get(index)?.as_ref()
+    }
+
+    /// The levers that go on, best first; of an exclusive choice only the best.
+    fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
+        let ids: Vec<String> = match study.decision("promoted")? {
+            Some(text) => serde_json::from_str(&text)?,
+            None => {
+                let worthwhile = self.options.rule.min_effect;
+                let mut found: Vec<(usize, f64)> = self
+                    .screened(Role::Lever)
+                    .filter(|(_, screened)| {
+                        is_promising(screened.effect.ratio.ln(), screened.std_err, worthwhile)
+                    })
+                    .map(|(index, screened)| (index, screened.effect.ratio))
+                    .collect();
+                found.sort_by(|x, y| y.1.total_cmp(&x.1));
+                let factors = factors(&self.candidates);
+                let mut taken = Vec::new();
+                found.retain(|(index, _)| {
+                    let factor = factors.iter().position(|f| f.levels.contains(index));
+                    let free = !taken.contains(&factor);
+                    taken.push(factor);
+                    free
+                });
+                let ids: Vec<String> = found
+                    .iter()
+                    .map(|(index, _)| self.candidates[*index].lever.id().to_owned())
+                    .collect();
+                study.decide("promoted", &serde_json::to_string(&ids)?)?;
+                ids
+            }
+        };
+        Ok(ids
+            .iter()
+            .filter_map(|id| {
+                self.candidates
+                    .iter()
+                    .position(|candidate| candidate.lever.id() == id)
+            })
+            .collect())
+    }
+
+    fn judge_total(
+        &mut self,
+        study: &mut Study,
+        promoted: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.last = with_all(&self.options.base, &self.candidates, promoted);
+        self.rungs = promoted
+            .iter()
+            .filter_map(|&index| {
+                let lever = &self.candidates[index].lever;
+                Some(Rung {
+                    screened: self.effect(index)?.clone(),
+                    claim: None,
+                    why: lever.why().to_owned(),
+                    risk: lever.risk().to_string(),
+                })
+            })
+            .collect();
+        if promoted.is_empty() {
+            return Ok(());
+        }
+        observer.see(Event::Stage {
+            name: "total",
+            seconds: study.left_seconds(),
+        });
+        let options = self.options;
+        let last = self.last.clone();
+        let question = self.question(
+            Phase::Total,
+            "",
+            &options.base,
+            &last,
+            LookPlan::standard(options.alpha),
+        );
+        let answer = ask(self.bench, study, &question, observer)?;
+        self.warn("total", &answer);
+        if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            self.total = Some(comparison(study, &question, &answer)?);
+        }
+        self.keep_summary(study)?;
+        stop_if_interrupted(&answer)
+    }
+
+    /// Rung by rung, best first, each against the best so far, as far as the time goes.
+    fn judge_rungs(
+        &mut self,
+        study: &mut Study,
+        promoted: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if promoted.len() < 2 {
+            // One rung is the total.
+            if let (Some(rung), Some(total)) = (self.rungs.first_mut(), &self.total) {
+                rung.claim = Some(total.clone());
+            }
+            return Ok(());
+        }
+        let plan = LookPlan::one_sided(self.options.alpha / promoted.len() as f64);
+        let mut best = self.options.base.clone();
+        for (rung, &index) in promoted.iter().enumerate() {
+            let candidate = self.candidates[index].clone();
+            let with = best.with(candidate.lever.id(), &candidate.change);
+            let typical = study
+                .seconds_per_duel(Phase::Total)
+                .unwrap_or(f64::INFINITY);
+            let needed = typical * first_useful_look(&plan) as f64;
+            if !study.has_recalled() && study.left_seconds() < needed {
+                break;
+            }
+            let name = format!("claim: {}", candidate.lever.title());
+            observer.see(Event::Stage {
+                name: &name,
+                seconds: study.left_seconds(),
+            });
+            let question = self.question(
+                Phase::Claim,
+                candidate.lever.id(),
+                &best,
+                &with,
+                plan.clone(),
+            );
+            let answer = ask(self.bench, study, &question, observer)?;
+            self.warn(candidate.lever.title(), &answer);
+            if answer.duels.iter().any(|duel| duel.score.is_some()) {
+                self.rungs[rung].claim = Some(comparison(study, &question, &answer)?);
+            }
+            self.keep_summary(study)?;
+            stop_if_interrupted(&answer)?;
+            if answer.judgement.verdict == Some(Verdict::Slower) {
+                self.warnings.push(format!(
+                    "{} slowed the server in its fresh duels: the total was judged with it, a \
+                     ladder without it may do better (--without {})",
+                    candidate.lever.title(),
+                    candidate.lever.id()
+                ));
+            } else {
+                best = with;
+            }
+        }
+        Ok(())
+    }
+
+    fn question<'q>(
+        &self,
+        phase: Phase,
+        subject: &'q str,
+        a: &'q Variant,
+        b: &'q Variant,
+        plan: LookPlan,
+    ) -> Question<'q> {
+        Question {
+            phase,
+            subject,
+            a,
+            b,
+            plan,
+            rule: self.options.rule,
+            couples: self.options.couples,
+            seed: derive(self.options.seed, "question", phase as u64),
+            to_the_end: false,
+        }
+    }
+
+    fn warn(&mut self, what: &str, answer: &Answer) {
+        let all = answer.warnings.iter().chain(&answer.failure);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {text}")));
+    }
+
+    /// A ladder without its guards says so.
+    fn missing_guards(&self) -> Vec<String> {
+        [(Role::Decoy, "decoy"), (Role::Control, "control")]
+            .into_iter()
+            .filter(|(role, _)| self.screened(*role).next().is_none())
+            .map(|(_, name)| {
+                format!("this ladder has no {name}: it could not be measured here, so nothing checks the method")
+            })
+            .collect()
+    }
+
+    fn alarms(&self) -> Vec<String> {
+        let mut alarms = Vec::new();
+        for (_, decoy) in self.screened(Role::Decoy) {
+            if decoy.effect.ratio.ln().abs() > ALARM_STD_ERRS * decoy.std_err {
+                alarms.push(format!(
+                    "the decoy, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
+                     else moves these figures, distrust the small ones",
+                    decoy.effect.ratio, decoy.effect.low, decoy.effect.high
+                ));
+            }
+        }
+        for (_, control) in self.screened(Role::Control) {
+            if control.effect.high >= 1.0 {
+                alarms.push(format!(
+                    "the control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
+                     study does not see what it should see",
+                    control.effect.ratio, control.effect.low, control.effect.high
+                ));
+            }
+        }
+        alarms
+    }
+
+    fn summary(&self, study: &Study) -> Result<TuneSummary> {
+        let options = self.options;
+        let install = self.bench.install(&options.base.server)?;
+        let in_ladder = |lever: &str| self.rungs.iter().any(|rung| rung.screened.lever == lever);
+        let mut not_helped: Vec<Screened> = self
+            .screened(Role::Lever)
+            .filter(|(_, screened)| !in_ladder(&screened.lever))
+            .map(|(_, screened)| screened.clone())
+            .collect();
+        not_helped.sort_by(|x, y| y.effect.ratio.total_cmp(&x.effect.ratio));
+        let mut not_tried = self.not_tried.clone();
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            let lever = &candidate.lever;
+            let known = self.effect(index).is_some()
+                || not_tried.iter().any(|other| other.lever == lever.id());
+            if !known && lever.role() == Role::Lever {
+                not_tried.push(NotTried {
+                    lever: lever.id().to_owned(),
+                    title: lever.title().to_owned(),
+                    reason: "the time ended before the screening could tell it apart".to_owned(),
+                });
+            }
+        }
+        let mut warnings = self.alarms();
+        warnings.extend(self.warnings.clone());
+        Ok(TuneSummary {
+            server: options.base.server.clone(),
+            server_version: install.version_string.clone(),
+            workload: self.bench.load().one_line(),
+            threads: self.bench.load().threads,
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            total: self.total.clone(),
+            decoy: self.screened(Role::Decoy).next().map(|(_, s)| s.clone()),
+            control: self.screened(Role::Control).next().map(|(_, s)| s.clone()),
+            sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
+            rungs: self.rungs.clone(),
+            not_helped,
+            not_tried,
+            warnings,
+        })
+    }
+}
+
+fn stop_if_interrupted(answer: &Answer) -> Result<()> {
+    if answer.interrupted {
+        Err(Cancelled.into())
+    } else {
+        Ok(())
+    }
+}

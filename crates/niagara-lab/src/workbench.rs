@@ -1,0 +1,208 @@
+//! Everything that is set up once per study: servers fetched, dataset images loaded, a place to work.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use niagara_load::{Endpoint, Transport};
+use niagara_server::{
+    Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
+    TransportKind, WorkFolder,
+};
+
+use crate::cancel::Cancel;
+use crate::observer::{Event, Observer};
+use crate::spec::Load;
+use crate::variant::Variant;
+
+/// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
+const FULL_BELOW: u64 = 64 << 20;
+
+/// A server that can be launched, with the data it is launched on.
+struct Station {
+    install: Install,
+    image: Image,
+}
+
+/// The servers and images of a study, and where its clones live.
+pub struct Workbench {
+    cache: Cache,
+    catalog: Catalog,
+    load: Load,
+    cancel: Cancel,
+    stations: BTreeMap<String, Station>,
+}
+
+impl Workbench {
+    /// A workbench with nothing on it yet.
+    pub fn new(cache: Cache, catalog: Catalog, load: Load, cancel: Cancel) -> Self {
+        Self {
+            cache,
+            catalog,
+            load,
+            cancel,
+            stations: BTreeMap::new(),
+        }
+    }
+
+    /// The flag that stops the study.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// The load that the images were made for.
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// Fetches `server` (a catalogue name or a path) and loads its dataset image, where not done before.
+    ///
+    /// # Errors
+    /// Unknown server, nothing to fetch it from, disk full, a load that fails.
+    pub fn set_up(&mut self, server: &str, observer: &mut dyn Observer) -> Result<()> {
+        if self.stations.contains_key(server) {
+            return Ok(());
+        }
+        let install = if looks_like_path(server) {
+            Install::from_path(Path::new(server))?
+        } else {
+            let description = self.catalog.get(server)?;
+            niagara_server::get(&self.cache, description, &mut |text| {
+                observer.see(Event::SettingUp(text));
+            })?
+        };
+        self.cancel.check()?;
+        let load = &self.load;
+        let cancel = &self.cancel;
+        let key = load.dataset_key();
+        let image = {
+            let seen = std::cell::RefCell::new(observer);
+            ImageStore::new(&self.cache).ensure(
+                &install,
+                &key,
+                &load.engine,
+                &mut |server| {
+                    niagara_load::prepare(
+                        &socket_endpoint(server),
+                        &load.workload,
+                        &load.engine,
+                        &mut |done, total| {
+                            let percent = done * 100 / total.max(1);
+                            seen.borrow_mut().see(Event::SettingUp(&format!(
+                                "loading {done} of {total} rows ({percent} %)"
+                            )));
+                        },
+                    )?;
+                    cancel.check()?;
+                    Ok(())
+                },
+                &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
+            )?
+        };
+        self.stations
+            .insert(server.to_owned(), Station { install, image });
+        Ok(())
+    }
+
+    fn station(&self, server: &str) -> Result<&Station> {
+        self.stations
+            .get(server)
+            .with_context(|| format!("server {server} was not set up for this study"))
+    }
+
+    /// The install of a server that was set up.
+    ///
+    /// # Errors
+    /// The server was not set up.
+    pub fn install(&self, server: &str) -> Result<&Install> {
+        Ok(&self.station(server)?.install)
+    }
+
+    /// Bytes of a server's dataset image on disk.
+    ///
+    /// # Errors
+    /// The server was not set up, or its image cannot be read.
+    pub fn data_bytes(&self, server: &str) -> Result<u64> {
+        self.station(server)?.image.bytes()
+    }
+
+    /// An error when the disk of the clones is full: then no failure of a server is the server's own.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub(crate) fn check_disk(&self) -> Result<()> {
+        let free = self.cache.free_bytes()?;
+        if free < FULL_BELOW {
+            bail!(
+                "no space left on the disk of {} ({} MB free)\n\
+                 remedy: free some, or name a folder on another disk in NIAGARA_WORK; the same command goes on from here",
+                self.cache.work()?.display(),
+                free >> 20
+            );
+        }
+        Ok(())
+    }
+
+    /// A fresh clone of the image for `variant`; it goes when the folder is dropped.
+    ///
+    /// # Errors
+    /// Disk full, image gone.
+    pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
+        let station = self.station(&variant.server)?;
+        let folder = self.cache.work_folder("clone")?;
+        station.image.clone_to(&data_of(&folder))?;
+        Ok(folder)
+    }
+
+    /// Starts `variant` on `clone` without waiting for it.
+    ///
+    /// # Errors
+    /// Something that the variant asks for is not to be had here.
+    pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
+        let station = self.station(&variant.server)?;
+        niagara_server::spawn(
+            &self.cache,
+            &LaunchSpec {
+                install: &station.install,
+                datadir: data_of(clone),
+                runtime: &variant.runtime,
+                config: &variant.config,
+            },
+        )
+    }
+
+    /// Reads every table and index once, so that the buffer pool holds what fits into it.
+    pub(crate) fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
+        for statement in load.read_all_statements() {
+            server.query(&statement)?;
+        }
+        Ok(())
+    }
+
+    /// Where the load generator reaches `server`, by the variant's transport.
+    pub(crate) fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
+        let mut endpoint = socket_endpoint(server);
+        if variant.runtime.transport == TransportKind::Tcp {
+            endpoint.transport = Transport::Tcp(server.tcp());
+        }
+        endpoint
+    }
+}
+
+fn socket_endpoint(server: &RunningServer) -> Endpoint {
+    Endpoint {
+        transport: Transport::Unix(PathBuf::from(server.socket())),
+        user: server.user().to_owned(),
+        password: server.password().to_owned(),
+        database: "sbtest".to_owned(),
+    }
+}
+
+fn data_of(clone: &WorkFolder) -> PathBuf {
+    clone.path().join("data")
+}
+
+/// Whether a server was named by its path rather than by its name in the catalogue.
+pub fn looks_like_path(server: &str) -> bool {
+    server.contains('/')
+}

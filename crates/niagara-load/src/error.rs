@@ -1,0 +1,49 @@
+//! What can go wrong while a server is loaded.
+
+use thiserror::Error;
+
+/// Why loading stopped. Messages name the side, the cause and, where there is one, the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoadError {
+    /// The workload or the options cannot be used as they are.
+    #[error("{0}")]
+    Invalid(String),
+    /// No usable connection could be made.
+    #[error("cannot connect as {endpoint}: {cause}")]
+    Connect {
+        /// The endpoint, without its password.
+        endpoint: String,
+        /// The system's or the server's own message.
+        cause: String,
+    },
+    /// The server went away, hung, or sent something that is not the protocol.
+    /// The side cannot be used again; connect a new [`Driver`](crate::Driver).
+    #[error("server of side {side} was lost: {cause}")]
+    ServerLost {
+        /// 0 or 1, the endpoint's position in [`Driver::connect`](crate::Driver::connect).
+        side: usize,
+        /// What was seen.
+        cause: String,
+    },
+    /// The server refused a statement with an error that does not belong to the workload's life.
+    #[error("side {side}: server error {code} ({message}) in: {statement}")]
+    Statement {
+        /// 0 or 1, the endpoint's position in [`Driver::connect`](crate::Driver::connect).
+        side: usize,
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+        /// The statement that was refused.
+        statement: String,
+    },
+    /// The tables could not be made.
+    #[error("cannot prepare the tables: {0}")]
+    Prepare(String),
+    /// The cancel flag was set. Transactions in flight were finished first.
+    #[error("cancelled")]
+    Cancelled,
+    /// The client's own system failed (threads, polling, affinity).
+    #[error("the load generator failed: {0}")]
+    Client(String),
+}

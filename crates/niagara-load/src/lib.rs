@@ -1,0 +1,48 @@
+//! The load generator: protocol, connections, workloads, latency.
+//!
+//! A [`Driver`] holds connections to one or two servers ("sides") at once and moves the load from one
+//! to the other within milliseconds. [`prepare`] makes the tables that the workloads read and write.
+//!
+//! ```no_run
+//! use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, Transport, WorkloadSpec, prepare};
+//! use std::time::Duration;
+//!
+//! let endpoint = Endpoint {
+//!     transport: Transport::Unix("/run/a.sock".into()),
+//!     user: "niagara".into(),
+//!     password: "secret".into(),
+//!     database: "sbtest".into(),
+//! };
+//! let spec = WorkloadSpec::default();
+//! prepare(&endpoint, &spec, "innodb", &mut |done, total| eprintln!("{done} of {total} rows"))?;
+//! let mut driver = Driver::connect(&[endpoint], &spec, &DriverOptions::default())?;
+//! let stats = driver.slice(0, &SliceOptions { duration: Duration::from_secs(1), ..SliceOptions::default() })?;
+//! println!("{:.0} transactions/s", stats.transactions as f64 / stats.seconds);
+//! # Ok::<(), niagara_load::LoadError>(())
+//! ```
+//!
+//! The path of one query: `workload::transaction` says which statement is next and draws its parameters,
+//! `protocol::command` writes it into the connection's buffer, `connection` sends it, `event_loop` waits,
+//! `protocol::response` skims the answer, `recorder` counts it. Nothing on that path allocates.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod connection;
+mod driver;
+mod endpoint;
+mod error;
+mod event_loop;
+mod prepare;
+mod protocol;
+mod recorder;
+mod session;
+mod stream;
+mod workload;
+
+pub use driver::{Driver, DriverOptions, SliceOptions};
+pub use endpoint::{Endpoint, Transport};
+pub use error::LoadError;
+pub use hdrhistogram::Histogram;
+pub use prepare::prepare;
+pub use recorder::SliceStats;
+pub use workload::{Distribution, WorkloadKind, WorkloadSpec};

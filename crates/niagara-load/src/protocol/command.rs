@@ -1,0 +1,208 @@
+//! Commands, written into a buffer that is used again for every one of them.
+
+use super::ProtocolError;
+use super::packet::MAX_PAYLOAD;
+
+const COM_QUIT: u8 = 0x01;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+/// COM_QUIT, whole.
+pub const QUIT: [u8; 5] = [1, 0, 0, 0, COM_QUIT];
+
+/// The type of a parameter, with its flag byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum ParameterType {
+    /// i32 (MYSQL_TYPE_LONG).
+    Int = 0x0003,
+    /// i64 (MYSQL_TYPE_LONGLONG); no statement of the first workloads has one.
+    #[cfg_attr(not(test), expect(dead_code))]
+    BigInt = 0x0008,
+    /// A string of bytes (MYSQL_TYPE_STRING).
+    String = 0x00fe,
+}
+
+/// Writes `payload` as packets, numbered from `sequence`, and returns the next number.
+pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) -> u8 {
+    loop {
+        let (packet, rest) = payload.split_at(payload.len().min(MAX_PAYLOAD));
+        out.extend_from_slice(&(packet.len() as u32).to_le_bytes()[..3]);
+        out.push(sequence);
+        out.extend_from_slice(packet);
+        sequence = sequence.wrapping_add(1);
+        payload = rest;
+        // A packet of the greatest length is always followed by another, be it empty.
+        if packet.len() < MAX_PAYLOAD {
+            return sequence;
+        }
+    }
+}
+
+/// COM_QUERY: a statement in text. It must fit one packet.
+pub fn query(out: &mut Vec<u8>, sql: &[u8]) {
+    text_command(out, COM_QUERY, sql);
+}
+
+/// COM_STMT_PREPARE. The statement must fit one packet.
+pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) {
+    text_command(out, COM_STMT_PREPARE, sql);
+}
+
+fn text_command(out: &mut Vec<u8>, command: u8, sql: &[u8]) {
+    debug_assert!(sql.len() < MAX_PAYLOAD - 1);
+    out.clear();
+    out.extend_from_slice(&(sql.len() as u32 + 1).to_le_bytes()[..3]);
+    out.push(0);
+    out.push(command);
+    out.extend_from_slice(sql);
+}
+
+/// COM_STMT_EXECUTE under construction: parameters in order, then [`finish`](Execute::finish).
+#[derive(Debug)]
+pub struct Execute<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> Execute<'a> {
+    /// Starts the command in `out`, which is emptied. `types` go with the first execution of a
+    /// statement (`send_types`); the server remembers them, as it does for the usual client library.
+    pub fn new(
+        out: &'a mut Vec<u8>,
+        statement: u32,
+        types: &[ParameterType],
+        send_types: bool,
+    ) -> Self {
+        out.clear();
+        out.extend_from_slice(&[0, 0, 0, 0, COM_STMT_EXECUTE]);
+        out.extend_from_slice(&statement.to_le_bytes());
+        out.push(0); // no cursor
+        out.extend_from_slice(&1u32.to_le_bytes()); // one iteration
+        if !types.is_empty() {
+            out.resize(out.len() + types.len().div_ceil(8), 0); // nothing is NULL
+            out.push(u8::from(send_types));
+            if send_types {
+                for &parameter in types {
+                    out.extend_from_slice(&(parameter as u16).to_le_bytes());
+                }
+            }
+        }
+        Execute { out }
+    }
+
+    pub fn int(self, value: i32) -> Self {
+        self.out.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    #[cfg(test)]
+    pub fn bigint(self, value: i64) -> Self {
+        self.out.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    /// A string of `length` bytes, filled in place.
+    pub fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self {
+        debug_assert!(length <= 250, "longer lengths take more than one byte");
+        self.out.push(length);
+        let start = self.out.len();
+        self.out.resize(start + usize::from(length), 0);
+        fill(&mut self.out[start..]);
+        self
+    }
+
+    /// Closes the packet.
+    pub fn finish(self) {
+        let length = (self.out.len() - 4) as u32;
+        self.out[..3].copy_from_slice(&length.to_le_bytes()[..3]);
+    }
+}
+
+/// The server's answer to COM_STMT_PREPARE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prepared {
+    pub statement: u32,
+    pub columns: u16,
+    pub parameters: u16,
+}
+
+impl Prepared {
+    /// Reads the first packet of the answer, which starts with 0.
+    pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
+        let mut fields = super::packet::Fields::new(payload);
+        if fields.u8()? != 0 {
+            return Err(ProtocolError::new(
+                "the answer to COM_STMT_PREPARE must start with 0",
+            ));
+        }
+        Ok(Prepared {
+            statement: fields.u32()?,
+            columns: fields.u16()?,
+            parameters: fields.u16()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn execute_is_laid_out_as_the_protocol_says() {
+        let mut out = vec![9; 100];
+        let types = [
+            ParameterType::Int,
+            ParameterType::BigInt,
+            ParameterType::String,
+        ];
+        Execute::new(&mut out, 0x0102_0304, &types, true)
+            .int(-2)
+            .bigint(5)
+            .string(3, |text| text.copy_from_slice(b"abc"))
+            .finish();
+        let body = [
+            &[0x17, 4, 3, 2, 1, 0, 1, 0, 0, 0][..],
+            &[0, 1, 3, 0, 8, 0, 0xfe, 0],
+            &[0xfe, 0xff, 0xff, 0xff],
+            &[5, 0, 0, 0, 0, 0, 0, 0],
+            &[3, b'a', b'b', b'c'],
+        ]
+        .concat();
+        assert_eq!(out[..4], [body.len() as u8, 0, 0, 0]);
+        assert_eq!(out[4..], body);
+
+        Execute::new(&mut out, 1, &types[..1], false)
+            .int(7)
+            .finish();
+        assert_eq!(
+            out,
+            [
+                16, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 7, 0, 0, 0
+            ]
+        );
+
+        Execute::new(&mut out, 1, &[], true).finish();
+        assert_eq!(out, [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn long_payloads_are_split() {
+        let mut out = Vec::new();
+        let next = write_packets(&mut out, 0, &vec![1; MAX_PAYLOAD]);
+        assert_eq!(next, 2);
+        assert_eq!(out.len(), MAX_PAYLOAD + 8);
+        assert_eq!(out[out.len() - 4..], [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn truncated_prepare_answers() {
+        let whole = [0, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0];
+        let prepared = Prepared::parse(&whole).unwrap();
+        assert_eq!((prepared.columns, prepared.parameters), (2, 3));
+        for length in 0..9 {
+            assert!(Prepared::parse(&whole[..length]).is_err());
+        }
+        assert!(Prepared::parse(&[0xff; 12]).is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! The server's greeting (version 10) and the client's answer to it.
+
+use super::packet::{Fields, ServerError};
+use super::{ProtocolError, capability};
+
+/// utf8mb4_general_ci: known to every server of the family since 5.5.
+const COLLATION: u8 = 45;
+/// What the client says it can receive at most: the protocol's own bound.
+const MAX_PACKET: u32 = 1 << 30;
+
+/// What the server says first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeting {
+    /// As sent; MariaDB may put "5.5.5-" in front.
+    pub version: String,
+    pub capabilities: u32,
+    pub nonce: Vec<u8>,
+    /// The plugin the server proposes; empty when it names none.
+    pub plugin: String,
+}
+
+/// A greeting, or the error a server sends in its place (too many connections, host blocked).
+pub fn parse_greeting(payload: &[u8]) -> Result<Result<Greeting, ServerError>, ProtocolError> {
+    if payload.first() == Some(&0xff) {
+        return Ok(Err(ServerError::parse(payload)?));
+    }
+    let mut fields = Fields::new(payload);
+    let protocol = fields.u8()?;
+    if protocol != 10 {
+        return Err(ProtocolError::new(format!(
+            "the server speaks protocol version {protocol}, known is 10"
+        )));
+    }
+    let version = String::from_utf8_lossy(fields.until_nul()).into_owned();
+    let _connection_id = fields.u32()?;
+    let mut nonce = fields.bytes(8)?.to_vec();
+    let _filler = fields.u8()?;
+    let mut capabilities = u32::from(fields.u16()?);
+    let mut plugin = String::new();
+    if !fields.is_empty() {
+        let _collation = fields.u8()?;
+        let _status = fields.u16()?;
+        capabilities |= u32::from(fields.u16()?) << 16;
+        let nonce_length = usize::from(fields.u8()?);
+        let _reserved = fields.bytes(10)?;
+        if capabilities & capability::SECURE_CONNECTION != 0 {
+            let second = fields.bytes(nonce_length.saturating_sub(8).max(13))?;
+            nonce.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
+        }
+        if capabilities & capability::PLUGIN_AUTH != 0 {
+            plugin = String::from_utf8_lossy(fields.until_nul()).into_owned();
+        }
+    }
+    for (flag, name) in [
+        (capability::PROTOCOL_41, "protocol 4.1"),
+        (capability::SECURE_CONNECTION, "secure authentication"),
+    ] {
+        if capabilities & flag == 0 {
+            return Err(ProtocolError::new(format!(
+                "server {version} does not know {name}"
+            )));
+        }
+    }
+    if nonce.len() < 20 {
+        return Err(ProtocolError::new(format!(
+            "the greeting has a nonce of {} bytes, it must have 20",
+            nonce.len()
+        )));
+    }
+    Ok(Ok(Greeting {
+        version,
+        capabilities,
+        nonce,
+        plugin,
+    }))
+}
+
+/// The capabilities both ends use from now on.
+pub fn agree(server: u32, with_database: bool) -> u32 {
+    let mut wanted = capability::LONG_PASSWORD
+        | capability::LONG_FLAG
+        | capability::PROTOCOL_41
+        | capability::TRANSACTIONS
+        | capability::SECURE_CONNECTION
+        | capability::PLUGIN_AUTH
+        | capability::PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | capability::DEPRECATE_EOF;
+    if with_database {
+        wanted |= capability::CONNECT_WITH_DB;
+    }
+    // MariaDB leaves LONG_PASSWORD out of its greeting to show that it has capabilities of its own.
+    wanted & (server | capability::LONG_PASSWORD)
+}
+
+/// The payload of the client's answer to the greeting.
+pub fn response(
+    capabilities: u32,
+    user: &str,
+    auth: &[u8],
+    database: Option<&str>,
+    plugin: &str,
+) -> Result<Vec<u8>, ProtocolError> {
+    let mut payload = Vec::with_capacity(128);
+    payload.extend_from_slice(&capabilities.to_le_bytes());
+    payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
+    payload.push(COLLATION);
+    payload.extend_from_slice(&[0; 23]);
+    payload.extend_from_slice(user.as_bytes());
+    payload.push(0);
+    // One byte of length is the same in both encodings as long as it is at most 250.
+    let length = u8::try_from(auth.len())
+        .ok()
+        .filter(|&length| length <= 250)
+        .ok_or_else(|| ProtocolError::new("the authentication data is too long"))?;
+    payload.push(length);
+    payload.extend_from_slice(auth);
+    if capabilities & capability::CONNECT_WITH_DB != 0 {
+        payload.extend_from_slice(database.unwrap_or_default().as_bytes());
+        payload.push(0);
+    }
+    if capabilities & capability::PLUGIN_AUTH != 0 {
+        payload.extend_from_slice(plugin.as_bytes());
+        payload.push(0);
+    }
+    Ok(payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A greeting as the servers of the family send it.
+    fn greeting(version: &str, capabilities: u32, plugin: &str) -> Vec<u8> {
+        let mut bytes = vec![10];
+        bytes.extend_from_slice(version.as_bytes());
+        bytes.push(0);
+        bytes.extend_from_slice(&7u32.to_le_bytes());
+        bytes.extend_from_slice(b"abcdefgh\0");
+        bytes.extend_from_slice(&(capabilities as u16).to_le_bytes());
+        bytes.push(45);
+        bytes.extend_from_slice(&2u16.to_le_bytes());
+        bytes.extend_from_slice(&((capabilities >> 16) as u16).to_le_bytes());
+        bytes.push(21);
+        bytes.extend_from_slice(&[0; 10]);
+        bytes.extend_from_slice(b"ijklmnopqrst\0");
+        if capabilities & capability::PLUGIN_AUTH != 0 {
+            bytes.extend_from_slice(plugin.as_bytes());
+            bytes.push(0);
+        }
+        bytes
+    }
+
+    const MODERN: u32 = 0xffff_ffff;
+
+    #[test]
+    fn greetings_of_the_family() {
+        for (version, capabilities, plugin) in [
+            ("9.4.0", MODERN, "caching_sha2_password"),
+            (
+                "5.5.5-10.11.6-MariaDB",
+                MODERN & !capability::LONG_PASSWORD,
+                "mysql_native_password",
+            ),
+            (
+                "5.6.51",
+                MODERN & !capability::DEPRECATE_EOF,
+                "mysql_native_password",
+            ),
+        ] {
+            let greeting = parse_greeting(&greeting(version, capabilities, plugin))
+                .unwrap()
+                .unwrap();
+            assert_eq!(greeting.version, version);
+            assert_eq!(greeting.plugin, plugin);
+            assert_eq!(greeting.nonce, b"abcdefghijklmnopqrst");
+            let agreed = agree(greeting.capabilities, true);
+            assert_ne!(agreed & capability::LONG_PASSWORD, 0);
+            assert_eq!(
+                agreed & capability::DEPRECATE_EOF,
+                capabilities & capability::DEPRECATE_EOF
+            );
+        }
+    }
+
+    #[test]
+    fn truncated_greetings_are_errors_not_panics() {
+        let whole = greeting("9.4.0", MODERN, "caching_sha2_password");
+        for length in 0..whole.len() - "caching_sha2_password".len() - 1 {
+            assert!(parse_greeting(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn other_greetings() {
+        assert!(parse_greeting(&[9, 0, 0]).is_err());
+        assert!(parse_greeting(&greeting("5.5", capability::PROTOCOL_41, "")).is_err());
+        let refused = parse_greeting(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!(refused.unwrap_err().code, 1040);
+    }
+
+    #[test]
+    fn response_has_the_agreed_parts() {
+        let capabilities = agree(MODERN, true);
+        let payload = response(capabilities, "u", b"xyz", Some("d"), "p").unwrap();
+        assert_eq!(payload[..4], capabilities.to_le_bytes());
+        assert_eq!(payload[32..], *b"u\0\x03xyzd\0p\0");
+        assert!(response(capabilities, "u", &[0; 251], None, "p").is_err());
+    }
+}

@@ -1,0 +1,395 @@
+//! Skims the answer to a command: where does it end, and is it an error?
+//!
+//! Bytes are fed as they arrive, in pieces of any size. Only error packets and the count of columns are kept;
+//! everything else is stepped over by its length.
+
+use super::packet::{Fields, MAX_PAYLOAD, ServerError};
+use super::{ProtocolError, capability};
+
+/// Bytes of an error packet that are kept: the protocol's messages end at 512.
+const KEPT: usize = 640;
+
+/// What is known after some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The answer goes on.
+    More,
+    /// The answer is complete and not an error.
+    Done,
+    /// The answer is complete; [`ResponseReader::error`] has the error.
+    Failed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// OK, ERR or the count of columns.
+    First,
+    /// Column definitions, this many to come.
+    Columns(u64),
+    /// The EOF between columns and rows.
+    ColumnsEnd,
+    Rows,
+}
+
+/// What the packet at hand is, decided by its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packet {
+    /// Its header is not complete yet.
+    Header,
+    /// Its first byte has not come yet.
+    Unknown,
+    /// More of a row that is longer than one packet.
+    Continuation,
+    Ok,
+    Error,
+    ColumnCount,
+    Column,
+    ColumnsEnd,
+    Row,
+    End,
+}
+
+/// Reads one answer after another.
+#[derive(Debug)]
+pub struct ResponseReader {
+    deprecate_eof: bool,
+    phase: Phase,
+    packet: Packet,
+    header: [u8; 4],
+    header_length: usize,
+    sequence: u8,
+    /// Bytes of the packet at hand that have not come yet.
+    left: usize,
+    /// The packet at hand is of the greatest length: the next one continues it.
+    continued: bool,
+    /// The start of the packet at hand where it matters; never grows past its first capacity.
+    kept: Vec<u8>,
+}
+
+impl ResponseReader {
+    /// For a connection that agreed on `capabilities`.
+    pub fn new(capabilities: u32) -> Self {
+        ResponseReader {
+            deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
+            phase: Phase::First,
+            packet: Packet::Header,
+            header: [0; 4],
+            header_length: 0,
+            sequence: 1,
+            left: 0,
+            continued: false,
+            kept: Vec::with_capacity(KEPT),
+        }
+    }
+
+    /// The error that made the last answer [`Progress::Failed`].
+    pub fn error(&self) -> Result<ServerError, ProtocolError> {
+        ServerError::parse(&self.kept)
+    }
+
+    /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        while !bytes.is_empty() {
+            if self.packet == Packet::Header {
+                bytes = self.take_header(bytes)?;
+                // An empty packet has nothing more to wait for.
+                if self.packet == Packet::Header || self.left > 0 {
+                    continue;
+                }
+            }
+            if self.packet == Packet::Unknown {
+                match bytes.first() {
+                    Some(&first) if self.left > 0 => self.classify(first)?,
+                    _ => return Err(ProtocolError::new("an empty packet within an answer")),
+                }
+            }
+            let (here, rest) = bytes.split_at(self.left.min(bytes.len()));
+            if matches!(self.packet, Packet::Error | Packet::ColumnCount) {
+                let room = KEPT - self.kept.len();
+                self.kept.extend_from_slice(&here[..here.len().min(room)]);
+            }
+            self.left -= here.len();
+            bytes = rest;
+            if self.left == 0 {
+                let progress = self.packet_end()?;
+                if progress != Progress::More {
+                    if !bytes.is_empty() {
+                        return Err(ProtocolError::new(format!(
+                            "{} bytes follow a complete answer",
+                            bytes.len()
+                        )));
+                    }
+                    self.phase = Phase::First;
+                    self.sequence = 1;
+                    self.continued = false;
+                    return Ok(progress);
+                }
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    fn take_header<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], ProtocolError> {
+        let count = (4 - self.header_length).min(bytes.len());
+        let (taken, rest) = bytes.split_at(count);
+        self.header[self.header_length..self.header_length + count].copy_from_slice(taken);
+        self.header_length += count;
+        if self.header_length < 4 {
+            return Ok(rest);
+        }
+        self.header_length = 0;
+        let [a, b, c, sequence] = self.header;
+        if sequence != self.sequence {
+            return Err(ProtocolError::new(format!(
+                "packet number {sequence} where {} was due",
+                self.sequence
+            )));
+        }
+        self.sequence = sequence.wrapping_add(1);
+        self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
+        self.packet = if self.continued {
+            Packet::Continuation
+        } else {
+            Packet::Unknown
+        };
+        self.continued = self.left == MAX_PAYLOAD;
+        if self.left == 0 && self.packet == Packet::Unknown {
+            return Err(ProtocolError::new("an empty packet within an answer"));
+        }
+        if self.left == 0 {
+            // The empty tail of a row whose length is a multiple of the greatest.
+            self.packet = Packet::Header;
+        }
+        Ok(rest)
+    }
+
+    fn classify(&mut self, first: u8) -> Result<(), ProtocolError> {
+        self.packet = match (self.phase, first) {
+            (_, 0xff) => Packet::Error,
+            (Phase::First, 0x00) => Packet::Ok,
+            (Phase::First, 0xfb) => {
+                return Err(ProtocolError::new("the server asks for a local file"));
+            }
+            (Phase::First, 0xfe) => {
+                return Err(ProtocolError::new("an answer cannot start with an EOF"));
+            }
+            (Phase::First, _) => Packet::ColumnCount,
+            (Phase::Columns(_), _) => Packet::Column,
+            (Phase::ColumnsEnd, 0xfe) => Packet::ColumnsEnd,
+            (Phase::ColumnsEnd, _) => {
+                return Err(ProtocolError::new("no EOF between columns and rows"));
+            }
+            // A row may begin with 0xfe too, but is then longer than what ends a result set.
+            (Phase::Rows, 0xfe) if self.left < if self.deprecate_eof { MAX_PAYLOAD } else { 9 } => {
+                Packet::End
+            }
+            (Phase::Rows, _) => Packet::Row,
+        };
+        if matches!(self.packet, Packet::Error | Packet::ColumnCount) {
+            self.kept.clear();
+        }
+        Ok(())
+    }
+
+    fn packet_end(&mut self) -> Result<Progress, ProtocolError> {
+        let packet = std::mem::replace(&mut self.packet, Packet::Header);
+        match packet {
+            Packet::Ok | Packet::End => return Ok(Progress::Done),
+            Packet::Error => return Ok(Progress::Failed),
+            Packet::ColumnCount => {
+                let columns = Fields::new(&self.kept).lenenc()?;
+                if columns == 0 || columns > 4096 {
+                    return Err(ProtocolError::new(format!("a result of {columns} columns")));
+                }
+                self.phase = Phase::Columns(columns);
+            }
+            Packet::Column => {
+                if let Phase::Columns(left) = self.phase {
+                    self.phase = match (left, self.deprecate_eof) {
+                        (2.., _) => Phase::Columns(left - 1),
+                        (_, true) => Phase::Rows,
+                        (_, false) => Phase::ColumnsEnd,
+                    };
+                }
+            }
+            Packet::ColumnsEnd => self.phase = Phase::Rows,
+            Packet::Header | Packet::Unknown | Packet::Continuation | Packet::Row => {}
+        }
+        Ok(Progress::More)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODERN: u32 = capability::DEPRECATE_EOF;
+    const OLD: u32 = 0;
+
+    /// Packets numbered from 1.
+    fn packets(payloads: &[&[u8]]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut sequence = 1;
+        for payload in payloads {
+            sequence = crate::protocol::command::write_packets(&mut out, sequence, payload);
+        }
+        out
+    }
+
+    const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
+    const OK_END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
+    const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
+    const COLUMN: &[u8] = b"\x03def\x06sbtest";
+    const ROW: &[u8] = b"\x00\x00\x05hello";
+    const ERROR: &[u8] = b"\xff\xbd\x04#40001Deadlock found";
+
+    /// Feeds whole, byte by byte, and in two pieces at every place: all must agree.
+    fn read(capabilities: u32, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        let whole = ResponseReader::new(capabilities).feed(bytes);
+        let mut single = ResponseReader::new(capabilities);
+        let mut progress = Ok(Progress::More);
+        for byte in bytes {
+            progress = match progress {
+                Ok(Progress::More) => single.feed(std::slice::from_ref(byte)),
+                Ok(_) => Err(ProtocolError::new("bytes follow")),
+                error => error,
+            };
+        }
+        assert_eq!(whole.is_ok(), progress.is_ok(), "{whole:?} {progress:?}");
+        if let (Ok(whole), Ok(single)) = (&whole, &progress) {
+            assert_eq!(whole, single);
+        }
+        for at in 1..bytes.len() {
+            let mut reader = ResponseReader::new(capabilities);
+            if let Ok(Progress::More) = reader.feed(&bytes[..at]) {
+                let rest = reader.feed(&bytes[at..]);
+                assert_eq!(rest.is_ok(), whole.is_ok());
+                if let (Ok(rest), Ok(whole)) = (rest, &whole) {
+                    assert_eq!(rest, *whole);
+                }
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn ok_and_error() {
+        for capabilities in [MODERN, OLD] {
+            assert_eq!(read(capabilities, &packets(&[OK])), Ok(Progress::Done));
+            assert_eq!(read(capabilities, &packets(&[ERROR])), Ok(Progress::Failed));
+        }
+        let mut reader = ResponseReader::new(MODERN);
+        reader.feed(&packets(&[ERROR])).unwrap();
+        assert_eq!(reader.error().unwrap().code, 1213);
+        assert_eq!(reader.error().unwrap().message, "Deadlock found");
+        // ready for the next answer
+        assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
+    }
+
+    #[test]
+    fn result_sets_of_both_kinds() {
+        let modern = packets(&[&[2], COLUMN, COLUMN, ROW, ROW, OK_END]);
+        assert_eq!(read(MODERN, &modern), Ok(Progress::Done));
+        let old = packets(&[&[2], COLUMN, COLUMN, EOF, ROW, ROW, EOF]);
+        assert_eq!(read(OLD, &old), Ok(Progress::Done));
+        let empty = packets(&[&[1], COLUMN, OK_END]);
+        assert_eq!(read(MODERN, &empty), Ok(Progress::Done));
+        assert_eq!(
+            read(OLD, &packets(&[&[1], COLUMN, EOF, EOF])),
+            Ok(Progress::Done)
+        );
+        // without the agreement an EOF must stand between columns and rows
+        assert!(read(OLD, &modern).is_err());
+    }
+
+    #[test]
+    fn errors_at_any_point() {
+        for prefix in [
+            &[&[1u8][..]][..],
+            &[&[2], COLUMN],
+            &[&[1], COLUMN, ROW],
+            &[&[1], COLUMN],
+        ] {
+            let mut all = prefix.to_vec();
+            all.push(ERROR);
+            assert_eq!(read(MODERN, &packets(&all)), Ok(Progress::Failed));
+        }
+    }
+
+    #[test]
+    fn truncated_answers_wait_for_more() {
+        let bytes = packets(&[&[2], COLUMN, COLUMN, ROW, ROW, OK_END]);
+        for length in 0..bytes.len() {
+            assert_eq!(
+                ResponseReader::new(MODERN).feed(&bytes[..length]),
+                Ok(Progress::More)
+            );
+        }
+    }
+
+    #[test]
+    fn absurd_answers_are_errors() {
+        for absurd in [
+            packets(&[&[]]),
+            packets(&[&[1], COLUMN, &[]]),
+            packets(&[&[0xfb]]),
+            packets(&[EOF]),
+            packets(&[&[0xfc, 0, 0]]),
+            packets(&[&[0xfc, 0xff, 0xff]]),
+            packets(&[&[0xfd, 1]]),
+            packets(&[OK, OK]),
+            vec![1, 0, 0, 9, 0],
+        ] {
+            assert!(read(MODERN, &absurd).is_err(), "{absurd:?}");
+        }
+        // an error without a code
+        let mut reader = ResponseReader::new(MODERN);
+        assert_eq!(reader.feed(&packets(&[&[0xff]])), Ok(Progress::Failed));
+        assert!(reader.error().is_err());
+        // an error far too long keeps its start only
+        let mut long = ERROR.to_vec();
+        long.resize(100_000, b'x');
+        assert_eq!(reader.feed(&packets(&[&long])), Ok(Progress::Failed));
+        assert!(reader.error().unwrap().message.len() < KEPT);
+    }
+
+    #[test]
+    fn random_bytes_never_panic() {
+        use rand::{RngExt, SeedableRng};
+        let mut rng = rand::rngs::Xoshiro256PlusPlus::seed_from_u64(1);
+        let bytes = packets(&[&[2], COLUMN, COLUMN, ROW, ROW, OK_END]);
+        for _ in 0..200_000 {
+            let mut damaged = bytes.clone();
+            for _ in 0..rng.random_range(1..4) {
+                let at = rng.random_range(0..damaged.len());
+                damaged[at] = rng.random();
+            }
+            for capabilities in [MODERN, OLD] {
+                let mut reader = ResponseReader::new(capabilities);
+                for piece in damaged.chunks(rng.random_range(1..64)) {
+                    match reader.feed(piece) {
+                        Ok(Progress::Failed) => drop(reader.error()),
+                        Ok(_) => {}
+                        Err(_) => break,
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_longer_than_a_packet() {
+        for length in [MAX_PAYLOAD - 1, MAX_PAYLOAD, MAX_PAYLOAD + 10] {
+            let mut row = vec![0xff; length];
+            row[0] = 0;
+            let bytes = packets(&[&[1], COLUMN, &row, ROW, OK_END]);
+            let mut reader = ResponseReader::new(MODERN);
+            let mut progress = Progress::More;
+            for piece in bytes.chunks(65_536) {
+                assert_eq!(progress, Progress::More);
+                progress = reader.feed(piece).unwrap();
+            }
+            assert_eq!(progress, Progress::Done, "{length}");
+        }
+    }
+}

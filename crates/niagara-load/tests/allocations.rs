@@ -1,0 +1,75 @@
+//! Under load nothing is allocated per query: a slice ten times as long allocates no more.
+
+mod common;
+
+use common::Server;
+use niagara_load::{Driver, DriverOptions, SliceOptions, WorkloadKind, WorkloadSpec, prepare};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are those of the system's allocator.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_longer_slice_allocates_no_more() {
+    let server = Server::start();
+    let spec = WorkloadSpec {
+        kind: WorkloadKind::OltpReadWrite,
+        table_size: 5000,
+        ..WorkloadSpec::default()
+    };
+    prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).expect("tables");
+    let options = DriverOptions {
+        threads: 8,
+        loops: Some(2),
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("connections");
+    let mut allocations = |milliseconds| {
+        let options = SliceOptions {
+            duration: Duration::from_millis(milliseconds),
+            ..SliceOptions::default()
+        };
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let stats = driver.slice(0, &options).expect("a slice");
+        // The text of an error is kept as a string; a deadlock or two may happen.
+        let errors: u64 = stats.errors.values().sum();
+        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        (allocated.saturating_sub(10 * errors), stats.queries_whole)
+    };
+    allocations(100); // the first one grows the buffers to their size
+    let (short, few) = allocations(100);
+    let (long, many) = allocations(1000);
+    assert!(many > 3 * few, "{few} and {many} queries");
+    assert!(short < 100, "{short} allocations in a slice");
+    assert!(
+        long <= short + 10,
+        "{short} allocations for {few} queries, {long} for {many}"
+    );
+    println!("{short} allocations for {few} queries, {long} for {many}");
+}

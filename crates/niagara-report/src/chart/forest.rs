@@ -1,0 +1,69 @@
+//! Every screened lever with its interval, decoy and control among them.
+
+use maud::Markup;
+use niagara_store::{Screened, TuneSummary};
+
+use super::row_chart::{Mark, Row, row_chart};
+use crate::number;
+use crate::svg::both;
+
+/// All levers that screening measured, best first; `None` when there are none.
+pub fn forest(tune: &TuneSummary) -> Option<Markup> {
+    let kept = tune
+        .rungs
+        .iter()
+        .map(|rung| (&rung.screened, Mark::Disc, "kept", "kept"));
+    let dropped = tune
+        .not_helped
+        .iter()
+        .map(|s| (s, Mark::Ring, "dropped", ""));
+    let decoy = tune
+        .decoy
+        .iter()
+        .map(|s| (s, Mark::Diamond, "decoy", "decoy"));
+    let control = tune
+        .control
+        .iter()
+        .map(|s| (s, Mark::Square, "control", "control"));
+    let mut levers: Vec<(&Screened, Mark, &'static str, &str)> =
+        kept.chain(dropped).chain(decoy).chain(control).collect();
+    if levers.is_empty() {
+        return None;
+    }
+    levers.sort_by(|a, b| b.0.effect.ratio.total_cmp(&a.0.effect.ratio));
+
+    // The control may be very slow: it must not squeeze the levers, an arrow will do.
+    let mut domain = (-0.01f64, 0.01f64);
+    for (lever, _, class, _) in &levers {
+        for value in [lever.effect.low, lever.effect.ratio, lever.effect.high] {
+            let log = value.ln();
+            if log.is_finite() && (*class != "control" || log.abs() < 0.15) && log.abs() < 1.5 {
+                domain = (domain.0.min(log), domain.1.max(log));
+            }
+        }
+    }
+    let room = (domain.1 - domain.0) * 0.03;
+    let domain = (domain.0 - room, domain.1 + room);
+    let rows: Vec<Row> = levers
+        .iter()
+        .map(|(lever, mark, class, standing)| Row {
+            title: lever.title.clone(),
+            detail: lever.change.clone(),
+            numbers: number::estimate(&lever.effect),
+            standing: (*standing).to_owned(),
+            interval: (
+                lever.effect.low.ln(),
+                lever.effect.ratio.ln(),
+                lever.effect.high.ln(),
+            ),
+            mark: *mark,
+            class,
+        })
+        .collect();
+    let said: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{} {}", row.title, row.numbers))
+        .collect();
+    let label = format!("Forest plot of all screened levers: {}", said.join("; "));
+    Some(both(|size| row_chart(size, &rows, domain, false, &label)))
+}

@@ -1,0 +1,175 @@
+//! A chart of named rows: label, mark on a common axis of gains, numbers.
+
+use maud::{Markup, html};
+
+use crate::svg::{Axis, Size, fit, frame, px, x_axis};
+
+/// One row.
+pub struct Row {
+    /// What it is.
+    pub title: String,
+    /// Smaller, beneath the title or in its tooltip.
+    pub detail: String,
+    /// The estimate as text.
+    pub numbers: String,
+    /// Smaller, beneath or behind the numbers.
+    pub standing: String,
+    /// Ends of the interval and the estimate: logarithms of ratios.
+    pub interval: (f64, f64, f64),
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Class of the row: `claimed`, `screened`, `total`, `kept`, `dropped`, `decoy`, `control`.
+    pub class: &'static str,
+}
+
+/// How a row's estimate is drawn.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Mark {
+    /// From where the row before ended.
+    Bar {
+        /// Logarithm of what the rows before reached.
+        start: f64,
+        /// Whether the next row goes on from this one's end.
+        joined: bool,
+    },
+    /// A disc.
+    Disc,
+    /// A ring.
+    Ring,
+    /// A diamond.
+    Diamond,
+    /// A square.
+    Square,
+}
+
+struct Geometry {
+    row: f64,
+    plot: (f64, f64),
+    mark_y: f64,
+    top: f64,
+}
+
+/// Draws the rows over `domain` (logarithms of ratios).
+pub fn row_chart(
+    size: Size,
+    rows: &[Row],
+    domain: (f64, f64),
+    two_lines: bool,
+    label: &str,
+) -> Markup {
+    let geometry = match (size, two_lines) {
+        (Size::Wide, true) => Geometry {
+            row: 46.0,
+            plot: (326.0, 704.0),
+            mark_y: 20.0,
+            top: 6.0,
+        },
+        (Size::Wide, false) => Geometry {
+            row: 27.0,
+            plot: (326.0, 704.0),
+            mark_y: 13.0,
+            top: 6.0,
+        },
+        (Size::Narrow, two) => Geometry {
+            row: if two { 74.0 } else { 66.0 },
+            plot: (8.0, 352.0),
+            mark_y: if two { 50.0 } else { 46.0 },
+            top: 2.0,
+        },
+    };
+    let ticks = if size == Size::Wide { 6 } else { 4 };
+    let axis = Axis::new(domain, geometry.plot).with_gain_ticks(ticks);
+    let bottom = geometry.top + geometry.row * rows.len() as f64 + 4.0;
+    let zero = px(axis.at(0.0));
+    let body = html! {
+        (x_axis(&axis, if size == Size::Wide { geometry.top } else { bottom }, bottom))
+        @if size == Size::Wide {
+            line.zero x1=(zero) x2=(zero) y1=(px(geometry.top)) y2=(px(bottom)) {}
+        }
+        @for (i, row) in rows.iter().enumerate() {
+            @let top = geometry.top + geometry.row * i as f64;
+            @let y = top + geometry.mark_y;
+            g class={ "row " (row.class) } {
+                title {
+                    (row.title) ": " (row.numbers)
+                    @if !row.standing.is_empty() { ", " (row.standing) }
+                    @if !row.detail.is_empty() { " (" (row.detail) ")" }
+                }
+                rect.hover x="0" y=(px(top)) width=(px(size.width())) height=(px(geometry.row)) {}
+                @if size == Size::Narrow {
+                    // Lines through the text would hurt: the grid is drawn behind the marks alone.
+                    @for (value, _) in &axis.ticks {
+                        @let x = px(axis.at(*value));
+                        line.grid x1=(x) x2=(x) y1=(px(y - 11.0)) y2=(px(y + 11.0)) {}
+                    }
+                    line.zero x1=(zero) x2=(zero) y1=(px(y - 11.0)) y2=(px(y + 11.0)) {}
+                }
+                (labels(size, row, top, y, two_lines))
+                (mark(row, &axis, y, geometry.row))
+            }
+        }
+    };
+    frame(size, bottom + 24.0, label, body)
+}
+
+fn labels(size: Size, row: &Row, top: f64, y: f64, two_lines: bool) -> Markup {
+    match (size, two_lines) {
+        (Size::Wide, true) => html! {
+            text.title x="0" y=(px(top + 18.0)) { (fit(&row.title, 312.0, 14.0)) }
+            text.detail x="0" y=(px(top + 34.0)) { (fit(&row.detail, 300.0, 13.0)) }
+            text.numbers x="940" y=(px(top + 18.0)) text-anchor="end" { (row.numbers) }
+            text.standing x="940" y=(px(top + 34.0)) text-anchor="end" { (row.standing) }
+        },
+        (Size::Wide, false) => html! {
+            text.title x="0" y=(px(y + 4.5)) { (fit(&row.title, 312.0, 14.0)) }
+            text.numbers x="862" y=(px(y + 4.5)) text-anchor="end" { (row.numbers) }
+            text.standing x="940" y=(px(y + 4.5)) text-anchor="end" { (row.standing) }
+        },
+        (Size::Narrow, _) => html! {
+            text.title x="0" y=(px(top + 15.0)) { (fit(&row.title, 356.0, 14.0)) }
+            text.numbers x="0" y=(px(top + 31.0)) { (row.numbers) }
+            text.standing x="360" y=(px(top + 31.0)) text-anchor="end" { (row.standing) }
+        },
+    }
+}
+
+fn mark(row: &Row, axis: &Axis, y: f64, height: f64) -> Markup {
+    let (low, middle, high) = row.interval;
+    let (x_low, x, x_high) = (axis.at(low), axis.at(middle), axis.at(high));
+    html! {
+        @if let Mark::Bar { start, joined } = row.mark {
+            @let from = axis.at(start);
+            rect.bar x=(px(from.min(x))) y=(px(y - 8.0)) width=(px((x - from).abs().max(0.5))) height="16" {}
+            @if joined {
+                line.joint x1=(px(x)) x2=(px(x)) y1=(px(y + 8.0)) y2=(px(y + height - 8.0)) {}
+            }
+        }
+        line.interval x1=(px(x_low)) x2=(px(x_high)) y1=(px(y)) y2=(px(y)) {}
+        (end(x_low, y, -1.0, low >= axis.ends().0, low > axis.ends().1))
+        (end(x_high, y, 1.0, high <= axis.ends().1, high < axis.ends().0))
+        @match row.mark {
+            _ if !axis.holds(middle) => {}
+            Mark::Bar { .. } => { circle.point cx=(px(x)) cy=(px(y)) r="2.6" {} }
+            Mark::Disc | Mark::Ring => { circle.point cx=(px(x)) cy=(px(y)) r="4.6" {} }
+            Mark::Diamond => {
+                path.point d={ "M" (px(x)) " " (px(y - 6.0)) "l6 6l-6 6l-6 -6z" } {}
+            }
+            Mark::Square => {
+                rect.point x=(px(x - 4.5)) y=(px(y - 4.5)) width="9" height="9" {}
+            }
+        }
+    }
+}
+
+/// A cap where the interval ends, an arrow where it goes on beyond the axis, nothing where all of it
+/// lies beyond and the other end has the arrow.
+fn end(x: f64, y: f64, side: f64, ends_within: bool, lies_beyond: bool) -> Markup {
+    html! {
+        @if lies_beyond {
+        } @else if ends_within {
+            line.interval x1=(px(x)) x2=(px(x)) y1=(px(y - 4.0)) y2=(px(y + 4.0)) {}
+        } @else {
+            path.arrow d={ "M" (px(x + 3.0 * side)) " " (px(y)) "l" (px(-9.0 * side)) " -5v10z" } {}
+        }
+    }
+}

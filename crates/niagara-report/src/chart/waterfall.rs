@@ -1,0 +1,46 @@
+//! From the starting point to the final variant, rung by rung.
+
+use maud::Markup;
+use niagara_store::TuneSummary;
+
+use super::row_chart::{Mark, Row, row_chart};
+use crate::ladder;
+use crate::svg::{Size, both};
+
+/// Rungs and total of a `tune`.
+pub fn waterfall(tune: &TuneSummary) -> Markup {
+    let steps = ladder::steps(tune);
+    let axis = ladder::axis(&steps);
+    let room = (axis.1 / axis.0).ln() * 0.04;
+    let domain = (axis.0.ln() - room, axis.1.ln() + room);
+    let rows: Vec<Row> = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| Row {
+            title: step.title.clone(),
+            detail: if step.total {
+                "starting point against final variant".to_owned()
+            } else {
+                step.change.clone()
+            },
+            numbers: step.numbers.clone(),
+            standing: step.standing.clone(),
+            interval: (step.low.ln(), step.end.ln(), step.high.ln()),
+            mark: Mark::Bar {
+                start: step.start.ln(),
+                joined: steps.get(i + 1).is_some_and(|next| !next.total),
+            },
+            class: match (step.total, step.sure) {
+                (true, _) => "total",
+                (false, true) => "claimed",
+                (false, false) => "screened",
+            },
+        })
+        .collect();
+    let said: Vec<String> = steps
+        .iter()
+        .map(|step| format!("{} {}, {}", step.title, step.numbers, step.standing))
+        .collect();
+    let label = format!("Waterfall of throughput gains: {}", said.join("; "));
+    both(|size: Size| row_chart(size, &rows, domain, true, &label))
+}

@@ -1,0 +1,75 @@
+//! The server's variables as an option file.
+
+use super::{DeployInput, comment};
+
+/// Sorted behind the distribution's own files, so that it has the last word.
+pub const NAME: &str = "60-niagara.cnf";
+
+/// `None` when no variable is set.
+pub fn option_file(input: &DeployInput) -> Option<String> {
+    if input.config.is_empty() {
+        return None;
+    }
+    let mut out = comment(&format!(
+        "Found by Niagara for {}.\n{}\nGoes to {}/{NAME}; see README.md.",
+        input.server,
+        input.evidence,
+        input.option_folder()
+    ));
+    let group = if input.is_mariadb() {
+        "mariadb"
+    } else {
+        "mysqld"
+    };
+    out.push_str(&format!("\n[{group}]\n"));
+    for (name, value) in &input.config {
+        let note = match input.rung_of(name) {
+            Some(rung) => format!("{}: {}", rung.title, rung.effect),
+            None => "as in the measured server; not measured on its own".to_owned(),
+        };
+        out.push_str(&comment(&note));
+        // Names come from lever files and command lines: whatever else they hold, they end no line.
+        let name: String = name.chars().filter(|c| !c.is_control()).collect();
+        out.push_str(&format!("{name} = {}\n\n", value_text(value)));
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    Some(out)
+}
+
+/// A value as the server's option parser reads it back: quotes and escapes where `#`, spaces at the
+/// ends, quotes or backslashes would be taken for something else.
+fn value_text(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+./:,=@%*".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::value_text;
+
+    #[test]
+    fn values_are_quoted_where_they_must_be() {
+        assert_eq!(value_text("1G"), "1G");
+        assert_eq!(value_text("pool-of-threads"), "pool-of-threads");
+        assert_eq!(value_text(""), "\"\"");
+        assert_eq!(value_text("a #b"), "\"a #b\"");
+        assert_eq!(value_text(r#"C:\new "x""#), r#""C:\\new \"x\"""#);
+        assert_eq!(value_text("a\n[client]"), r#""a\n[client]""#);
+    }
+}

@@ -1,0 +1,205 @@
+//! How to apply, to check and to undo it.
+
+use std::fmt::Write;
+
+use super::{DeployInput, option_file, unit};
+
+/// For the person who installs it.
+pub fn readme(input: &DeployInput) -> String {
+    let mut page = format!(
+        "# {} as found by Niagara\n\n{}\n\n",
+        input.server, input.evidence
+    );
+    page.push_str(
+        "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller \
+         or absent: try it on a replica or a test server first, and measure again.\n\n",
+    );
+    let mut out = Sections(page);
+    out.rungs(input);
+    out.apply(input);
+    out.application(input);
+    out.check(input);
+    out.undo(input);
+    out.0
+}
+
+struct Sections(String);
+
+impl Sections {
+    fn rungs(&mut self, input: &DeployInput) {
+        if input.rungs.is_empty() {
+            return;
+        }
+        self.line("## What is in it\n");
+        for rung in &input.rungs {
+            self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
+        }
+        self.line("\nn: duels behind the figure. Only what is called \"claimed\" was shown by duels of its own.\n");
+    }
+
+    fn apply(&mut self, input: &DeployInput) {
+        let service = input.service();
+        let (config, process) = (has_options(input), has_unit(input));
+        let mut step = Numbers(0);
+        self.line("## Apply\n");
+        self.line(format!(
+            "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
+             file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
+        ));
+        for text in &input.host_steps {
+            self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
+        }
+        if let Some(malloc) = &input.malloc {
+            self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
+            self.code(&[&format!("sudo apt-get install {}", malloc.package)]);
+        }
+        if let Some(note) = &input.huge_pages {
+            self.line(format!("{} Huge pages: {note}", step.next()));
+        }
+        if config {
+            self.line(format!("{} The server's variables:", step.next()));
+            let folder = input.option_folder();
+            self.code(&[&format!(
+                "sudo install -m 644 {} {folder}/{}",
+                option_file::NAME,
+                option_file::NAME
+            )]);
+        }
+        if process {
+            self.line(format!("{} The server's process:", step.next()));
+            let folder = format!("/etc/systemd/system/{service}.service.d");
+            self.code(&[
+                &format!(
+                    "sudo install -D -m 644 {} {folder}/{}",
+                    unit::NAME,
+                    unit::NAME
+                ),
+                "sudo systemctl daemon-reload",
+            ]);
+        }
+        if config || process {
+            self.line(format!(
+                "{} Restart, which interrupts every connection:",
+                step.next()
+            ));
+            self.code(&[&format!("sudo systemctl restart {service}")]);
+        }
+        if step.0 == 0 {
+            self.line("There is nothing to install.");
+        }
+        self.line("");
+        if process && input.malloc.is_some() {
+            self.line(
+                "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
+                 library: `journalctl -k | grep -i denied` names it.\n",
+            );
+        }
+    }
+
+    fn application(&mut self, input: &DeployInput) {
+        if input.transport != "unix" {
+            return;
+        }
+        self.line("## In the application\n");
+        self.line(
+            "The gain of the Unix socket comes only to applications on the same machine that connect through it. \
+             Ask the server for the path (`SELECT @@socket;`, on Debian /run/mysqld/mysqld.sock) and put it where \
+             the application has host and port; the host name `localhost` alone means the socket to most C clients, \
+             `127.0.0.1` means TCP to all of them.\n",
+        );
+    }
+
+    fn check(&mut self, input: &DeployInput) {
+        let mut commands = Vec::new();
+        if has_options(input) {
+            let names: Vec<String> = input
+                .config
+                .keys()
+                .map(|name| {
+                    format!(
+                        "'{}'",
+                        name.replace('-', "_").replace(['\'', '\\', '"'], "")
+                    )
+                })
+                .collect();
+            commands.push(format!(
+                "{} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
+                input.client(),
+                names.join(", ")
+            ));
+        }
+        if has_unit(input) {
+            commands.push(format!(
+                "systemctl show {} -p Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK",
+                input.service()
+            ));
+        }
+        if let Some(malloc) = &input.malloc {
+            let file = malloc.soname.rsplit('/').next().unwrap_or(&malloc.soname);
+            commands.push(format!(
+                "sudo grep -m1 {file} /proc/$(pidof -s {})/maps",
+                input.daemon()
+            ));
+        }
+        if input.huge_pages.is_some() {
+            commands.push("grep -i hugepages /proc/meminfo".to_owned());
+        }
+        if commands.is_empty() {
+            return;
+        }
+        self.line("## Check\n");
+        self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
+    }
+
+    fn undo(&mut self, input: &DeployInput) {
+        let service = input.service();
+        let mut commands = Vec::new();
+        if has_options(input) {
+            commands.push(format!(
+                "sudo rm {}/{}",
+                input.option_folder(),
+                option_file::NAME
+            ));
+        }
+        if has_unit(input) {
+            commands.push(format!(
+                "sudo rm /etc/systemd/system/{service}.service.d/{}",
+                unit::NAME
+            ));
+            commands.push("sudo systemctl daemon-reload".to_owned());
+        }
+        if !commands.is_empty() {
+            commands.push(format!("sudo systemctl restart {service}"));
+            self.line("## Undo\n");
+            self.line(format!("```sh\n{}\n```", commands.join("\n")));
+        }
+        if !input.host_steps.is_empty() {
+            self.line("\nThe steps outside the server, above, are to be undone by hand.");
+        }
+    }
+
+    fn line(&mut self, text: impl AsRef<str>) {
+        let _ = writeln!(self.0, "{}", text.as_ref()); // writing to a string cannot fail
+    }
+
+    fn code(&mut self, commands: &[&str]) {
+        self.line(format!("   ```sh\n   {}\n   ```", commands.join("\n   ")));
+    }
+}
+
+struct Numbers(u32);
+
+impl Numbers {
+    fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("{}.", self.0)
+    }
+}
+
+fn has_options(input: &DeployInput) -> bool {
+    !input.config.is_empty()
+}
+
+fn has_unit(input: &DeployInput) -> bool {
+    unit::unit(input).is_some()
+}

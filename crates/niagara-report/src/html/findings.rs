@@ -1,0 +1,231 @@
+//! What was found: warnings, tiles, tables of levers, the method in a few words.
+
+use maud::{Markup, html};
+use niagara_stats::{Estimate, Verdict};
+use niagara_store::{CompareSummary, Comparison, NotTried, Screened, TuneSummary};
+
+use crate::chart::{Latencies, PERCENTILES};
+use crate::{number, wording};
+
+pub fn warnings(warnings: &[String]) -> Markup {
+    html! {
+        @if !warnings.is_empty() {
+            aside.warnings role="note" {
+                h2 { "Before you believe the rest" }
+                ul { @for warning in warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+/// The claims of one comparison, the one on throughput first and largest.
+pub fn tiles(comparison: &Comparison) -> Markup {
+    let judgement = &comparison.throughput;
+    html! {
+        div.tiles {
+            @let verdict = match judgement.verdict {
+                Some(Verdict::Faster) => "faster",
+                Some(Verdict::Slower) => "slower",
+                _ => "open",
+            };
+            div class={ "tile main " (verdict) } {
+                h3 { "Throughput" }
+                (big(&judgement.estimate))
+                p {
+                    strong { (wording::verdict(judgement.verdict)) }
+                    ", " (number::count(judgement.duels, "duel")) ", α = " (judgement.alpha)
+                    @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
+                        "; next look at " (next)
+                    }
+                }
+            }
+            @for claim in wording::lesser_claims(comparison) {
+                div.tile {
+                    h3 { (claim.title) }
+                    (big(&claim.estimate))
+                    p { (claim.note) }
+                }
+            }
+        }
+    }
+}
+
+fn big(estimate: &Estimate) -> Markup {
+    html! {
+        p.figure {
+            span.ratio { (number::ratio(estimate)) } " "
+            span.interval { (number::interval(estimate)) }
+        }
+    }
+}
+
+pub fn rungs(tune: &TuneSummary) -> Markup {
+    html! {
+        details open[tune.rungs.len() <= 12] {
+            summary { "The rungs, what they change and why" }
+            div.scroll { table {
+                thead { tr {
+                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Claimed" } th { "Risk" }
+                } }
+                tbody {
+                    @for rung in &tune.rungs {
+                        tr {
+                            td { (rung.screened.title) @if !rung.why.is_empty() { p.small { (rung.why) } } }
+                            td { code { (rung.screened.change) } }
+                            td.number { (number::estimate(&rung.screened.effect)) }
+                            td.number {
+                                @match &rung.claim {
+                                    Some(claim) => {
+                                        (number::estimate(&claim.throughput.estimate))
+                                        p.small {
+                                            (wording::verdict(claim.throughput.verdict)) ", "
+                                            (number::count(claim.throughput.duels, "duel"))
+                                        }
+                                    }
+                                    None => (number::NOTHING),
+                                }
+                            }
+                            td { (rung.risk) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+pub fn screened(tune: &TuneSummary) -> Markup {
+    let row = |lever: &Screened, role: &str| {
+        html! {
+            tr {
+                td { (lever.title) }
+                td { code { (lever.change) } }
+                td.number { (number::estimate(&lever.effect)) }
+                td.number { (number::percent(lever.std_err)) }
+                td.number { (lever.duels) }
+                td { (role) }
+            }
+        }
+    };
+    html! {
+        details {
+            summary { "All screened levers in numbers" }
+            div.scroll { table {
+                thead { tr {
+                    th { "Lever" } th { "Change" } th.number { "Effect, 95 %" }
+                    th.number { "Std. error" } th.number { "Duels" } th { "" }
+                } }
+                tbody {
+                    @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
+                    @for lever in &tune.not_helped { (row(lever, "not kept")) }
+                    @if let Some(lever) = &tune.decoy { (row(lever, "decoy")) }
+                    @if let Some(lever) = &tune.control { (row(lever, "control")) }
+                }
+            } }
+        }
+    }
+}
+
+pub fn not_tried(not_tried: &[NotTried]) -> Markup {
+    html! {
+        @if !not_tried.is_empty() {
+            section {
+                h2 { "What could not be tried" }
+                dl.reasons {
+                    @for (reason, levers) in wording::by_reason(not_tried) {
+                        div {
+                            dt { (reason) }
+                            dd {
+                                @for (i, lever) in levers.iter().enumerate() {
+                                    @if i > 0 { ", " }
+                                    span title=(lever.lever) { (lever.title) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub fn latencies(latencies: &Latencies, comparison: &Comparison) -> Markup {
+    let judged = |percentile: f64| {
+        let estimate = match percentile {
+            50.0 => comparison.latency_p50,
+            95.0 => comparison.latency_p95,
+            _ => None,
+        };
+        estimate.map_or(number::NOTHING.to_owned(), |e| number::estimate(&e))
+    };
+    html! {
+        div.scroll { table.compact {
+            thead { tr {
+                th { "Percentile" } th.number { "A, ms" } th.number { "B, ms" } th.number { "B over A, from the duels" }
+            } }
+            tbody {
+                @for (percentile, name) in PERCENTILES {
+                    tr {
+                        td { (name) }
+                        td.number { (format!("{:.2}", latencies.at(0, percentile))) }
+                        td.number { (format!("{:.2}", latencies.at(1, percentile))) }
+                        td.number { (judged(percentile)) }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+pub fn method_of_tune(tune: &TuneSummary) -> Markup {
+    html! {
+        section {
+            h2 { "How it was measured" }
+            p {
+                "Two servers with identical data are alive at once; the load moves between them every moment, "
+                "in random order, while the idle one is frozen: one such " em { "duel" } " gives one score. "
+                "Screening duels set every lever at once, in a balanced design, and estimate all effects together. "
+                "Claims and the total come from fresh duels that the screening never saw. "
+                "On identical variants the chance of calling a difference is at most " (tune.alpha)
+                ". All of it holds for this machine and this workload."
+            }
+            dl.facts {
+                div { dt { "Time" } dd { (wording::time(tune.elapsed_seconds, tune.load_seconds, Some(tune.budget_seconds))) } }
+                @if let Some(sd) = tune.sd_duel {
+                    div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
+                }
+                @if let Some(total) = &tune.total {
+                    div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
+                }
+                div { dt { "Error probability" } dd { (tune.alpha) " for the total, shared by the claims" } }
+                div { dt { "Seed" } dd { (tune.seed) } }
+            }
+        }
+    }
+}
+
+pub fn method_of_compare(compare: &CompareSummary) -> Markup {
+    let comparison = &compare.comparison;
+    html! {
+        section {
+            h2 { "How it was measured" }
+            @if compare.protocol == "duel" {
+                p {
+                    "A and B are alive at once on identical data; the load moves between them every moment, in random order, "
+                    "while the idle one is frozen. Each duel begins with fresh starts of both and gives one score; "
+                    "restarts are the unit of all inference. It holds for this machine and this workload."
+                }
+            }
+            dl.facts {
+                div { dt { "Protocol" } dd { (compare.protocol) } }
+                div { dt { "Time" } dd { (wording::time(compare.elapsed_seconds, compare.load_seconds, None)) } }
+                @if let Some(sd) = compare.sd_duel {
+                    div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
+                }
+                div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
+                div { dt { "Error probability" } dd { (comparison.throughput.alpha) " over all looks" } }
+                div { dt { "Seed" } dd { (compare.seed) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The report as one page: no network, no other file, light and dark, screen and paper.
+
+mod facts;
+mod findings;
+mod page;
+
+pub use page::html;

@@ -1,0 +1,234 @@
+//! The page from top to bottom.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
+
+use super::{facts, findings};
+use crate::chart::{self, Latencies};
+use crate::{Report, ladder, number, wording};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The whole study on one page.
+pub fn html(report: &Report) -> String {
+    let headline = report.headline();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "Niagara " (report.study.niagara_version) };
+                title { (headline) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (hatching())
+                main {
+                    @match &report.summary {
+                        Some(Summary::Tune(tune)) => (tune_page(report, tune)),
+                        Some(Summary::Compare(compare)) => (compare_page(report, compare)),
+                        None => (bare_page(report, &headline)),
+                    }
+                    (facts::sections(report))
+                }
+                footer {
+                    p { "Niagara " (report.study.niagara_version) ", from the results of this study alone." }
+                }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The pattern of bars that are not claimed, for all charts.
+fn hatching() -> Markup {
+    html! {
+        svg.patterns width="0" height="0" aria-hidden="true" {
+            defs {
+                pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+                    line.hatch x1="0" x2="0" y1="0" y2="6" {}
+                }
+            }
+        }
+    }
+}
+
+/// Keeps `× 1.31 [1.28, 1.34]` on one line.
+fn unbroken(text: &str) -> String {
+    let mut inside = false;
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for (i, c) in text.char_indices() {
+        inside = (inside || c == '[') && c != ']';
+        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
+        out.push(if c == ' ' && glued { '\u{a0}' } else { c });
+        before = c;
+    }
+    out
+}
+
+fn masthead(report: &Report) -> Markup {
+    html! {
+        p.masthead {
+            span { "Niagara " (report.study.kind) }
+            span { (facts::moment(report.study.started_unix_ms)) }
+        }
+    }
+}
+
+fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
+    let summary = Summary::Tune(Box::new(tune.clone()));
+    let forest = chart::forest(tune);
+    html! {
+        header {
+            (masthead(report))
+            h1 { (unbroken(&wording::headline(&summary))) }
+            p.lead { (tune.server_version) " · " (tune.workload) }
+            (findings::warnings(&wording::warnings(&summary)))
+            @if let Some(total) = &tune.total { (findings::tiles(total)) }
+        }
+        @if !tune.rungs.is_empty() {
+            section {
+                h2 { "From the starting point to the final variant" }
+                figure {
+                    (chart::waterfall(tune))
+                    figcaption {
+                        (ladder::HOW_TO_READ)
+                        @let meanings = ladder::meanings(tune);
+                        @if !meanings.is_empty() {
+                            " Solid bars are claimed by fresh duels, hatched ones are not."
+                        }
+                        @for meaning in meanings { " " (meaning) }
+                        " n: duels."
+                    }
+                }
+                (findings::rungs(tune))
+            }
+        }
+        @if let Some(forest) = forest {
+            section {
+                h2 { "All levers as screened" }
+                figure {
+                    (forest)
+                    figcaption {
+                        "Effect of each lever with its 95 % interval, all from the same screening duels. "
+                        "Filled: kept. Ring: not kept. Diamond: the decoy, which changes nothing and must not win. "
+                        "Square: the control, which is known to slow the server and must lose. "
+                        "Screening chooses; it does not prove: effects chosen for being large are on average smaller than they look."
+                    }
+                }
+                (findings::screened(tune))
+            }
+        }
+        (findings::not_tried(&tune.not_tried))
+        @if let Some(total) = &tune.total {
+            (evidence(report, total, "The evidence for the total"))
+        }
+        (findings::method_of_tune(tune))
+    }
+}
+
+fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
+    let summary = Summary::Compare(Box::new(compare.clone()));
+    html! {
+        header {
+            (masthead(report))
+            h1 { (unbroken(&wording::headline(&summary))) }
+            p.lead { (compare.workload) }
+            (findings::warnings(&wording::warnings(&summary)))
+            (findings::tiles(&compare.comparison))
+        }
+        (evidence(report, &compare.comparison, "The evidence"))
+        (findings::method_of_compare(compare))
+    }
+}
+
+/// A study without a summary: the machine's noise, or one that was stopped.
+fn bare_page(report: &Report, headline: &str) -> Markup {
+    let phase = report.main_phase();
+    let over_time = chart::throughput(&report.scored(phase, ""), &report.slices);
+    html! {
+        header {
+            (masthead(report))
+            h1 { (headline) }
+            @if phase != Phase::Noise {
+                p.lead {
+                    "What was measured until then is stored. The same command goes on from here."
+                }
+            }
+        }
+        @if let Some(over_time) = over_time {
+            section {
+                figure {
+                    h2 { "Throughput over time" }
+                    (over_time)
+                    figcaption { "Transactions per second of every slice; lines are medians of a duel's slices." }
+                }
+            }
+        }
+    }
+}
+
+/// The duels behind one comparison: scores, throughput over time, latency.
+fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
+    let duels = report.scored(report.main_phase(), "");
+    let scores = report.scores(report.main_phase());
+    let looks = chart::looks(&scores, &comparison.throughput);
+    let over_time = chart::throughput(&duels, &report.slices);
+    let latencies = Latencies::of(&duels, &report.slices);
+    html! {
+        section {
+            h2 { (title) }
+            dl.sides {
+                div { dt { span.key.a { "A" } } dd { (comparison.a) } }
+                div { dt { span.key.b { "B" } } dd { (comparison.b) } }
+            }
+            @if looks.is_none() && over_time.is_none() {
+                p.none { "No scored duels are stored." }
+            }
+            @if let Some(looks) = looks {
+                figure {
+                    h3 { "Duel by duel" }
+                    (looks)
+                    figcaption {
+                        "Each dot is one duel's score: throughput of B over A after a fresh start of both."
+                        @if comparison.throughput.estimate.high.is_finite() {
+                            " The bars are the interval at each look; it holds for all looks together (α = "
+                            (comparison.throughput.alpha) "), so that looking early costs no honesty."
+                        }
+                    }
+                }
+            }
+            @if let Some(over_time) = over_time {
+                figure {
+                    h3 { "Throughput over time" }
+                    (over_time)
+                    figcaption {
+                        "Transactions per second of every slice; lines are medians of a duel's slices. "
+                        "The machine's wandering hits both sides alike, which is why only the ratio within a duel counts. "
+                        "Crosses: disturbed slices (couples: " (wording::dropped(comparison)) ")" ". The axis need not begin at zero."
+                    }
+                }
+            }
+            @if let Some(latencies) = latencies {
+                figure {
+                    h3 { "Latency of transactions" }
+                    (chart::latency(&latencies))
+                    figcaption {
+                        "Both axes are logarithmic. Bands hold the middle 80 % of the duels. "
+                        "The load is closed: each connection waits for its answer before it asks again. "
+                        "Latency then follows throughput and says nothing of its own; "
+                        "a claim about latency needs open load at equal rates."
+                    }
+                }
+                (findings::latencies(&latencies, comparison))
+            }
+            p.small {
+                "Median throughput, for orientation only: A " (number::grouped(comparison.tps[0]))
+                ", B " (number::grouped(comparison.tps[1])) " transactions per second."
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The way from the starting point to the final variant, as every form of the report draws it.
+
+use niagara_stats::Estimate;
+use niagara_store::TuneSummary;
+
+use crate::number;
+use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
+
+/// Beneath every waterfall.
+pub const HOW_TO_READ: &str = "Each rung starts where the one before ended. The total comes from \
+    its own fresh duels and is not the product of the rungs: winners exaggerate.";
+const SCREENED_MEANS: &str = "“screened”: chosen by the screening duels, not tried again in \
+    fresh ones. Such a rung may be luck.";
+const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
+    screening saw.";
+const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
+
+/// What the words beside the rungs mean, as far as they occur.
+pub fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
+    [
+        (Standing::Screened, SCREENED_MEANS),
+        (Standing::NotConfirmed, NOT_CONFIRMED_MEANS),
+        (Standing::Refuted, REFUTED_MEANS),
+    ]
+    .into_iter()
+    .filter(|(standing, _)| {
+        tune.rungs
+            .iter()
+            .any(|rung| Standing::of(rung) == *standing)
+    })
+    .map(|(_, meaning)| meaning)
+    .collect()
+}
+
+/// One line of the waterfall.
+pub struct Step {
+    /// What changed.
+    pub title: String,
+    /// How, in the server's words; empty for the total.
+    pub change: String,
+    /// This step alone.
+    pub estimate: Estimate,
+    /// Throughput over the starting point's before this step.
+    pub start: f64,
+    /// After it, with the ends of this step's interval.
+    pub end: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// `× 1.17 [1.16, 1.19]`.
+    pub numbers: String,
+    /// `claimed, 12 duels`.
+    pub standing: String,
+    /// Claimed by fresh duels.
+    pub sure: bool,
+    /// The starting point against the final variant.
+    pub total: bool,
+}
+
+/// The rungs, best first, and the total where there is one.
+pub fn steps(tune: &TuneSummary) -> Vec<Step> {
+    let mut reached = 1.0;
+    let mut steps: Vec<Step> = tune
+        .rungs
+        .iter()
+        .map(|rung| {
+            let estimate = *rung_estimate(rung);
+            let start = reached;
+            if estimate.ratio.is_finite() && estimate.ratio > 0.0 {
+                reached *= estimate.ratio;
+            }
+            Step {
+                title: rung.screened.title.clone(),
+                change: rung.screened.change.clone(),
+                estimate,
+                start,
+                end: start * estimate.ratio,
+                low: start * estimate.low,
+                high: start * estimate.high,
+                numbers: number::estimate(&estimate),
+                standing: rung_standing(rung),
+                sure: Standing::of(rung) == Standing::Claimed,
+                total: false,
+            }
+        })
+        .collect();
+    if let Some(total) = &tune.total {
+        let estimate = total.throughput.estimate;
+        let word = match verdict(total.throughput.verdict) {
+            "faster" => "claimed",
+            other => other,
+        };
+        steps.push(Step {
+            title: "Total".into(),
+            change: String::new(),
+            estimate,
+            start: 1.0,
+            end: estimate.ratio,
+            low: estimate.low,
+            high: estimate.high,
+            numbers: number::estimate(&estimate),
+            standing: format!("{word}, n = {}", total.throughput.duels),
+            sure: word == "claimed",
+            total: true,
+        });
+    }
+    steps
+}
+
+/// The stretch of ratios that the steps need, unbounded ends aside.
+pub fn axis(steps: &[Step]) -> (f64, f64) {
+    let mut axis = (1.0f64, 1.0f64);
+    for step in steps {
+        for value in [step.start, step.end, step.low, step.high] {
+            // An end beyond these is drawn as open: it must not squeeze the rest.
+            if value.is_finite() && (0.1..=20.0).contains(&value) {
+                axis = (axis.0.min(value), axis.1.max(value));
+            }
+        }
+    }
+    if axis.1 / axis.0 < 1.01 {
+        axis = (axis.0 / 1.005, axis.1 * 1.005);
+    }
+    axis
+}

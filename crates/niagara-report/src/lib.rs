@@ -1,0 +1,24 @@
+//! Tables, charts and pages from what was measured.
+
+mod chart;
+mod csv;
+mod deploy;
+mod html;
+mod interval_bar;
+mod json;
+mod ladder;
+mod markdown;
+mod number;
+mod report;
+mod svg;
+mod terminal;
+mod wording;
+
+pub use csv::csv;
+pub use deploy::{DeployInput, DeployMalloc, DeployRung, deploy};
+pub use html::html;
+pub use json::json;
+pub use markdown::markdown;
+pub use report::Report;
+pub use terminal::terminal;
+pub use wording::{headline, rung_effect};

@@ -1,0 +1,242 @@
+//! The report as Markdown: for issues, wikis, merge requests.
+
+use std::fmt::Write;
+
+use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
+
+use crate::{Report, ladder, number, wording};
+
+/// Headline, tables and how to repeat it.
+pub fn markdown(report: &Report) -> String {
+    let mut page = Page(String::new());
+    page.line(&format!("# {}", text(&report.headline())));
+    if let Some(summary) = &report.summary {
+        let warnings = wording::warnings(summary);
+        if !warnings.is_empty() {
+            page.line("> **Before you believe the rest**");
+            page.0.pop(); // the list belongs to the quotation
+            for warning in &warnings {
+                page.row(&format!("> - {}", text(warning)));
+            }
+            page.row("");
+        }
+        match summary {
+            Summary::Tune(tune) => page.tune(tune),
+            Summary::Compare(compare) => page.compare(compare),
+        }
+    }
+    page.repeat(report);
+    page.0
+}
+
+struct Page(String);
+
+impl Page {
+    fn tune(&mut self, tune: &TuneSummary) {
+        self.line(&format!(
+            "{} · {}",
+            text(&tune.server_version),
+            text(&tune.workload)
+        ));
+        if !tune.rungs.is_empty() {
+            self.line("## From the starting point to the final variant");
+            self.table(&["Rung", "Change", "Throughput", "Standing"], "llrl");
+            for step in ladder::steps(tune) {
+                let bold = |s: &str| {
+                    if step.total {
+                        format!("**{s}**")
+                    } else {
+                        s.to_owned()
+                    }
+                };
+                self.row(&format!(
+                    "| {} | {} | {} | {} |",
+                    bold(&text(&step.title)),
+                    code(&step.change),
+                    bold(&step.numbers),
+                    step.standing,
+                ));
+            }
+            self.row("");
+            let mut notes = vec![ladder::HOW_TO_READ];
+            notes.extend(ladder::meanings(tune));
+            self.line(&format!("{} n: duels.", notes.join(" ")));
+        }
+        if let Some(total) = &tune.total {
+            self.lesser(total);
+        }
+        let checks = [(&tune.decoy, "decoy"), (&tune.control, "control")];
+        let checks: Vec<(&Screened, &str)> = checks
+            .into_iter()
+            .filter_map(|(lever, role)| Some((lever.as_ref()?, role)))
+            .collect();
+        if !tune.not_helped.is_empty() || !checks.is_empty() {
+            self.line("## Measured and not kept");
+            self.table(&["Lever", "Change", "Screened, 95 %", ""], "llrl");
+            let dropped = tune.not_helped.iter().map(|lever| (lever, ""));
+            for (lever, role) in dropped.chain(checks) {
+                self.row(&format!(
+                    "| {} | {} | {} | {role} |",
+                    text(&lever.title),
+                    code(&lever.change),
+                    number::estimate(&lever.effect),
+                ));
+            }
+            self.row("");
+        }
+        if !tune.not_tried.is_empty() {
+            self.line("## Not tried");
+            for (reason, levers) in wording::by_reason(&tune.not_tried) {
+                let titles: Vec<String> = levers.iter().map(|lever| text(&lever.title)).collect();
+                self.row(&format!("- {}: {}", titles.join(", "), text(reason)));
+            }
+            self.row("");
+        }
+        self.line("## How it was measured");
+        let time = wording::time(
+            tune.elapsed_seconds,
+            tune.load_seconds,
+            Some(tune.budget_seconds),
+        );
+        self.row(&format!("- Time: {time}"));
+        self.noise(tune.sd_duel);
+        if let Some(total) = &tune.total {
+            self.row(&format!(
+                "- Couples of the total: {}",
+                wording::dropped(total)
+            ));
+        }
+        self.row(&format!("- Error probability: α = {}", tune.alpha));
+        self.row("");
+    }
+
+    fn compare(&mut self, compare: &CompareSummary) {
+        let comparison = &compare.comparison;
+        self.line(&text(&compare.workload));
+        self.table(&["", "Variant", "Median tps, for orientation"], "llr");
+        for (side, label, tps) in [
+            ("A", &comparison.a, comparison.tps[0]),
+            ("B", &comparison.b, comparison.tps[1]),
+        ] {
+            self.row(&format!(
+                "| {side} | {} | {} |",
+                text(label),
+                number::grouped(tps)
+            ));
+        }
+        self.row("");
+        self.lesser(comparison);
+        self.line("## How it was measured");
+        self.row(&format!("- Protocol: {}", compare.protocol));
+        let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
+        self.row(&format!("- Time: {time}"));
+        self.noise(compare.sd_duel);
+        self.row(&format!("- Couples: {}", wording::dropped(comparison)));
+        let alpha = comparison.throughput.alpha;
+        self.row(&format!("- Error probability over all looks: α = {alpha}"));
+        self.row("");
+    }
+
+    fn lesser(&mut self, comparison: &Comparison) {
+        let judgement = &comparison.throughput;
+        self.line("## Claims");
+        self.table(&["B over A", "Estimate", "How to read it"], "lrl");
+        self.row(&format!(
+            "| Throughput | {} | {}, {}, α = {} |",
+            number::estimate(&judgement.estimate),
+            wording::verdict(judgement.verdict),
+            number::count(judgement.duels, "duel"),
+            judgement.alpha,
+        ));
+        for claim in wording::lesser_claims(comparison) {
+            self.row(&format!(
+                "| {} | {} | {} |",
+                claim.title,
+                number::estimate(&claim.estimate),
+                claim.note
+            ));
+        }
+        self.row("");
+    }
+
+    fn noise(&mut self, sd_duel: Option<f64>) {
+        if let Some(sd) = sd_duel {
+            self.row(&format!(
+                "- Noise: standard deviation {} a duel",
+                number::percent(sd)
+            ));
+        }
+    }
+
+    fn repeat(&mut self, report: &Report) {
+        self.line("## To repeat it");
+        let command = &report.study.command;
+        let fence = if command.contains("```") {
+            "~~~~"
+        } else {
+            "```"
+        };
+        self.line(&format!("{fence}\n{command}\n{fence}"));
+        self.row(&format!(
+            "Seed {}, Niagara {}.",
+            report.study.seed, report.study.niagara_version
+        ));
+        for variant in &report.variants {
+            self.row("");
+            self.row(&format!(
+                "- **{}** ({})",
+                text(&variant.label),
+                text(&variant.server_version)
+            ));
+            self.row(&format!("  {}", code(&variant.command)));
+        }
+    }
+
+    fn table(&mut self, heads: &[&str], columns: &str) {
+        self.row(&format!("| {} |", heads.join(" | ")));
+        let rules: String = columns
+            .chars()
+            .map(|c| if c == 'r' { " ---: |" } else { " --- |" })
+            .collect();
+        self.row(&format!("|{rules}"));
+    }
+
+    /// A paragraph.
+    fn line(&mut self, text: &str) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{text}\n\n");
+    }
+
+    fn row(&mut self, text: &str) {
+        let _ = writeln!(self.0, "{text}"); // as above
+    }
+}
+
+/// Text in which nothing is taken for markup.
+fn text(plain: &str) -> String {
+    let mut out = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '|' | '<' | '*' | '`' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text in the type of code, also within a table.
+fn code(plain: &str) -> String {
+    if plain.is_empty() {
+        return String::new();
+    }
+    let plain = plain.replace(['\n', '\r'], " ").replace('|', "\\|");
+    if plain.contains('`') {
+        format!("`` {plain} ``")
+    } else {
+        format!("`{plain}`")
+    }
+}

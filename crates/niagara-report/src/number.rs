@@ -1,0 +1,159 @@
+//! Numbers for people: a ratio is never printed without its interval.
+
+use niagara_stats::Estimate;
+
+/// What stands where there is no number.
+pub const NOTHING: &str = "–";
+
+/// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
+pub fn estimate(e: &Estimate) -> String {
+    format!("{} {}", ratio(e), interval(e))
+}
+
+/// `× 1.312`.
+pub fn ratio(e: &Estimate) -> String {
+    if !e.ratio.is_finite() {
+        return format!("× {NOTHING}");
+    }
+    format!("× {:.*}", decimals(e), e.ratio)
+}
+
+/// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`.
+pub fn interval(e: &Estimate) -> String {
+    let digits = decimals(e);
+    let low = if e.low > 0.0 {
+        format!("{:.digits$}", e.low)
+    } else {
+        "0".to_owned()
+    };
+    let high = if e.high.is_finite() {
+        format!("{:.digits$}", e.high)
+    } else {
+        "∞".to_owned()
+    };
+    format!("[{low}, {high}]")
+}
+
+/// Two decimals for wide intervals, three for narrow ones, more where an end would otherwise be
+/// printed as the 1 that it excludes.
+fn decimals(e: &Estimate) -> usize {
+    let half_width = (e.high - e.low) / 2.0;
+    let worth = if half_width < 0.02 { 3 } else { 2 };
+    let reads_as_one = |value: f64, digits: usize| {
+        value != 1.0
+            && value.is_finite()
+            && (value - 1.0).abs() < 0.5 * 10f64.powi(-(digits as i32))
+    };
+    (worth..5)
+        .find(|digits| !reads_as_one(e.low, *digits) && !reads_as_one(e.high, *digits))
+        .unwrap_or(5)
+}
+
+/// `+1.3 %` for the ratio 1.013, with a proper minus sign.
+pub fn gain(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    let digits = if percent.abs() < 9.95 { 1 } else { 0 };
+    let size = format!("{:.digits$}", percent.abs());
+    let sign = if size.chars().all(|c| c == '0' || c == '.') {
+        ""
+    } else if percent < 0.0 {
+        "−"
+    } else {
+        "+"
+    };
+    format!("{sign}{size} %")
+}
+
+/// `1.2 %` for 0.012.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let percent = share * 100.0;
+    let digits = if percent.abs() < 9.95 { 1 } else { 0 };
+    format!("{percent:.digits$} %")
+}
+
+/// `1 h 58 min`, `12 min 30 s`, `45 s`.
+pub fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return NOTHING.to_owned();
+    }
+    let all = seconds.round() as u64;
+    let (hours, minutes, rest) = (all / 3600, all / 60 % 60, all % 60);
+    match (hours, minutes, rest) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, _) => format!("{h} h"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+/// `12 340`: thousands apart, no decimals.
+pub fn grouped(value: f64) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{2009}');
+        }
+        out.push(digit);
+    }
+    if value <= -0.5 {
+        format!("−{out}")
+    } else {
+        out
+    }
+}
+
+/// `1 duel`, `12 duels`.
+pub fn count(n: usize, one: &str) -> String {
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ratio: f64, low: f64, high: f64) -> String {
+        estimate(&Estimate { ratio, low, high })
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.34]");
+        assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.025]");
+        assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 [0, ∞]");
+        assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – [0, ∞]");
+    }
+
+    #[test]
+    fn an_end_that_excludes_1_is_not_printed_as_1() {
+        assert_eq!(of(1.03, 1.0004, 1.06), "× 1.0300 [1.0004, 1.0600]");
+        assert_eq!(of(1.03, 1.0, 1.06), "× 1.03 [1.00, 1.06]");
+    }
+
+    #[test]
+    fn gains_durations_and_counts() {
+        assert_eq!(gain(1.0134), "+1.3 %");
+        assert_eq!(gain(0.3), "−70 %");
+        assert_eq!(gain(1.0001), "0.0 %");
+        assert_eq!(duration(7080.0), "1 h 58 min");
+        assert_eq!(duration(59.7), "1 min");
+        assert_eq!(duration(f64::NAN), NOTHING);
+        assert_eq!(grouped(1_234_567.0), "1\u{2009}234\u{2009}567");
+        assert_eq!(grouped(999.6), "1\u{2009}000");
+        assert_eq!(count(1, "duel"), "1 duel");
+    }
+}

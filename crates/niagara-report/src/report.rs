@@ -1,0 +1,106 @@
+//! Everything a report is made from, read from the results.
+
+use niagara_store::{
+    DuelRecord, Ending, EventRecord, Phase, RunTime, SliceRecord, Store, StudyRecord, Summary,
+    VariantRecord,
+};
+use serde::Serialize;
+
+use crate::{number, wording};
+
+/// Kind of the events in which the lab remembers its own decisions: not for people.
+const DECISION: &str = "decision";
+
+/// One study as stored.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// What was asked, where, with what seed.
+    pub study: StudyRecord,
+    /// What it came to; `None` when it was stopped before the first result.
+    pub summary: Option<Summary>,
+    /// Variants launched.
+    pub variants: Vec<VariantRecord>,
+    /// Duels, in order.
+    pub duels: Vec<DuelRecord>,
+    /// What happened besides.
+    pub events: Vec<EventRecord>,
+    /// Time used.
+    pub run_time: RunTime,
+    /// Slices of all duels: in the CSV and in the results, too many for the JSON.
+    #[serde(skip)]
+    pub slices: Vec<SliceRecord>,
+}
+
+impl Report {
+    /// Reads a study.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub fn load(store: &Store) -> niagara_store::Result<Report> {
+        let mut events = store.events()?;
+        events.retain(|event| event.kind != DECISION);
+        Ok(Report {
+            study: store.study()?,
+            summary: store.summary()?,
+            variants: store.variants()?,
+            duels: store.duels()?,
+            events,
+            run_time: store.total_run_time()?,
+            slices: store.slices(None)?,
+        })
+    }
+
+    /// The one sentence that a reader takes home, whatever the study came to.
+    pub fn headline(&self) -> String {
+        if let Some(summary) = &self.summary {
+            return wording::headline(summary);
+        }
+        let scores = self.scores(Phase::Noise);
+        match niagara_stats::standard_deviation(&scores) {
+            Some(sd) => format!(
+                "Identical variants differ by a standard deviation of {} a duel on this machine \
+                 ({})",
+                number::percent(sd),
+                number::count(scores.len(), "duel")
+            ),
+            None => "Stopped before the first result".to_owned(),
+        }
+    }
+
+    /// The scores of the scored duels of a phase that has one question.
+    pub(crate) fn scores(&self, phase: Phase) -> Vec<f64> {
+        let duels = self.scored(phase, "");
+        let scores = duels.iter().filter_map(|duel| duel.score);
+        scores.filter(|score| score.is_finite()).collect()
+    }
+
+    /// The scored duels of one question, in order.
+    pub(crate) fn scored(&self, phase: Phase, subject: &str) -> Vec<&DuelRecord> {
+        self.duels
+            .iter()
+            .filter(|duel| duel.phase == phase && duel.subject == subject)
+            .filter(|duel| duel.ending == Ending::Scored)
+            .collect()
+    }
+
+    /// The phase whose duels carry the headline: the total of a `tune`, else the comparison.
+    pub(crate) fn main_phase(&self) -> Phase {
+        match &self.summary {
+            Some(Summary::Tune(_)) => Phase::Total,
+            Some(Summary::Compare(_)) => Phase::Compare,
+            None => match self.study.kind.as_str() {
+                "tune" => Phase::Total,
+                "noise" => Phase::Noise,
+                _ => Phase::Compare,
+            },
+        }
+    }
+
+    /// How a person would call the variant.
+    pub(crate) fn label<'a>(&'a self, id: &'a str) -> &'a str {
+        self.variants
+            .iter()
+            .find(|variant| variant.id == id)
+            .map_or(id, |variant| variant.label.as_str())
+    }
+}

@@ -1,0 +1,409 @@
+//! The report as one screen of text.
+
+use console::{measure_text_width, pad_str, truncate_str};
+use niagara_stats::Estimate;
+use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
+
+use crate::interval_bar::{Bar, draw};
+use crate::wording;
+use crate::{ladder, number};
+
+/// The summary for a terminal of `width` columns; ANSI colours only if asked for.
+pub fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
+    let mut screen = Screen {
+        out: String::new(),
+        colour,
+        width: width.clamp(40, 160),
+    };
+    screen.wrapped("", &wording::headline(summary), Paint::Bold);
+    let warnings = wording::warnings(summary);
+    if !warnings.is_empty() {
+        screen.line("");
+    }
+    for warning in &warnings {
+        screen.wrapped("  ! ", warning, Paint::Warning);
+    }
+    match summary {
+        Summary::Tune(tune) => screen.tune(tune),
+        Summary::Compare(compare) => screen.compare(compare),
+    }
+    screen.out
+}
+
+/// Narrower than this, what stood beside goes beneath.
+const STACKED_BELOW: usize = 84;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Paint {
+    Plain,
+    Bold,
+    Dim,
+    Gain,
+    Loss,
+    Warning,
+}
+
+struct Screen {
+    out: String,
+    colour: bool,
+    width: usize,
+}
+
+impl Screen {
+    fn tune(&mut self, tune: &TuneSummary) {
+        self.line("");
+        self.wrapped("  ", &tune.workload, Paint::Dim);
+        if !tune.rungs.is_empty() {
+            self.heading("From the starting point to the final variant");
+            self.waterfall(tune);
+        }
+        if let Some(total) = &tune.total {
+            self.lesser(total);
+        }
+        if !tune.not_helped.is_empty() {
+            self.heading("Measured and not kept (screened, 95 % intervals)");
+            let rows: Vec<_> = tune
+                .not_helped
+                .iter()
+                .map(|s| screened_row(s, ""))
+                .collect();
+            self.table(&rows);
+        }
+        let checks: Vec<_> = [
+            (&tune.decoy, "changes nothing"),
+            (&tune.control, "known to slow"),
+        ]
+        .into_iter()
+        .filter_map(|(lever, role)| Some(screened_row(lever.as_ref()?, role)))
+        .collect();
+        if !checks.is_empty() {
+            self.heading("Checks on the method");
+            self.table(&checks);
+        }
+        if !tune.not_tried.is_empty() {
+            self.heading("Not tried");
+            for (reason, levers) in wording::by_reason(&tune.not_tried) {
+                let titles: Vec<_> = levers.iter().map(|lever| lever.title.as_str()).collect();
+                self.wrapped(
+                    "  ",
+                    &format!("{}: {reason}", titles.join(", ")),
+                    Paint::Plain,
+                );
+            }
+        }
+        self.heading("How it was measured");
+        let mut facts = vec![(
+            "time",
+            wording::time(
+                tune.elapsed_seconds,
+                tune.load_seconds,
+                Some(tune.budget_seconds),
+            ),
+        )];
+        if let Some(total) = &tune.total {
+            facts.push(("couples", wording::dropped(total)));
+        }
+        facts.extend(noise(tune.sd_duel));
+        facts.push(("error probability", format!("α = {}", tune.alpha)));
+        facts.push(("server", tune.server_version.clone()));
+        facts.push(("seed", tune.seed.to_string()));
+        self.facts(&facts);
+    }
+
+    fn compare(&mut self, compare: &CompareSummary) {
+        let comparison = &compare.comparison;
+        self.line("");
+        self.wrapped("  ", &compare.workload, Paint::Dim);
+        self.line("");
+        let throughput = &comparison.throughput;
+        self.table(&[Row {
+            title: "Throughput, B over A".into(),
+            estimate: number::estimate(&throughput.estimate),
+            note: wording::verdict(throughput.verdict).into(),
+            paint: paint_of(&throughput.estimate),
+        }]);
+        self.lesser(comparison);
+        self.heading("How it was measured");
+        let mut facts = vec![
+            (
+                "A",
+                format!(
+                    "{}: {} tps",
+                    comparison.a,
+                    number::grouped(comparison.tps[0])
+                ),
+            ),
+            (
+                "B",
+                format!(
+                    "{}: {} tps",
+                    comparison.b,
+                    number::grouped(comparison.tps[1])
+                ),
+            ),
+            (
+                "evidence",
+                format!(
+                    "{}, protocol {}, α = {}",
+                    number::count(throughput.duels, "duel"),
+                    compare.protocol,
+                    throughput.alpha
+                ),
+            ),
+        ];
+        if let (None, Some(next)) = (throughput.verdict, throughput.next_look) {
+            facts.push(("next look", format!("at {}", number::count(next, "duel"))));
+        }
+        facts.extend(noise(compare.sd_duel));
+        facts.push(("couples", wording::dropped(comparison)));
+        facts.push((
+            "time",
+            wording::time(compare.elapsed_seconds, compare.load_seconds, None),
+        ));
+        facts.push(("seed", compare.seed.to_string()));
+        self.facts(&facts);
+    }
+
+    fn waterfall(&mut self, tune: &TuneSummary) {
+        let steps = ladder::steps(tune);
+        let axis = ladder::axis(&steps);
+        let axis = (axis.0.ln(), axis.1.ln());
+        let longest = |text: fn(&ladder::Step) -> &str| {
+            let widths = steps.iter().map(|step| measure_text_width(text(step)));
+            widths.max().unwrap_or(0)
+        };
+        let note_width = longest(|step| &step.standing);
+        let numbers_width = longest(|step| &step.numbers);
+        let stacked = self.width < STACKED_BELOW;
+        let title_width = longest(|step| &step.title).min((self.width / 4).max(20));
+        let taken = if stacked {
+            4 + numbers_width + 2
+        } else {
+            2 + title_width + 2 + numbers_width + 2 + note_width + 2
+        };
+        let rest = self.width.saturating_sub(taken);
+        let bar_width = if rest < 8 { 0 } else { rest.min(44) };
+        for step in &steps {
+            let full = if step.sure { '█' } else { '░' };
+            let bar = Bar {
+                start: step.start.ln(),
+                low: step.low.ln(),
+                middle: step.end.ln(),
+                high: step.high.ln(),
+            };
+            let drawn = self.painted(&draw(bar, axis, bar_width, full), paint_of(&step.estimate));
+            let numbers = pad_str(&step.numbers, numbers_width, console::Alignment::Left, None);
+            let standing = self.painted(&step.standing, Paint::Dim);
+            if stacked {
+                let title = truncate_str(&step.title, self.width - 26, "…");
+                self.line(&format!("  {title} ({standing})"));
+                self.line(format!("    {numbers}  {drawn}").trim_end());
+                continue;
+            }
+            let mut line = format!("  {}", cell(&step.title, title_width));
+            if bar_width > 0 {
+                line = format!("{line}  {drawn}");
+            }
+            line = format!("{line}  {numbers}  {standing}");
+            if step.total {
+                line = self.painted(&line, Paint::Bold);
+            }
+            self.line(line.trim_end());
+        }
+        if bar_width > 0 {
+            let ends = format!(
+                "1{}× {:.2}",
+                " ".repeat(bar_width.saturating_sub(7)),
+                axis.1.exp()
+            );
+            let ends = self.painted(&ends, Paint::Dim);
+            let before = if stacked {
+                2 + numbers_width
+            } else {
+                title_width
+            };
+            self.line(&format!("  {}  {ends}", " ".repeat(before)));
+        }
+        self.line("");
+        self.wrapped("  ", ladder::HOW_TO_READ, Paint::Dim);
+        for meaning in ladder::meanings(tune) {
+            self.wrapped("  ", meaning, Paint::Dim);
+        }
+    }
+
+    fn lesser(&mut self, comparison: &Comparison) {
+        let claims = wording::lesser_claims(comparison);
+        if claims.is_empty() {
+            return;
+        }
+        self.heading("Beside throughput");
+        let rows: Vec<_> = claims
+            .iter()
+            .map(|claim| Row {
+                title: claim.title.into(),
+                estimate: number::estimate(&claim.estimate),
+                note: claim.note.into(),
+                paint: Paint::Plain,
+            })
+            .collect();
+        self.table(&rows);
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line("");
+        self.wrapped("", text, Paint::Bold);
+    }
+
+    fn table(&mut self, rows: &[Row]) {
+        let width = |text: fn(&Row) -> &str| {
+            let widths = rows.iter().map(|row| measure_text_width(text(row)));
+            widths.max().unwrap_or(0)
+        };
+        let stacked = self.width < STACKED_BELOW;
+        let most = if stacked {
+            self.width - 28
+        } else {
+            self.width / 3 + 4
+        };
+        let title = width(|row| &row.title).min(most);
+        let estimate = width(|row| &row.estimate);
+        for row in rows {
+            if stacked {
+                let head = format!("  {}  {}", cell(&row.title, title), row.estimate);
+                let head = self.painted(&head, row.paint);
+                self.line(&head);
+                self.wrapped("    ", &row.note, Paint::Dim);
+                continue;
+            }
+            let head = format!(
+                "  {}  {}  ",
+                cell(&row.title, title),
+                pad_str(&row.estimate, estimate, console::Alignment::Left, None)
+            );
+            let room = self.width.saturating_sub(2 + title + 2 + estimate + 2);
+            let lines = wrap(&row.note, room.max(16));
+            for (i, note) in lines.iter().enumerate() {
+                let start = if i == 0 {
+                    self.painted(&head, row.paint)
+                } else {
+                    " ".repeat(measure_text_width(&head))
+                };
+                let note = self.painted(note, Paint::Dim);
+                self.line(format!("{start}{note}").trim_end());
+            }
+        }
+    }
+
+    fn facts(&mut self, facts: &[(&str, String)]) {
+        let names = facts.iter().map(|(name, _)| measure_text_width(name));
+        let width = names.max().unwrap_or(0);
+        for (name, text) in facts {
+            let lead = format!(
+                "  {}  ",
+                pad_str(name, width, console::Alignment::Left, None)
+            );
+            self.wrapped(&lead, text, Paint::Plain);
+        }
+    }
+
+    /// `text` behind `lead`, further lines indented to where it began.
+    fn wrapped(&mut self, lead: &str, text: &str, paint: Paint) {
+        let indent = measure_text_width(lead);
+        let room = self.width.saturating_sub(indent).max(16);
+        for (i, part) in wrap(text, room).iter().enumerate() {
+            let start = if i == 0 {
+                lead.to_owned()
+            } else {
+                " ".repeat(indent)
+            };
+            if !part.is_empty() {
+                let line = self.painted(&format!("{start}{part}"), paint);
+                self.line(&line);
+            }
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn painted(&self, text: &str, paint: Paint) -> String {
+        let code = match paint {
+            Paint::Plain => "",
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            // Blue and yellow: told apart by every kind of colour vision.
+            Paint::Gain => "34",
+            Paint::Loss => "33",
+            Paint::Warning => "1;33",
+        };
+        if !self.colour || code.is_empty() || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+struct Row {
+    title: String,
+    estimate: String,
+    note: String,
+    paint: Paint,
+}
+
+fn screened_row(screened: &Screened, role: &str) -> Row {
+    let note = [role, &screened.change]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ");
+    Row {
+        title: screened.title.clone(),
+        estimate: number::estimate(&screened.effect),
+        note,
+        paint: Paint::Plain,
+    }
+}
+
+fn noise(sd_duel: Option<f64>) -> Option<(&'static str, String)> {
+    let sd = sd_duel?;
+    Some((
+        "noise",
+        format!("standard deviation {} a duel", number::percent(sd)),
+    ))
+}
+
+fn paint_of(e: &Estimate) -> Paint {
+    if e.low > 1.0 {
+        Paint::Gain
+    } else if e.high < 1.0 {
+        Paint::Loss
+    } else {
+        Paint::Plain
+    }
+}
+
+/// `text` in exactly `width` columns.
+fn cell(text: &str, width: usize) -> String {
+    let cut = truncate_str(text, width, "…");
+    pad_str(&cut, width, console::Alignment::Left, None).into_owned()
+}
+
+/// Lines of at most `width` columns; a longer word keeps its line to itself.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for paragraph in text.split_whitespace() {
+        // There is always a last line: it starts with one and only grows.
+        let line = lines.last_mut().expect("never empty");
+        if line.is_empty() {
+            line.push_str(paragraph);
+        } else if measure_text_width(line) + 1 + measure_text_width(paragraph) <= width {
+            line.push(' ');
+            line.push_str(paragraph);
+        } else {
+            lines.push(paragraph.to_owned());
+        }
+    }
+    lines
+}

@@ -1,0 +1,278 @@
+//! The sentences that every form of the report shares: what was found, from what, how sure.
+
+use niagara_stats::{Estimate, Verdict};
+use niagara_store::{CompareSummary, Comparison, NotTried, Rung, Summary, TuneSummary};
+
+use crate::number;
+
+/// The one sentence that a reader takes home.
+pub fn headline(summary: &Summary) -> String {
+    match summary {
+        Summary::Tune(tune) => tune_headline(tune),
+        Summary::Compare(compare) => compare_headline(compare),
+    }
+}
+
+fn tune_headline(tune: &TuneSummary) -> String {
+    let server = &tune.server;
+    let load = load(&tune.workload, tune.threads);
+    let Some(total) = &tune.total else {
+        return match (tune.rungs.len(), tune.complete) {
+            (0, true) => format!("{server}: no lever was shown to help {load}"),
+            (0, false) => format!("{server}: stopped before any lever was judged for {load}"),
+            (n, _) => format!(
+                "{server}: {} screened as helpful for {load}, nothing claimed: \
+                 it ended before the total was judged",
+                number::count(n, "lever")
+            ),
+        };
+    };
+    let (found, duels) = found(total);
+    match total.throughput.verdict {
+        Some(Verdict::Faster) => {
+            format!("{server} is {found} faster for {load} (claimed from {duels})")
+        }
+        Some(Verdict::Slower) => {
+            format!("{server} is slower with the levers than without: {found} for {load} ({duels})")
+        }
+        Some(Verdict::NotWorthwhile) => format!(
+            "{server}: the levers together are not worthwhile for {load}: {} at most, \
+             {found} ({duels})",
+            number::gain(total.throughput.estimate.high)
+        ),
+        Some(Verdict::Undetected) => format!(
+            "{server}: a gain of the levers together was not detected for {load}: \
+             {found} ({duels}); {}",
+            unseen(&total.throughput.estimate)
+        ),
+        None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
+    }
+}
+
+fn compare_headline(compare: &CompareSummary) -> String {
+    let Comparison { a, b, .. } = &compare.comparison;
+    let load = load(&compare.workload, compare.threads);
+    let (found, duels) = found(&compare.comparison);
+    let duels = match compare.protocol.as_str() {
+        "pair" => duels.replace("fresh duel", "pair"),
+        "trimmed" => "one series of runs each".to_owned(),
+        _ => duels,
+    };
+    let estimate = &compare.comparison.throughput.estimate;
+    match compare.comparison.throughput.verdict {
+        Some(Verdict::Faster) => format!("{b} is faster than {a} for {load}: {found} ({duels})"),
+        Some(Verdict::Slower) => format!("{b} is slower than {a} for {load}: {found} ({duels})"),
+        Some(Verdict::NotWorthwhile) => format!(
+            "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
+            number::gain(estimate.high)
+        ),
+        Some(Verdict::Undetected) => format!(
+            "A difference between {b} and {a} was not detected for {load}: {found} ({duels}); {}",
+            unseen(estimate)
+        ),
+        None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
+    }
+}
+
+fn found(comparison: &Comparison) -> (String, String) {
+    (
+        number::estimate(&comparison.throughput.estimate),
+        number::count(comparison.throughput.duels, "fresh duel"),
+    )
+}
+
+/// What an undetected difference may still be.
+fn unseen(e: &Estimate) -> String {
+    if e.low > 0.0 && e.high.is_finite() {
+        format!(
+            "anything from {} to {} may have gone unseen",
+            number::gain(e.low),
+            number::gain(e.high)
+        )
+    } else {
+        "too few to put bounds on it".to_owned()
+    }
+}
+
+/// The workload's name and the connections: `oltp_read_only, 32 threads`.
+pub fn load(workload: &str, threads: u32) -> String {
+    let name = workload.split(',').next().unwrap_or_default().trim();
+    format!("{name}, {}", number::count(threads as usize, "thread"))
+}
+
+/// What a reader must know about the protocol, where it is not the default.
+fn protocol_note(protocol: &str) -> Option<&'static str> {
+    (protocol == "pair").then_some(
+        "Measured in pairs of runs, one variant after the other: the machine's drift is cancelled \
+         less well than in duels, so the interval is wider for the same time.",
+    )
+}
+
+/// `claimed` is said only of what fresh duels have shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Shown by fresh duels that its screening never saw.
+    Claimed,
+    /// Fresh duels were run and did not show it.
+    NotConfirmed,
+    /// Fresh duels showed the contrary.
+    Refuted,
+    /// Chosen by screening; no fresh duels.
+    Screened,
+}
+
+impl Standing {
+    /// Of one rung.
+    pub fn of(rung: &Rung) -> Standing {
+        match rung.claim.as_ref().map(|claim| claim.throughput.verdict) {
+            Some(Some(Verdict::Faster)) => Standing::Claimed,
+            Some(Some(Verdict::Slower)) => Standing::Refuted,
+            Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,
+            Some(None) | None => Standing::Screened,
+        }
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::Claimed => "claimed",
+            Standing::NotConfirmed => "not confirmed",
+            Standing::Refuted => "refuted",
+            Standing::Screened => "screened",
+        }
+    }
+}
+
+/// The estimate that stands for a rung: its claim's once that is judged, else its screening's.
+pub fn rung_estimate(rung: &Rung) -> &Estimate {
+    match (&rung.claim, Standing::of(rung)) {
+        (Some(claim), standing) if standing != Standing::Screened => &claim.throughput.estimate,
+        _ => &rung.screened.effect,
+    }
+}
+
+/// `claimed, n = 12`: of duels.
+pub fn rung_standing(rung: &Rung) -> String {
+    let standing = Standing::of(rung);
+    let duels = match (&rung.claim, standing) {
+        (Some(claim), s) if s != Standing::Screened => claim.throughput.duels,
+        _ => rung.screened.duels as usize,
+    };
+    format!("{}, n = {duels}", standing.word())
+}
+
+/// What is known of a rung in one line: `× 1.093 [1.081, 1.104], claimed, n = 12`.
+pub fn rung_effect(rung: &Rung) -> String {
+    format!(
+        "{}, {}",
+        number::estimate(rung_estimate(rung)),
+        rung_standing(rung)
+    )
+}
+
+/// The verdict in one word or two.
+pub fn verdict(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Faster) => "faster",
+        Some(Verdict::Slower) => "slower",
+        Some(Verdict::NotWorthwhile) => "not worthwhile",
+        Some(Verdict::Undetected) => "undetected",
+        None => "not judged yet",
+    }
+}
+
+/// A claim beside the one on throughput, with what a reader must know of it.
+pub struct LesserClaim {
+    /// What it is about.
+    pub title: &'static str,
+    /// B over A.
+    pub estimate: Estimate,
+    /// How to read it.
+    pub note: &'static str,
+}
+
+/// Claims beside the one on throughput.
+pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
+    const CLOSED_LOAD: &str = "under closed load it follows throughput";
+    let claim = |title, estimate: &Option<Estimate>, note| {
+        let estimate = (*estimate)?;
+        Some(LesserClaim {
+            title,
+            estimate,
+            note,
+        })
+    };
+    [
+        claim(
+            "Server CPU per transaction",
+            &comparison.cpu_per_transaction,
+            "a claim of its own: lower is better, blind to waiting",
+        ),
+        claim("Median latency", &comparison.latency_p50, CLOSED_LOAD),
+        claim(
+            "95th percentile of latency",
+            &comparison.latency_p95,
+            CLOSED_LOAD,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What was dropped as disturbed, by side.
+pub fn dropped(comparison: &Comparison) -> String {
+    let [a, b] = comparison.dropped;
+    let couples = comparison.couples;
+    if a + b == 0 {
+        return format!("{couples} run, none dropped as disturbed");
+    }
+    format!("{couples} run, dropped as disturbed: {a} during A's slice, {b} during B's")
+}
+
+/// `1 h 58 min (of 2 h asked), 61 % of it under load`.
+pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
+    let asked = budget.map_or(String::new(), |b| {
+        format!(" of {} asked", number::duration(b))
+    });
+    let share = if elapsed > 0.0 {
+        format!(", {} of it under load", number::percent(load / elapsed))
+    } else {
+        String::new()
+    };
+    format!("{}{asked}{share}", number::duration(elapsed))
+}
+
+/// Levers that were not tried, by reason, the most common reason first.
+pub fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
+    let mut groups: Vec<(&str, Vec<&NotTried>)> = Vec::new();
+    for lever in not_tried {
+        match groups
+            .iter_mut()
+            .find(|(reason, _)| *reason == lever.reason)
+        {
+            Some((_, levers)) => levers.push(lever),
+            None => groups.push((&lever.reason, vec![lever])),
+        }
+    }
+    groups.sort_by_key(|(_, levers)| std::cmp::Reverse(levers.len()));
+    groups
+}
+
+/// Warnings stored with the summary, and those that follow from it.
+pub fn warnings(summary: &Summary) -> Vec<String> {
+    let (stored, complete, note) = match summary {
+        Summary::Tune(tune) => (&tune.warnings, tune.complete, None),
+        Summary::Compare(compare) => (
+            &compare.warnings,
+            compare.complete,
+            protocol_note(&compare.protocol),
+        ),
+    };
+    let mut all = stored.clone();
+    if !complete && !stored.iter().any(|w| w.contains("same command")) {
+        all.push("Not complete: the same command goes on from here.".to_owned());
+    }
+    all.extend(note.map(str::to_owned));
+    all
+}

@@ -1,0 +1,104 @@
+//! What a user installs.
+
+use std::collections::BTreeMap;
+
+use niagara_report::{DeployInput, DeployMalloc, DeployRung, deploy};
+
+fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect()
+}
+
+fn rung(title: &str, effect: &str, why: &str, sets: &[&str]) -> DeployRung {
+    DeployRung {
+        title: title.into(),
+        why: why.into(),
+        effect: effect.into(),
+        sets: sets.iter().map(|s| (*s).to_owned()).collect(),
+    }
+}
+
+fn everything() -> DeployInput {
+    DeployInput {
+        server: "mariadb-10.11".into(),
+        family: "mariadb".into(),
+        config: map(&[
+            ("innodb_buffer_pool_size", "8G"),
+            ("thread_handling", "pool-of-threads"),
+            ("large_pages", "ON"),
+            ("init_connect", "SET @x = '#1'; SELECT \"a\\b\""),
+        ]),
+        environment: map(&[("MALLOC_CONF", "dirty_decay_ms:1000,thp:50%")]),
+        malloc: Some(DeployMalloc {
+            name: "jemalloc".into(),
+            package: "libjemalloc2".into(),
+            soname: "libjemalloc.so.2".into(),
+        }),
+        server_cpus: Some("0-3 8".into()),
+        nice: Some(-5),
+        scheduling: Some("batch".into()),
+        huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
+        transport: "unix".into(),
+        rungs: vec![
+            rung("Unix socket instead of TCP", "× 1.173 [1.158, 1.188], claimed, n = 12", "Loopback TCP costs two passes through the network stack.", &[]),
+            rung("Thread pool", "× 1.031 [1.021, 1.042], screened, n = 24", "Fewer switches.", &["thread-handling"]),
+            rung("jemalloc", "× 1.012 [1.004, 1.020], claimed, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
+        ],
+        evidence: "mariadb-10.11 is × 1.31 [1.28, 1.34] faster for oltp_read_only, 32 threads (claimed from 12 fresh duels)".into(),
+        host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
+    }
+}
+
+fn shown(input: &DeployInput) -> String {
+    deploy(input)
+        .iter()
+        .map(|(path, text)| format!("==> {path}\n{text}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn a_variant_with_everything() {
+    insta::assert_snapshot!(shown(&everything()));
+}
+
+#[test]
+fn a_variant_of_mysql_with_one_variable() {
+    let input = DeployInput {
+        server: "mysql-9.7".into(),
+        family: "mysql".into(),
+        config: map(&[("innodb_log_writer_threads", "OFF")]),
+        transport: "tcp".into(),
+        evidence: "× 1.02 [1.01, 1.03]".into(),
+        ..DeployInput::default()
+    };
+    insta::assert_snapshot!(shown(&input));
+}
+
+#[test]
+fn nothing_to_install_is_said() {
+    let files = deploy(&DeployInput::default());
+    assert_eq!(files.len(), 1);
+    assert!(files[0].1.contains("nothing to install"));
+}
+
+#[test]
+fn no_value_leaves_its_line() {
+    let mut input = everything();
+    input.config = map(&[("a\n[client]", "x\n[client]\npassword=1")]);
+    input.environment = map(&[("A", "x\nExecStart=/bin/sh")]);
+    input.server_cpus = Some("0\nExecStart=/bin/sh".into());
+    input.evidence = "two\nlines".into();
+    for (path, text) in deploy(&input) {
+        if path != "README.md" {
+            for line in text.lines() {
+                assert!(
+                    !line.starts_with("[client]") && !line.starts_with("ExecStart"),
+                    "{path}: {line}"
+                );
+            }
+        }
+    }
+}

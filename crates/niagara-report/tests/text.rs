@@ -1,0 +1,144 @@
+//! What the terminal shows, and Markdown, CSV and JSON.
+
+mod fixture;
+
+use niagara_report::{Report, csv, json, markdown, terminal};
+use niagara_stats::{Estimate, Verdict};
+use niagara_store::Summary;
+
+fn tune() -> Summary {
+    Summary::Tune(Box::new(fixture::tune()))
+}
+
+#[test]
+fn a_tuned_server() {
+    insta::assert_snapshot!(terminal(&tune(), false, 100));
+}
+
+#[test]
+fn a_tuned_server_on_a_narrow_terminal() {
+    insta::assert_snapshot!(terminal(&tune(), false, 60));
+}
+
+#[test]
+fn a_comparison_without_a_difference_shown() {
+    let summary = Summary::Compare(Box::new(fixture::compare()));
+    let text = terminal(&summary, false, 100);
+    assert!(!text.contains("no effect"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn warnings_come_before_everything_but_the_headline() {
+    let mut tune = fixture::tune();
+    tune.complete = false;
+    tune.total = None;
+    tune.warnings = vec![
+        "The decoy, which changes nothing, won: × 1.03 [1.01, 1.05]. Do not believe the screening."
+            .into(),
+    ];
+    let text = terminal(&Summary::Tune(Box::new(tune)), false, 100);
+    insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn every_verdict_has_its_sentence() {
+    let mut compare = fixture::compare();
+    let mut sentences = Vec::new();
+    for verdict in [
+        Some(Verdict::Faster),
+        Some(Verdict::Slower),
+        Some(Verdict::NotWorthwhile),
+        Some(Verdict::Undetected),
+        None,
+    ] {
+        compare.comparison.throughput.verdict = verdict;
+        sentences.push(niagara_report::headline(&Summary::Compare(Box::new(
+            compare.clone(),
+        ))));
+        let mut tune = fixture::tune();
+        if let Some(total) = &mut tune.total {
+            total.throughput = compare.comparison.throughput.clone();
+        }
+        sentences.push(niagara_report::headline(&Summary::Tune(Box::new(tune))));
+    }
+    compare.comparison.throughput.estimate = Estimate {
+        ratio: 1.02,
+        low: 0.0,
+        high: f64::INFINITY,
+    };
+    compare.comparison.throughput.verdict = Some(Verdict::Undetected);
+    compare.comparison.throughput.duels = 1;
+    sentences.push(niagara_report::headline(&Summary::Compare(Box::new(
+        compare,
+    ))));
+    insta::assert_snapshot!(sentences.join("\n"));
+}
+
+#[test]
+fn colours_only_when_asked_for() {
+    assert!(!terminal(&tune(), false, 80).contains('\x1b'));
+    assert!(terminal(&tune(), true, 80).contains("\x1b[1m"));
+}
+
+#[test]
+fn no_line_is_longer_than_the_terminal() {
+    for width in [72, 80, 100, 140] {
+        for line in terminal(&tune(), true, width).lines() {
+            assert!(
+                console::measure_text_width(line) <= width,
+                "{width}: {line}"
+            );
+        }
+    }
+}
+
+fn report(summary: &Summary) -> Report {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.27);
+    Report::load(&store).expect("just written")
+}
+
+#[test]
+fn markdown_of_a_tuned_server() {
+    insta::assert_snapshot!(markdown(&report(&tune())));
+}
+
+#[test]
+fn markdown_of_a_comparison_with_a_warning() {
+    let mut compare = fixture::compare();
+    compare.warnings = vec!["a | b failed:\n<log>".into()];
+    insta::assert_snapshot!(markdown(&report(&Summary::Compare(Box::new(compare)))));
+}
+
+#[test]
+fn every_slice_is_a_line_of_csv() {
+    let mut report = report(&tune());
+    report.variants[0].label = "base, \"plain\"".into();
+    let text = csv(&report);
+    let mut lines = text.lines();
+    let columns = lines.next().expect("a header").split(',').count();
+    assert_eq!(lines.clone().count(), 80);
+    for line in lines {
+        let quoted = line.contains("\"base, \"\"plain\"\"\"");
+        assert_eq!(
+            line.split(',').count(),
+            columns + usize::from(quoted),
+            "{line}"
+        );
+        assert!(
+            line.starts_with(['0', '1']) && line.contains(",total,,scored,"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn json_has_the_summary_and_not_the_decisions() {
+    let text = json(&report(&tune())).expect("plain data");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("just written");
+    assert_eq!(value["format"], 1);
+    assert_eq!(value["summary"]["total"]["throughput"]["verdict"], "faster");
+    assert_eq!(value["duels"].as_array().map(Vec::len), Some(2));
+    assert!(!text.contains("decision"));
+}

@@ -1,0 +1,95 @@
+//! The one account of a private server: `niagara`, with a random password, from this machine only.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::write_private;
+use crate::family::Family;
+
+/// Where a data directory keeps its account, readable by its owner only.
+const FILE: &str = "niagara-account.json";
+const USER: &str = "niagara";
+const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
+
+/// User and password of a data directory.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    pub user: String,
+    pub password: String,
+}
+
+impl std::fmt::Debug for Account {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Account({})", self.user)
+    }
+}
+
+impl Account {
+    /// A new account with a password nobody can guess.
+    pub fn random() -> Account {
+        let password = format!("{:032x}", rand::random::<u128>());
+        Account {
+            user: USER.to_owned(),
+            password,
+        }
+    }
+
+    /// The account of a data directory; none for one that Niagara did not make.
+    pub fn of(datadir: &Path) -> Result<Option<Account>> {
+        let path = datadir.join(FILE);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let account = serde_json::from_slice(&bytes);
+                account
+                    .map(Some)
+                    .with_context(|| format!("{} is damaged; remove it", path.display()))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Keeps the account with its data directory.
+    pub fn write(&self, datadir: &Path) -> Result<()> {
+        write_private(&datadir.join(FILE), &serde_json::to_vec(self)?)
+    }
+
+    /// Statements for `--init-file`, one a line, that create the account or give it this password.
+    pub fn statements(&self, family: Family) -> String {
+        let Account { user, password } = self;
+        let mut text = String::from("SET sql_log_bin=0;\n");
+        for host in HOSTS {
+            let name = format!("'{user}'@'{host}'");
+            text += &match family {
+                Family::Mariadb => {
+                    format!("CREATE OR REPLACE USER {name} IDENTIFIED BY '{password}';\n")
+                }
+                Family::Mysql | Family::Percona => format!(
+                    "CREATE USER IF NOT EXISTS {name} IDENTIFIED BY '{password}';\n\
+                     ALTER USER {name} IDENTIFIED BY '{password}';\n"
+                ),
+            };
+            text += &format!("GRANT ALL ON *.* TO {name} WITH GRANT OPTION;\n");
+        }
+        text
+    }
+
+    /// The same for MariaDB's bootstrap, where account statements are not to be had: the tables are written directly.
+    pub fn mariadb_bootstrap(&self) -> String {
+        let Account { user, password } = self;
+        let mut text = String::from(
+            "DELETE FROM mysql.global_priv WHERE User<>'mariadb.sys';\n\
+             DELETE FROM mysql.proxies_priv;\n",
+        );
+        for host in HOSTS {
+            text += &format!(
+                "INSERT INTO mysql.global_priv VALUES ('{host}', '{user}', CONCAT('{{\"access\":18446744073709551615,\
+                 \"plugin\":\"mysql_native_password\",\"authentication_string\":\"', PASSWORD('{password}'), '\"}}'));\n"
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,151 @@
+//! apt with a state of its own: own sources, an empty package status, own lists and downloads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::mirror;
+use crate::catalog::{Archive, Distribution};
+
+/// An isolated apt: resolves and downloads packages of the given suites into a folder, as any user.
+#[derive(Debug)]
+pub struct Apt {
+    folder: PathBuf,
+}
+
+impl Apt {
+    /// Prepares an apt state in `folder` for this archive and fetches its package lists.
+    pub fn open(folder: &Path, archive: &Archive) -> Result<Apt> {
+        let Distribution::Debian = archive.distribution;
+        let keyring = mirror::keyring()?;
+        let mirrors = mirror::find()?;
+        for part in ["lists/partial", "cache/archives/partial", "parts"] {
+            fs::create_dir_all(folder.join(part))
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        let sources: String = archive
+            .suites
+            .iter()
+            .map(|suite| {
+                let mirror = if suite.ends_with("-security") {
+                    &mirrors.security
+                } else {
+                    &mirrors.main
+                };
+                format!(
+                    "deb [signed-by={}] {mirror} {suite} main\n",
+                    keyring.display()
+                )
+            })
+            .collect();
+        fs::write(folder.join("sources.list"), sources)?;
+        fs::write(folder.join("status"), "")?;
+        fs::write(folder.join("apt.conf"), configuration(folder))?;
+        let apt = Apt {
+            folder: folder.to_path_buf(),
+        };
+        apt.run(&["update"])
+            .context("cannot read the package lists")?;
+        Ok(apt)
+    }
+
+    /// Downloads these packages and all they depend on; the `.deb` files.
+    pub fn download(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
+        let archives = self.folder.join("cache/archives");
+        for old in debs(&archives)? {
+            fs::remove_file(old)?;
+        }
+        let mut arguments = vec!["install", "--download-only", "-y"];
+        arguments.extend(packages);
+        self.run(&arguments)
+            .with_context(|| format!("cannot download {}", packages.join(", ")))?;
+        debs(&archives)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<()> {
+        let mut command = Command::new("apt-get");
+        command
+            .arg("-c")
+            .arg(self.folder.join("apt.conf"))
+            .args(arguments);
+        let output = command.env("LC_ALL", "C").output().map_err(|error| {
+            anyhow::anyhow!(
+                "cannot run apt-get: {error}\n\
+                 remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
+            )
+        })?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            let lines: Vec<&str> = text
+                .lines()
+                .filter(|l| l.starts_with("E:") || l.starts_with("W:"))
+                .take(6)
+                .collect();
+            let sources = fs::read_to_string(self.folder.join("sources.list")).unwrap_or_default();
+            bail!(
+                "apt-get {} failed:\n{}\nsources:\n{}\nremedy: check the network, or name another mirror in \
+                 NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR",
+                arguments.join(" "),
+                if lines.is_empty() {
+                    text.trim().to_owned()
+                } else {
+                    lines.join("\n")
+                },
+                sources.trim_end(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The host's own configuration is read first (proxies, credentials are wanted); what would touch the system is undone.
+fn configuration(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        r#"#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Pre-Invoke;
+#clear DPkg::Post-Invoke;
+#clear DPkg::Pre-Install-Pkgs;
+#clear Acquire::IndexTargets::deb::DEP-11;
+#clear Acquire::IndexTargets::deb::CNF;
+Dir::State "{folder}";
+Dir::State::Lists "{folder}/lists";
+Dir::State::status "{folder}/status";
+Dir::State::extended_states "{folder}/extended_states";
+Dir::Cache "{folder}/cache";
+Dir::Cache::archives "{folder}/cache/archives";
+Dir::Cache::pkgcache "{folder}/cache/pkgcache.bin";
+Dir::Cache::srcpkgcache "{folder}/cache/srcpkgcache.bin";
+Dir::Etc::sourcelist "{folder}/sources.list";
+Dir::Etc::sourceparts "{folder}/parts";
+Dir::Etc::preferences "{folder}/preferences";
+Dir::Etc::preferencesparts "{folder}/parts";
+Dir::Log "{folder}";
+APT::Install-Recommends "false";
+APT::Default-Release "";
+APT::Sandbox::User "";
+APT::Update::Error-Mode "any";
+APT::Get::Assume-Yes "true";
+APT::Get::AllowUnauthenticated "false";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Debug::NoLocking "true";
+"#
+    )
+}
+
+fn debs(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,8 @@
+//! Packages from a distribution's archive, without root and without touching the system's own package state.
+
+mod apt;
+mod deb;
+mod mirror;
+
+pub use apt::Apt;
+pub use deb::{package_and_version, unpack};

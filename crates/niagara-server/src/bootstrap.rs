@@ -1,0 +1,153 @@
+//! A fresh data directory with one account, made by the server itself.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::account::Account;
+use crate::cache::create_private;
+use crate::install::Install;
+use crate::launch::base_arguments;
+use crate::log;
+use crate::process::{self, Placement};
+use crate::share::share_folder;
+
+/// MariaDB's system tables, in the order in which its own install script feeds them; older series name them after MySQL.
+const MARIADB_SQL: [&str; 5] = [
+    "system_tables",
+    "performance_tables",
+    "system_tables_data",
+    "maria_add_gis_sp_bootstrap",
+    "sys_schema",
+];
+
+/// Starts of a bootstrap whose server was ended by a signal.
+const ATTEMPTS: usize = 3;
+
+/// Makes `datadir` (which must not exist) a data directory whose only account is the one returned.
+///
+/// MariaDB 10.11 crashes now and then while it bootstraps (in `ha_maria::drop_table`): it is tried again then.
+pub(crate) fn initialise(install: &Install, datadir: &Path, scratch: &Path) -> Result<Account> {
+    let mut attempt = 1;
+    loop {
+        match bootstrap(install, datadir, scratch) {
+            Err(error) if attempt < ATTEMPTS && error.is::<EndedBySignal>() => {
+                fs::remove_dir_all(datadir)?;
+                attempt += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// A bootstrap's server did not exit but was ended.
+#[derive(Debug)]
+struct EndedBySignal(String);
+
+impl std::fmt::Display for EndedBySignal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EndedBySignal {}
+
+fn bootstrap(install: &Install, datadir: &Path, scratch: &Path) -> Result<Account> {
+    let account = Account::random();
+    create_private(datadir)?;
+    let input = scratch.join("bootstrap.sql");
+    let log = scratch.join("bootstrap.log");
+    let mut command = Command::new(&install.server);
+    command.args(base_arguments(install, datadir));
+    if install.family.is_mariadb() {
+        crate::cache::write_private(&input, mariadb_sql(install, &account)?.as_bytes())?;
+        command.args([
+            "--bootstrap",
+            "--silent-startup",
+            "--skip-log-bin",
+            "--default-storage-engine=Aria",
+        ]);
+        command.args([
+            "--max-allowed-packet=8M",
+            "--net-buffer-length=16K",
+            "--loose-innodb-buffer-pool-dump-at-shutdown=OFF",
+        ]);
+        command.stdin(fs::File::open(&input)?);
+    } else {
+        // root gets a password nobody knows, and is locked.
+        let root = Account::random().password;
+        let mut sql = format!(
+            "SET sql_log_bin=0;\nALTER USER 'root'@'localhost' IDENTIFIED BY '{root}' ACCOUNT LOCK;\n"
+        );
+        sql += &account.statements(install.family);
+        crate::cache::write_private(&input, sql.as_bytes())?;
+        command.args(["--initialize-insecure", "--skip-log-bin"]);
+        command
+            .arg(format!("--init-file={}", input.display()))
+            .arg(format!("--secure-file-priv={}", scratch.display()));
+        command.stdin(Stdio::null());
+    }
+    let mut output = fs::File::create(&log)?;
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("LC_ALL", "C");
+    let words: Vec<String> = command
+        .get_args()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    writeln!(output, "{} {}", install.server.display(), words.join(" "))?;
+    command.stdout(output.try_clone()?).stderr(output);
+    let mut child = process::spawn(command, &Placement::default())
+        .with_context(|| format!("cannot start {}", install.server.display()))?;
+    let status = child.wait()?;
+    let text = log::tail(&log, 400);
+    if !status.success() || (install.family.is_mariadb() && log::cause(&text).is_some()) {
+        let cause = log::cause(&text)
+            .map(|cause| format!("\ncause: {cause}"))
+            .unwrap_or_default();
+        let message = format!(
+            "{} could not make a data directory ({status}){cause}\n{}",
+            install.name,
+            log::tail(&log, 20)
+        );
+        if status.code().is_none() {
+            return Err(EndedBySignal(message).into());
+        }
+        bail!("{message}");
+    }
+    fs::remove_file(&input)?;
+    account.write(datadir)?;
+    Ok(account)
+}
+
+fn mariadb_sql(install: &Install, account: &Account) -> Result<String> {
+    let share = share_folder(&install.basedir).with_context(|| {
+        format!("no share folder with english/errmsg.sys under {}\nremedy: install the server, or use a packaged one's share", install.basedir.display())
+    })?;
+    let mut sql = String::from(
+        "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n",
+    );
+    for name in MARIADB_SQL {
+        let candidates = [
+            format!("mariadb_{name}.sql"),
+            format!("mysql_{name}.sql"),
+            format!("{name}.sql"),
+        ];
+        let path = candidates
+            .iter()
+            .map(|candidate| share.join(candidate))
+            .find(|path| path.is_file());
+        let path = path
+            .with_context(|| format!("{} holds no {}", share.display(), candidates.join(" or ")))?;
+        sql += &fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        sql.push('\n');
+    }
+    sql += "use mysql;\n";
+    sql += &account.mariadb_bootstrap();
+    Ok(sql)
+}

@@ -1,0 +1,216 @@
+//! Where Niagara keeps what it fetched, made and is using.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::owner::ProcessId;
+
+/// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    root: PathBuf,
+    work: PathBuf,
+}
+
+impl Cache {
+    /// The cache named by `NIAGARA_CACHE`, else `$XDG_CACHE_HOME/niagara`, else `~/.cache/niagara`.
+    pub fn open() -> Result<Cache> {
+        let variable = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let root = if let Some(root) = variable("NIAGARA_CACHE") {
+            root
+        } else if let Some(caches) = variable("XDG_CACHE_HOME") {
+            caches.join("niagara")
+        } else if let Some(home) = variable("HOME") {
+            home.join(".cache/niagara")
+        } else {
+            bail!(
+                "no cache folder: HOME is not set; set NIAGARA_CACHE to a folder with a few GB of room"
+            );
+        };
+        let mut cache = Cache::at(&root)?;
+        if let Some(work) = variable("NIAGARA_WORK") {
+            create_private(&work)?;
+            cache.work = std::path::absolute(&work)?;
+        }
+        Ok(cache)
+    }
+
+    /// The cache at this folder, made if it is not there.
+    pub fn at(root: &Path) -> Result<Cache> {
+        create_private(root)?;
+        let root = fs::canonicalize(root)?;
+        let work = root.join("work");
+        Ok(Cache { root, work })
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where clones and run folders live: `NIAGARA_WORK`, else a folder of the cache.
+    pub fn work(&self) -> Result<PathBuf> {
+        create_private(&self.work)?;
+        Ok(self.work.clone())
+    }
+
+    /// Bytes free on the disk that clones and run folders are on.
+    pub fn free_bytes(&self) -> Result<u64> {
+        let work = self.work()?;
+        let disk = nix::sys::statvfs::statvfs(&work)
+            .with_context(|| format!("cannot tell the free space of {}", work.display()))?;
+        Ok(disk.blocks_available() * disk.fragment_size())
+    }
+
+    /// A new private folder for `kind` (`clone`, `run`), removed when dropped, and by the next start if this
+    /// process dies first: the name says who owns it.
+    pub fn work_folder(&self, kind: &str) -> Result<WorkFolder> {
+        let path = owned_name(&self.work()?, kind);
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(WorkFolder { path, keep: false })
+    }
+
+    pub(crate) fn servers(&self) -> PathBuf {
+        self.root.join("servers")
+    }
+
+    pub(crate) fn images(&self) -> PathBuf {
+        self.root.join("images")
+    }
+
+    pub(crate) fn running(&self) -> PathBuf {
+        self.root.join("running")
+    }
+
+    /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it.
+    pub(crate) fn lock(&self, name: &str, waiting: &mut dyn FnMut()) -> Result<Flock<File>> {
+        let folder = self.root.join("locks");
+        create_private(&folder)?;
+        let path = folder.join(name);
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("cannot open the lock {}", path.display()))?;
+        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((file, _)) => file,
+        };
+        waiting();
+        Flock::lock(file, FlockArg::LockExclusive)
+            .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+    }
+}
+
+/// A folder of work in progress: removed when dropped.
+#[derive(Debug)]
+pub struct WorkFolder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl WorkFolder {
+    /// A folder beside the place its content will be renamed to; swept like every other work folder.
+    pub(crate) fn beside(folder: &Path, kind: &str) -> Result<WorkFolder> {
+        create_private(folder)?;
+        let path = owned_name(folder, &format!(".tmp-{kind}"));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(WorkFolder { path, keep: false })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the finished content to its place in one step.
+    pub(crate) fn rename(mut self, to: &Path) -> Result<()> {
+        fs::rename(&self.path, to)
+            .with_context(|| format!("cannot move {} to {}", self.path.display(), to.display()))?;
+        self.keep = true;
+        Ok(())
+    }
+}
+
+impl Drop for WorkFolder {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// The owner a work folder's name speaks of: `KIND-PID-START-RANDOM`.
+pub(crate) fn owner_in_name(name: &str) -> Option<ProcessId> {
+    let mut parts = name.rsplitn(4, '-');
+    let (_random, start, pid) = (parts.next()?, parts.next()?, parts.next()?);
+    parts.next()?;
+    format!("{pid}-{start}").parse().ok()
+}
+
+fn owned_name(folder: &Path, kind: &str) -> PathBuf {
+    folder.join(format!(
+        "{kind}-{}-{:08x}",
+        ProcessId::current(),
+        rand::random::<u32>()
+    ))
+}
+
+/// Creates a folder that only its owner may enter (parents as usual).
+pub(crate) fn create_private(folder: &Path) -> Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("cannot create the folder {}", folder.display()))
+}
+
+/// Writes a file of mode 0600, whole or not at all.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<()> {
+    use std::io::Write;
+    let part = path.with_extension(format!("part-{}", std::process::id()));
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&part)?;
+        file.write_all(content)?;
+        fs::rename(&part, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_folder_names_its_owner_and_goes_with_it() {
+        let temporary = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(temporary.path()).expect("a cache");
+        let folder = cache.work_folder("clone").expect("a folder");
+        let path = folder.path().to_path_buf();
+        let name = path.file_name().and_then(|n| n.to_str()).expect("plain");
+        assert_eq!(owner_in_name(name), Some(ProcessId::current()));
+        assert_eq!(owner_in_name("something-else"), None);
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,238 @@
+//! Dataset images: a loaded, cleanly shut down data directory, made once and cloned for every start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::bootstrap;
+use crate::cache::{Cache, WorkFolder, owner_in_name, write_private};
+use crate::copy::{CloneWay, clone_tree, dig_holes};
+use crate::install::Install;
+use crate::launch::{LaunchSpec, folder_bytes, launch};
+use crate::running::RunningServer;
+use crate::runtime::{Config, Runtime};
+
+/// The record of a finished image; a folder without it is never used.
+const MANIFEST: &str = "image.json";
+const DATA: &str = "data";
+/// How images are made: one made otherwise is not taken for one of these.
+const FORM: &str = "2: zeros are holes";
+
+/// All images of a cache.
+#[derive(Debug, Clone)]
+pub struct ImageStore {
+    cache: Cache,
+}
+
+/// A dataset image.
+#[derive(Debug, Clone)]
+pub struct Image {
+    path: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    server: String,
+    key: String,
+    engine: String,
+    made: jiff::Timestamp,
+}
+
+impl ImageStore {
+    /// The images of this cache.
+    pub fn new(cache: &Cache) -> ImageStore {
+        ImageStore {
+            cache: cache.clone(),
+        }
+    }
+
+    /// The image of this server, key and engine; made by `load` on a fresh server when it is not there yet.
+    ///
+    /// `key` stands for everything that decides the data: tables, rows, character set, seed.
+    pub fn ensure(
+        &self,
+        install: &Install,
+        key: &str,
+        engine: &str,
+        load: &mut dyn FnMut(&RunningServer) -> Result<()>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Image> {
+        let image = self.image(install, key, engine);
+        if image.is_finished() {
+            return Ok(image);
+        }
+        let name = image
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let _lock = self.cache.lock(&format!("image-{name}"), &mut || {
+            progress("waiting: somebody else makes this image");
+        })?;
+        if image.is_finished() {
+            return Ok(image);
+        }
+        sweep(&self.cache);
+        let work = WorkFolder::beside(&self.cache.images(), "image")?;
+        self.make(install, engine, &work, load, progress)
+            .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
+        let manifest = Manifest {
+            server: install.identity(),
+            key: key.to_owned(),
+            engine: engine.to_owned(),
+            made: jiff::Timestamp::now(),
+        };
+        write_private(
+            &work.path().join(MANIFEST),
+            &serde_json::to_vec_pretty(&manifest)?,
+        )?;
+        if image.path.exists() {
+            fs::remove_dir_all(&image.path)?;
+        }
+        work.rename(&image.path)?;
+        Ok(image)
+    }
+
+    fn make(
+        &self,
+        install: &Install,
+        engine: &str,
+        work: &WorkFolder,
+        load: &mut dyn FnMut(&RunningServer) -> Result<()>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let datadir = work.path().join(DATA);
+        progress("making an empty data directory");
+        bootstrap::initialise(install, &datadir, work.path())?;
+        let config = loading_config(install, engine);
+        let runtime = Runtime::default();
+        let spec = LaunchSpec {
+            install,
+            datadir,
+            runtime: &runtime,
+            config: &config,
+        };
+        let server = launch(&self.cache, &spec)?;
+        progress("loading data");
+        load(&server)?;
+        progress("settling: statistics, purge, clean shutdown");
+        settle(&server)?;
+        server.stop()?;
+        dig_holes(&work.path().join(DATA))
+            .with_context(|| format!("cannot dig holes in {}", work.path().display()))
+    }
+
+    /// All finished images.
+    pub fn images(&self) -> Result<Vec<Image>> {
+        let Ok(entries) = fs::read_dir(self.cache.images()) else {
+            return Ok(Vec::new());
+        };
+        let images = entries.flatten().map(|entry| Image { path: entry.path() });
+        Ok(images.filter(Image::is_finished).collect())
+    }
+
+    fn image(&self, install: &Install, key: &str, engine: &str) -> Image {
+        let packages: Vec<String> = install
+            .packages
+            .iter()
+            .map(|(name, version)| format!("{name}={version}"))
+            .collect();
+        // The packages decide what a fresh data directory holds; for a server of the host, its path does.
+        let origin = if packages.is_empty() {
+            install.server.display().to_string()
+        } else {
+            packages.join(",")
+        };
+        let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
+        let hash: String = Sha256::digest(text)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Image {
+            path: self
+                .cache
+                .images()
+                .join(format!("{}-{hash}", install.identity())),
+        }
+    }
+}
+
+/// Variables that make loading fast; durability comes from the clean shutdown at the end.
+fn loading_config(install: &Install, engine: &str) -> Config {
+    let mut config = Config::new();
+    let mut set = |name: &str, value: &str| config.insert(name.to_owned(), value.to_owned());
+    set("default_storage_engine", engine);
+    set("loose_innodb_flush_log_at_trx_commit", "0");
+    set("loose_innodb_buffer_pool_size", "512M");
+    set("loose_innodb_buffer_pool_dump_at_shutdown", "OFF");
+    set("loose_innodb_buffer_pool_load_at_startup", "OFF");
+    set("loose_innodb_fast_shutdown", "0");
+    if !install.family.is_mariadb() {
+        set("skip_log_bin", "");
+    }
+    config
+}
+
+/// Gives every table fresh statistics, so that no clone computes its own in the middle of a measurement.
+fn settle(server: &RunningServer) -> Result<()> {
+    let tables = server.query(
+        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
+         WHERE table_type = 'BASE TABLE' \
+         AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')",
+    )?;
+    for table in tables.into_iter().flatten() {
+        server.query(&format!("ANALYZE TABLE {table}"))?;
+    }
+    Ok(())
+}
+
+impl Image {
+    /// The folder of the data itself.
+    pub fn data(&self) -> PathBuf {
+        self.path.join(DATA)
+    }
+
+    /// Where the image is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes on disk.
+    pub fn bytes(&self) -> Result<u64> {
+        Ok(folder_bytes(&self.data()))
+    }
+
+    /// Clones the data directory to `datadir`, which must not exist.
+    pub fn clone_to(&self, datadir: &Path) -> Result<CloneWay> {
+        clone_tree(&self.data(), datadir)
+    }
+
+    /// Removes the image.
+    pub fn remove(self) -> Result<()> {
+        let _ = fs::remove_file(self.path.join(MANIFEST));
+        fs::remove_dir_all(&self.path)
+            .with_context(|| format!("cannot remove {}", self.path.display()))
+    }
+
+    fn is_finished(&self) -> bool {
+        fs::read(self.path.join(MANIFEST))
+            .is_ok_and(|bytes| serde_json::from_slice::<Manifest>(&bytes).is_ok())
+    }
+}
+
+/// Removes what interrupted makings left behind.
+pub(crate) fn sweep(cache: &Cache) -> usize {
+    let mut removed = 0;
+    for entry in fs::read_dir(cache.images()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(".tmp-") && owner_in_name(&name).is_none_or(|owner| !owner.is_alive()) {
+            removed += usize::from(fs::remove_dir_all(entry.path()).is_ok());
+        }
+    }
+    removed
+}

@@ -1,0 +1,421 @@
+//! A server that can be launched: fetched from an archive, or found on the host.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{Apt, package_and_version, unpack};
+use crate::cache::{Cache, WorkFolder, owner_in_name};
+use crate::catalog::ServerDescription;
+use crate::elf;
+use crate::family::{Family, Version};
+use crate::patch::{Patchelf, library_folders};
+
+/// The record of a finished install; a folder without it is never used.
+const MANIFEST: &str = "install.json";
+
+/// A server that can be launched. All fields are public so that a built server can stand beside a packaged one's files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Install {
+    /// The catalogue's name, or the path it was found by.
+    pub name: String,
+    /// Which branch.
+    pub family: Family,
+    /// Its version.
+    pub version: Version,
+    /// The version as the server prints it: `10.11.19-MariaDB-0+deb12u1`.
+    pub version_string: String,
+    /// The folder with `share` and `lib` (`…/usr`).
+    pub basedir: PathBuf,
+    /// The server's binary.
+    pub server: PathBuf,
+    /// Memory allocators that can be preloaded, by name; `glibc` is among them when the binary is linked with another.
+    pub mallocs: BTreeMap<String, PathBuf>,
+    /// Name of the malloc the binary is linked with: `glibc` for nearly all.
+    pub own_malloc: String,
+    /// Packages and versions it came from; empty for a server of the host.
+    pub packages: BTreeMap<String, String>,
+}
+
+impl Install {
+    /// The server of this path: a binary, or a folder with one in `sbin`, `bin`, `libexec` or a build tree.
+    pub fn from_path(path: &Path) -> Result<Install> {
+        let path = std::path::absolute(path)?;
+        let server = if path.is_dir() {
+            binary_in(&path)?
+        } else {
+            path.clone()
+        };
+        let folder = server.parent().unwrap_or(Path::new("/"));
+        let basedir = match folder.file_name().and_then(|name| name.to_str()) {
+            Some("bin" | "sbin" | "libexec" | "sql" | "runtime_output_directory") => {
+                folder.parent().unwrap_or(folder)
+            }
+            _ => folder,
+        };
+        let printed = ask_version(&server)?;
+        let mut install = Install {
+            name: path.display().to_string(),
+            family: printed.family,
+            version: printed.version,
+            version_string: printed.text,
+            basedir: basedir.to_path_buf(),
+            own_malloc: own_malloc(&server),
+            mallocs: BTreeMap::new(),
+            packages: BTreeMap::new(),
+            server,
+        };
+        install.mallocs = host_mallocs();
+        Ok(install)
+    }
+
+    /// A short name that stands for exactly this server, fit for a file name.
+    pub fn identity(&self) -> String {
+        let packages = self.packages.values().next().is_some();
+        let name = if packages {
+            self.name.clone()
+        } else {
+            "path".to_owned()
+        };
+        file_name(&format!("{name}-{}", self.version_string))
+    }
+}
+
+struct Printed {
+    family: Family,
+    version: Version,
+    text: String,
+}
+
+/// Runs `SERVER --version`.
+fn ask_version(server: &Path) -> Result<Printed> {
+    let output = Command::new(server)
+        .args(["--no-defaults", "--version"])
+        .output();
+    let output = output.with_context(|| {
+        format!("cannot run {}\nremedy: give the path of mariadbd or mysqld, or of the folder it was installed in", server.display())
+    })?;
+    let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let text = line
+        .split_once("Ver ")
+        .and_then(|(_, rest)| rest.split_whitespace().next())
+        .map(str::to_owned);
+    let Some((text, version)) =
+        text.and_then(|text| text.parse().ok().map(|version| (text, version)))
+    else {
+        bail!(
+            "{} --version did not answer like a server of the MySQL family:\n{line}{}",
+            server.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    };
+    Ok(Printed {
+        family: Family::from_version_line(&line),
+        version,
+        text,
+    })
+}
+
+fn binary_in(folder: &Path) -> Result<PathBuf> {
+    let places = [
+        "sbin",
+        "bin",
+        "libexec",
+        "sql",
+        "runtime_output_directory",
+        "",
+    ];
+    let names = ["mariadbd", "mysqld"];
+    let mut candidates = places
+        .iter()
+        .flat_map(|place| names.iter().map(move |name| folder.join(place).join(name)));
+    candidates.find(|candidate| candidate.is_file()).with_context(|| {
+        format!("no mariadbd or mysqld in sbin, bin, libexec or sql of {}\nremedy: give the path of the binary itself", folder.display())
+    })
+}
+
+/// The malloc a binary is linked with.
+fn own_malloc(server: &Path) -> String {
+    let needed = elf::needed(server).unwrap_or_default();
+    let known = ["jemalloc", "tcmalloc", "mimalloc"];
+    let linked = known
+        .iter()
+        .find(|malloc| needed.iter().any(|library| library.contains(**malloc)));
+    linked.map_or("glibc", |malloc| malloc).to_owned()
+}
+
+/// The mallocs in the host's library folders.
+fn host_mallocs() -> BTreeMap<String, PathBuf> {
+    let triple = format!("{}-linux-gnu", std::env::consts::ARCH);
+    let folders = [
+        "/usr/local/lib",
+        "/usr/lib64",
+        &format!("/usr/lib/{triple}"),
+        "/usr/lib",
+    ]
+    .map(PathBuf::from);
+    let known = [
+        ("jemalloc", &["libjemalloc.so.2"][..]),
+        (
+            "tcmalloc",
+            &["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"],
+        ),
+        ("mimalloc", &["libmimalloc.so.3", "libmimalloc.so.2"]),
+        ("glibc", &["libc.so.6"]),
+    ];
+    let find = |names: &[&str]| {
+        let mut paths = names
+            .iter()
+            .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        paths.find(|path| path.is_file())
+    };
+    known
+        .iter()
+        .filter_map(|(malloc, names)| find(names).map(|path| ((*malloc).to_owned(), path)))
+        .collect()
+}
+
+/// Fetches a server, or returns the one fetched before. To fetch a newer version, [`remove`] the old one first.
+pub fn get(
+    cache: &Cache,
+    description: &ServerDescription,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Install> {
+    if let Some(install) = find(cache, &description.name)? {
+        return Ok(install);
+    }
+    let _lock = cache.lock(&format!("server-{}", description.name), &mut || {
+        progress(&format!(
+            "waiting: somebody else fetches {}",
+            description.name
+        ));
+    })?;
+    if let Some(install) = find(cache, &description.name)? {
+        return Ok(install);
+    }
+    fetch(cache, description, progress)
+        .with_context(|| format!("cannot fetch {} ({})", description.name, description.title))
+}
+
+fn fetch(
+    cache: &Cache,
+    description: &ServerDescription,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Install> {
+    sweep(cache);
+    let work = WorkFolder::beside(&cache.servers(), &description.name)?;
+    progress(&format!(
+        "reading the package lists of {}",
+        description.archive.suites.join(", ")
+    ));
+    let apt = Apt::open(&work.path().join("apt"), &description.archive)?;
+
+    progress(&format!(
+        "downloading {} and what it needs",
+        description.packages.join(", ")
+    ));
+    let mut wanted: Vec<&str> = description.packages.iter().map(String::as_str).collect();
+    wanted.extend(
+        description
+            .mallocs
+            .values()
+            .map(|malloc| malloc.package.as_str()),
+    );
+    let debs = apt.download(&wanted)?;
+    let bytes: u64 = debs
+        .iter()
+        .filter_map(|deb| deb.metadata().ok())
+        .map(|m| m.len())
+        .sum();
+
+    progress(&format!(
+        "unpacking {} packages, {:.0} MB",
+        debs.len(),
+        bytes as f64 / 1e6
+    ));
+    let packages: BTreeMap<String, String> = debs
+        .iter()
+        .filter_map(|deb| package_and_version(deb))
+        .collect();
+    let kept: Vec<PathBuf> = debs
+        .iter()
+        .filter(|deb| {
+            package_and_version(deb).is_none_or(|(package, _)| !description.skip.contains(&package))
+        })
+        .cloned()
+        .collect();
+    let prefix = work.path().join("prefix");
+    fs::create_dir(&prefix)?;
+    unpack(&kept, &prefix)?;
+
+    progress("making it use its own libraries");
+    let version = packages
+        .get(&description.packages[0])
+        .map_or("unknown", String::as_str);
+    let destination = cache
+        .servers()
+        .join(file_name(&format!("{}-{version}", description.name)));
+    let final_prefix = destination.join("prefix");
+    let patchelf = Patchelf::find(&apt, &work.path().join("patchelf"))?;
+    for binary in std::iter::once(&description.server).chain(&description.tools) {
+        let binary = prefix.join(binary);
+        if !binary.is_file() {
+            bail!(
+                "the packages {} hold no {}",
+                description.packages.join(", "),
+                binary.display()
+            );
+        }
+        patchelf.patch(&binary, &prefix, &final_prefix)?;
+    }
+    for folder in ["apt", "patchelf"] {
+        let _ = fs::remove_dir_all(work.path().join(folder));
+    }
+
+    // The binaries know their final place only, so the folder is moved before the server is asked for its version;
+    // the manifest, written last, is what makes it an install.
+    if destination.exists() {
+        fs::remove_dir_all(&destination)?;
+    }
+    let server = final_prefix.join(&description.server);
+    let own_malloc = own_malloc(&prefix.join(&description.server));
+    work.rename(&destination)?;
+    let finish = || -> Result<Install> {
+        let printed = ask_version(&server)?;
+        if printed.version.series() != description.series {
+            bail!(
+                "the archive holds version {}, not {}",
+                printed.text,
+                description.series
+            );
+        }
+        let install = Install {
+            name: description.name.clone(),
+            family: description.family,
+            version: printed.version,
+            version_string: printed.text,
+            basedir: final_prefix.join("usr"),
+            mallocs: prefix_mallocs(description, &final_prefix)?,
+            own_malloc,
+            server: server.clone(),
+            packages,
+        };
+        let manifest = serde_json::to_vec_pretty(&install)?;
+        crate::cache::write_private(&destination.join(MANIFEST), &manifest)?;
+        Ok(install)
+    };
+    let install = finish().inspect_err(|_| {
+        let _ = fs::remove_dir_all(&destination);
+    })?;
+    progress(&format!(
+        "{} {} is ready",
+        install.family, install.version_string
+    ));
+    Ok(install)
+}
+
+/// The mallocs' libraries inside the prefix, glibc's own among them.
+fn prefix_mallocs(
+    description: &ServerDescription,
+    prefix: &Path,
+) -> Result<BTreeMap<String, PathBuf>> {
+    let folders = library_folders(prefix)?;
+    let find = |library: &str| {
+        folders
+            .iter()
+            .map(|folder| folder.join(library))
+            .find(|path| path.is_file())
+    };
+    let mut found = BTreeMap::new();
+    for (name, malloc) in &description.mallocs {
+        let path = find(&malloc.library).with_context(|| {
+            format!("the package {} holds no {}", malloc.package, malloc.library)
+        })?;
+        found.insert(name.clone(), path);
+    }
+    if let Some(libc) = find("libc.so.6") {
+        found.insert("glibc".to_owned(), libc);
+    }
+    Ok(found)
+}
+
+/// The servers that were fetched, by name and version.
+pub fn installed(cache: &Cache) -> Result<Vec<Install>> {
+    let Ok(entries) = fs::read_dir(cache.servers()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let folder = entry?.path();
+        let Ok(text) = fs::read_to_string(folder.join(MANIFEST)) else {
+            continue;
+        };
+        // A manifest of an older format, or of a cache that was moved (the binaries know their place), is no install.
+        match serde_json::from_str::<Install>(&text) {
+            Ok(install) if install.basedir.starts_with(&folder) && install.server.is_file() => {
+                found.push(install)
+            }
+            _ => {}
+        }
+    }
+    found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
+    Ok(found)
+}
+
+/// Removes all fetched versions of this server; how many there were.
+pub fn remove(cache: &Cache, name: &str) -> Result<usize> {
+    let _lock = cache.lock(&format!("server-{name}"), &mut || {})?;
+    let mut removed = 0;
+    for install in installed(cache)?
+        .iter()
+        .filter(|install| install.name == name)
+    {
+        // `basedir` is FOLDER/prefix/usr.
+        if let Some(folder) = install.basedir.ancestors().nth(2) {
+            let _ = fs::remove_file(folder.join(MANIFEST));
+            fs::remove_dir_all(folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn find(cache: &Cache, name: &str) -> Result<Option<Install>> {
+    Ok(installed(cache)?
+        .into_iter()
+        .rfind(|install| install.name == name))
+}
+
+/// Removes what fetches that were interrupted left behind.
+pub(crate) fn sweep(cache: &Cache) -> usize {
+    let mut removed = 0;
+    for entry in fs::read_dir(cache.servers())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(".tmp-") && owner_in_name(&name).is_none_or(|owner| !owner.is_alive()) {
+            removed += usize::from(fs::remove_dir_all(entry.path()).is_ok());
+        }
+    }
+    removed
+}
+
+/// Letters, digits, dots, dashes and underscores stay, all else becomes a dash.
+pub(crate) fn file_name(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,41 @@
+//! Private MySQL-family servers: obtain, launch, clone data, place, stop.
+//!
+//! Nothing of the user's is touched: packages are unpacked under a cache folder, data directories are private,
+//! sockets live in a folder of mode 0700, TCP is on loopback behind a random password, and no server outlives
+//! its owner. The walk is: [`Catalog`] → [`get`] → [`Install`] → [`ImageStore::ensure`] → [`Image::clone_to`] →
+//! [`launch`] → [`RunningServer`].
+
+mod account;
+pub mod archive;
+mod bootstrap;
+mod cache;
+mod catalog;
+mod copy;
+mod elf;
+mod environment;
+mod family;
+mod image;
+mod install;
+mod launch;
+mod log;
+pub mod machine;
+mod owner;
+mod patch;
+mod process;
+mod registry;
+mod running;
+mod runtime;
+mod share;
+mod verify;
+
+pub use cache::{Cache, WorkFolder};
+pub use catalog::{Archive, Catalog, Distribution, MallocPackage, ServerDescription};
+pub use copy::{CloneWay, clone_tree};
+pub use environment::environment;
+pub use family::{Family, Version};
+pub use image::{Image, ImageStore};
+pub use install::{Install, get, installed, remove};
+pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn};
+pub use registry::{Swept, sweep_stale};
+pub use running::RunningServer;
+pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};

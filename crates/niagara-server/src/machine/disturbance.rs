@@ -1,0 +1,342 @@
+//! Who else used the machine during a slice.
+//!
+//! A slice is disturbed by what is *not* part of the measurement:
+//! - **steal**: CPU time that the hypervisor gave to other machines;
+//! - **foreign CPU**: CPU time of processes that are neither the load generator nor a server under test;
+//! - **memory stall**: time in which nobody could run for want of memory (reclaim, swapping).
+//!
+//! What the measurement does to itself is no disturbance. CPU pressure is high by nature with 32
+//! connections on 2 CPUs, and I/O pressure with a workload that writes: both are recorded, neither is judged.
+//! Interrupt time is left out of foreign CPU too, for it is mostly the measured traffic's own.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::{Pid, SysconfVar, sysconf};
+
+use super::pressure::{self, Stall};
+use super::proc_stat::{self, CpuTimes};
+
+/// Reads the kernel's accounts; files stay open, so that a sample takes microseconds.
+#[derive(Debug)]
+pub struct DisturbanceMeter {
+    stat: File,
+    cpu: Option<File>,
+    memory: Option<File>,
+    io: Option<File>,
+    own: Vec<(u32, ClockId)>,
+    hertz: f64,
+    cpus: usize,
+}
+
+/// The accounts at one moment.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// When it was taken.
+    pub at: Instant,
+    /// The whole machine.
+    pub cpu: CpuTimes,
+    /// Tasks waiting for a CPU.
+    pub cpu_stall: Option<Stall>,
+    /// Tasks waiting for memory.
+    pub memory_stall: Option<Stall>,
+    /// Tasks waiting for I/O.
+    pub io_stall: Option<Stall>,
+    /// CPU seconds used so far by each of the measurement's own processes that is alive.
+    pub own: Vec<(u32, f64)>,
+    /// Online CPUs.
+    pub cpus: usize,
+}
+
+/// What happened between two samples. Shares are of the machine's CPUs or of the time, 0 to 1.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Interval {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Online CPUs.
+    pub cpus: usize,
+    /// Share of all CPU time that the hypervisor gave to others.
+    pub steal: f64,
+    /// CPU seconds used by processes that are not part of the measurement.
+    pub foreign_cpu_seconds: f64,
+    /// The same as a share of all CPU time.
+    pub foreign: f64,
+    /// Share of the time in which some task waited for a CPU.
+    pub cpu_pressure_some: Option<f64>,
+    /// Share of the time in which all tasks waited for memory.
+    pub memory_pressure_full: Option<f64>,
+    /// Share of the time in which all tasks waited for I/O.
+    pub io_pressure_full: Option<f64>,
+}
+
+/// From where on an interval counts as disturbed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thresholds {
+    /// Steal, share of all CPU time.
+    pub steal: f64,
+    /// Foreign CPU, share of all CPU time.
+    pub foreign: f64,
+    /// Memory stall of all tasks, share of the time.
+    pub memory_full: f64,
+}
+
+impl Default for Thresholds {
+    /// 5 % of the machine taken by others shifts a rate by about as much: four times the noise of a
+    /// duel, while the kernel's own housekeeping stays below 2 %. A memory stall is never part of
+    /// a workload that fits, so 1 % is allowed for the start of a clone.
+    fn default() -> Self {
+        Self {
+            steal: 0.05,
+            foreign: 0.05,
+            memory_full: 0.01,
+        }
+    }
+}
+
+impl DisturbanceMeter {
+    /// A meter for a measurement made of this process and the processes `own`.
+    ///
+    /// # Errors
+    /// `/proc/stat` cannot be read.
+    pub fn new(own: Vec<u32>) -> Result<Self> {
+        let stat = File::open("/proc/stat").context("opening /proc/stat")?;
+        let pressure = |name: &str| File::open(Path::new("/proc/pressure").join(name)).ok();
+        let mut clocks = vec![(std::process::id(), ClockId::CLOCK_PROCESS_CPUTIME_ID)];
+        for pid in own {
+            // A process that has already ended has no clock and uses no CPU.
+            if let Ok(clock) = clock_getcpuclockid(Pid::from_raw(pid as i32)) {
+                clocks.push((pid, clock));
+            }
+        }
+        let online = |variable| sysconf(variable).ok().flatten().filter(|n| *n > 0);
+        Ok(Self {
+            stat,
+            cpu: pressure("cpu"),
+            memory: pressure("memory"),
+            io: pressure("io"),
+            own: clocks,
+            hertz: online(SysconfVar::CLK_TCK).unwrap_or(100) as f64,
+            cpus: online(SysconfVar::_NPROCESSORS_ONLN).unwrap_or(1) as usize,
+        })
+    }
+
+    /// The accounts now.
+    ///
+    /// # Errors
+    /// `/proc/stat` cannot be read any more.
+    pub fn sample(&self) -> Result<Sample> {
+        let mut buffer = [0_u8; 512];
+        let length = self
+            .stat
+            .read_at(&mut buffer, 0)
+            .context("reading /proc/stat")?;
+        let at = Instant::now();
+        let text = String::from_utf8_lossy(&buffer[..length]);
+        let cpu = proc_stat::parse(&text, self.hertz)
+            .context("/proc/stat does not begin with the CPU times")?;
+        let own = self
+            .own
+            .iter()
+            .filter_map(|&(pid, clock)| Some((pid, seconds(clock_gettime(clock).ok()?))))
+            .collect();
+        Ok(Sample {
+            at,
+            cpu,
+            cpu_stall: stall(self.cpu.as_ref()),
+            memory_stall: stall(self.memory.as_ref()),
+            io_stall: stall(self.io.as_ref()),
+            own,
+            cpus: self.cpus,
+        })
+    }
+}
+
+fn seconds(time: TimeSpec) -> f64 {
+    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
+}
+
+fn stall(file: Option<&File>) -> Option<Stall> {
+    let mut buffer = [0_u8; 256];
+    let length = file?.read_at(&mut buffer, 0).ok()?;
+    pressure::parse(&String::from_utf8_lossy(&buffer[..length]))
+}
+
+impl Sample {
+    /// What happened since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Interval {
+        let seconds = self.at.saturating_duration_since(earlier.at).as_secs_f64();
+        // Never divides by nothing: two samples at once are a microsecond apart.
+        let length = seconds.max(1e-6);
+        let machine = length * self.cpus as f64;
+        let unused = |times: &CpuTimes| times.idle + times.iowait + times.steal + times.interrupts;
+        let own: f64 = self
+            .own
+            .iter()
+            .filter_map(|(pid, after)| {
+                let before = earlier.own.iter().find(|(known, _)| known == pid)?.1;
+                Some(after - before)
+            })
+            .sum();
+        // From idle time, which tickless kernels keep exactly, not from busy time, which they sample.
+        let used = machine - (unused(&self.cpu) - unused(&earlier.cpu));
+        let foreign_cpu_seconds = (used - own).clamp(0.0, machine);
+        let share = |after: Option<Stall>, before: Option<Stall>, of: fn(Stall) -> f64| {
+            Some(((of(after?) - of(before?)) / length).clamp(0.0, 1.0))
+        };
+        Interval {
+            seconds,
+            cpus: self.cpus,
+            steal: ((self.cpu.steal - earlier.cpu.steal) / machine).clamp(0.0, 1.0),
+            foreign_cpu_seconds,
+            foreign: foreign_cpu_seconds / machine,
+            cpu_pressure_some: share(self.cpu_stall, earlier.cpu_stall, |stall| stall.some),
+            memory_pressure_full: share(self.memory_stall, earlier.memory_stall, |stall| {
+                stall.full
+            }),
+            io_pressure_full: share(self.io_stall, earlier.io_stall, |stall| stall.full),
+        }
+    }
+}
+
+/// Whether something that is not part of the measurement took a share worth dropping the slice for.
+pub fn disturbed(interval: &Interval, thresholds: &Thresholds) -> bool {
+    disturbance(interval, thresholds).is_some()
+}
+
+/// What disturbed the interval, for people: `other processes used 12 % of the CPUs`.
+pub fn disturbance(interval: &Interval, thresholds: &Thresholds) -> Option<String> {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let stalled = interval.memory_pressure_full.unwrap_or(0.0);
+    if interval.steal > thresholds.steal {
+        Some(format!(
+            "the hypervisor gave {} of the CPUs to others",
+            percent(interval.steal)
+        ))
+    } else if interval.foreign > thresholds.foreign {
+        Some(format!(
+            "other processes used {} of the CPUs",
+            percent(interval.foreign)
+        ))
+    } else if stalled > thresholds.memory_full {
+        Some(format!(
+            "everything waited for memory {} of the time",
+            percent(stalled)
+        ))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn sample(at: Instant, idle: f64, steal: f64, own: &[(u32, f64)]) -> Sample {
+        Sample {
+            at,
+            cpu: CpuTimes {
+                idle,
+                steal,
+                ..CpuTimes::default()
+            },
+            cpu_stall: Some(Stall {
+                some: 0.0,
+                full: 0.0,
+            }),
+            memory_stall: None,
+            io_stall: None,
+            own: own.to_vec(),
+            cpus: 2,
+        }
+    }
+
+    #[test]
+    fn what_is_used_but_not_by_us_is_foreign() {
+        let start = Instant::now();
+        let before = sample(start, 10.0, 1.0, &[(1, 0.5), (2, 3.0)]);
+        // One second of two CPUs: 0.5 s idle, 0.1 s stolen, our processes used 1.2 s, so others used 0.2 s.
+        let after = sample(
+            start + Duration::from_secs(1),
+            10.5,
+            1.1,
+            &[(1, 1.0), (2, 3.7)],
+        );
+        let interval = after.since(&before);
+        assert!(
+            (interval.foreign_cpu_seconds - 0.2).abs() < 1e-9,
+            "{interval:?}"
+        );
+        assert!((interval.foreign - 0.1).abs() < 1e-9);
+        assert!((interval.steal - 0.05).abs() < 1e-9);
+        assert_eq!(
+            disturbance(
+                &interval,
+                &Thresholds {
+                    steal: 0.06,
+                    ..Thresholds::default()
+                }
+            )
+            .as_deref(),
+            Some("other processes used 10 % of the CPUs")
+        );
+    }
+
+    #[test]
+    fn cpu_pressure_alone_disturbs_nobody() {
+        let busy = Interval {
+            seconds: 0.5,
+            cpus: 2,
+            cpu_pressure_some: Some(0.99),
+            io_pressure_full: Some(0.6),
+            ..Interval::default()
+        };
+        assert!(!disturbed(&busy, &Thresholds::default()));
+        let swapping = Interval {
+            memory_pressure_full: Some(0.2),
+            ..busy
+        };
+        assert!(disturbed(&swapping, &Thresholds::default()));
+    }
+
+    #[test]
+    fn a_process_that_ends_counts_for_nothing() {
+        let start = Instant::now();
+        let before = sample(start, 0.0, 0.0, &[(1, 0.0), (2, 9.0)]);
+        let after = sample(start + Duration::from_secs(1), 2.0, 0.0, &[(1, 0.0)]);
+        assert_eq!(after.since(&before).foreign_cpu_seconds, 0.0);
+    }
+
+    #[test]
+    fn own_work_is_not_foreign_and_sampling_is_cheap() {
+        let meter = DisturbanceMeter::new(Vec::new()).expect("Linux");
+        let before = meter.sample().expect("readable");
+        let start = Instant::now();
+        let mut count = 0_u32;
+        while start.elapsed() < Duration::from_millis(300) {
+            count = count.wrapping_add(1);
+        }
+        std::hint::black_box(count);
+        let after = meter.sample().expect("readable");
+        let (_, mine_before) = before.own[0];
+        let (_, mine_after) = after.own[0];
+        assert!(mine_after > mine_before, "this process worked");
+        let interval = after.since(&before);
+        assert!(interval.foreign_cpu_seconds <= interval.seconds * interval.cpus as f64);
+        let start = Instant::now();
+        for _ in 0..100 {
+            std::hint::black_box(meter.sample().expect("readable"));
+        }
+        // Loose, for tests share the machine; a sample takes some 20 µs when it is alone.
+        assert!(
+            start.elapsed() < Duration::from_millis(500),
+            "{:?} for 100 samples",
+            start.elapsed()
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! What this process is held to: control groups and resource limits.
+
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::root::Root;
+
+/// Limits; absent is unlimited.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// CPUs' worth of time that the control group grants.
+    pub cpu_quota: Option<f64>,
+    /// Memory that the control group grants.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads that the control group grants.
+    pub pids: Option<u64>,
+    /// Open files a process may have, hard limit.
+    pub open_files: Option<u64>,
+    /// Memory a process may lock, hard limit.
+    pub locked_memory_bytes: Option<u64>,
+    /// Version of the control groups: 1 or 2.
+    pub cgroup_version: Option<u32>,
+    /// Runs with root's rights: may raise priorities and lock memory.
+    pub root: bool,
+}
+
+impl Limits {
+    /// Reads the limits of this process.
+    pub(crate) fn read(root: &Root) -> Self {
+        let hard = |resource| match getrlimit(resource) {
+            Ok((_, hard)) if hard != RLIM_INFINITY => Some(hard),
+            _ => None,
+        };
+        let groups = root.text("proc/self/cgroup").unwrap_or_default();
+        let mut limits = if root.exists("sys/fs/cgroup/cgroup.controllers") {
+            version_2(root, &groups)
+        } else {
+            version_1(root, &groups)
+        };
+        limits.root = nix::unistd::geteuid().is_root();
+        limits.open_files = hard(Resource::RLIMIT_NOFILE);
+        limits.locked_memory_bytes = hard(Resource::RLIMIT_MEMLOCK);
+        limits
+    }
+}
+
+/// A limit holds for everything below it, so the smallest on the way up counts.
+fn version_2(root: &Root, groups: &str) -> Limits {
+    let mut limits = Limits {
+        cgroup_version: Some(2),
+        ..Limits::default()
+    };
+    let own = groups
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap_or("/");
+    for group in upwards(own) {
+        let read = |file: &str| root.text(&format!("sys/fs/cgroup{group}/{file}"));
+        let number = |file: &str| read(file)?.parse::<u64>().ok();
+        limits.cpu_quota = least(
+            limits.cpu_quota,
+            read("cpu.max").and_then(|text| quota(&text)),
+        );
+        limits.memory_bytes = least(limits.memory_bytes, number("memory.max"));
+        limits.pids = least(limits.pids, number("pids.max"));
+    }
+    limits
+}
+
+fn version_1(root: &Root, groups: &str) -> Limits {
+    let mut limits = Limits {
+        cgroup_version: root.exists("sys/fs/cgroup").then_some(1),
+        ..Limits::default()
+    };
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(own)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        for controller in controllers.split(',') {
+            for group in upwards(own) {
+                let read =
+                    |file: &str| root.text(&format!("sys/fs/cgroup/{controller}{group}/{file}"));
+                match controller {
+                    "cpu" => {
+                        let granted = || {
+                            quota(&format!(
+                                "{} {}",
+                                read("cpu.cfs_quota_us")?,
+                                read("cpu.cfs_period_us")?
+                            ))
+                        };
+                        limits.cpu_quota = least(limits.cpu_quota, granted());
+                    }
+                    "memory" => {
+                        let granted = || {
+                            let bytes: u64 = read("memory.limit_in_bytes")?.parse().ok()?;
+                            // "Unlimited" is written as the largest multiple of a page.
+                            (bytes < 1 << 60).then_some(bytes)
+                        };
+                        limits.memory_bytes = least(limits.memory_bytes, granted());
+                    }
+                    "pids" => {
+                        limits.pids = least(
+                            limits.pids,
+                            read("pids.max").and_then(|text| text.parse().ok()),
+                        );
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    limits
+}
+
+/// `/a/b` → `/a/b`, `/a`, and the root, written as nothing.
+fn upwards(group: &str) -> Vec<&str> {
+    let mut groups = Vec::new();
+    let mut rest = group.trim_end_matches('/');
+    loop {
+        groups.push(rest);
+        match rest.rfind('/') {
+            Some(cut) => rest = &rest[..cut],
+            None => return groups,
+        }
+    }
+}
+
+/// CPUs in `200000 100000` (microseconds granted of each period); none for `max 100000` or `-1 100000`.
+fn quota(text: &str) -> Option<f64> {
+    let (granted, period) = text.split_once(' ')?;
+    let (granted, period): (f64, f64) = (granted.parse().ok()?, period.trim().parse().ok()?);
+    (granted > 0.0 && period > 0.0).then(|| granted / period)
+}
+
+fn least<T: PartialOrd>(known: Option<T>, found: Option<T>) -> Option<T> {
+    match (known, found) {
+        (Some(known), Some(found)) => Some(if found < known { found } else { known }),
+        (known, found) => known.or(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn quotas() {
+        assert_eq!(quota("150000 100000"), Some(1.5));
+        assert_eq!(quota("max 100000"), None);
+        assert_eq!(quota("-1 100000"), None);
+        assert_eq!(upwards("/a/b"), ["/a/b", "/a", ""]);
+        assert_eq!(upwards("/"), [""]);
+    }
+
+    #[test]
+    fn the_tightest_limit_on_the_way_up_counts() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let top = folder.path().join("sys/fs/cgroup");
+        fs::create_dir_all(top.join("pod/box")).expect("made");
+        fs::write(top.join("pod/cpu.max"), "200000 100000").expect("written");
+        fs::write(top.join("pod/box/cpu.max"), "max 100000").expect("written");
+        fs::write(top.join("pod/memory.max"), "1073741824").expect("written");
+        fs::write(top.join("pod/box/memory.max"), "2147483648").expect("written");
+        let limits = version_2(&Root::at(folder.path()), "0::/pod/box");
+        assert_eq!(limits.cpu_quota, Some(2.0));
+        assert_eq!(limits.memory_bytes, Some(1 << 30));
+    }
+
+    #[test]
+    fn version_1_keeps_controllers_apart() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cpu = folder.path().join("sys/fs/cgroup/cpu/jobs");
+        let memory = folder.path().join("sys/fs/cgroup/memory");
+        fs::create_dir_all(&cpu).expect("made");
+        fs::create_dir_all(&memory).expect("made");
+        fs::write(cpu.join("cpu.cfs_quota_us"), "50000").expect("written");
+        fs::write(cpu.join("cpu.cfs_period_us"), "100000").expect("written");
+        fs::write(memory.join("memory.limit_in_bytes"), "9223372036854771712").expect("written");
+        let limits = version_1(&Root::at(folder.path()), "4:memory:/\n1:cpu:/jobs\n0::/");
+        assert_eq!(limits.cpu_quota, Some(0.5));
+        assert_eq!(limits.memory_bytes, None);
+    }
+}

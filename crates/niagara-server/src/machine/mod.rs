@@ -1,0 +1,34 @@
+//! The machine: what it is ([`Fingerprint`]), how it is now ([`Moment`]), what is installed ([`Tools`]),
+//! and who disturbs a measurement ([`DisturbanceMeter`]).
+//!
+//! Everything is read from `/proc` and `/sys`; what cannot be read is absent, never an error. Parsing is
+//! done by pure functions on texts, so that machines this was not developed on are tests.
+
+mod cpu;
+mod cpu_list;
+mod disk;
+mod disturbance;
+mod fingerprint;
+mod limits;
+mod memory;
+mod moment;
+mod perf;
+mod pressure;
+mod proc_stat;
+mod root;
+mod system;
+mod tools;
+
+pub use cpu::{Cpu, CpuCache, Place};
+pub use cpu_list::{format_cpu_list, parse_cpu_list};
+pub use disk::Disk;
+pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbance, disturbed};
+pub use fingerprint::Fingerprint;
+pub use limits::Limits;
+pub use memory::{HugePool, Memory};
+pub use moment::Moment;
+pub use perf::Perf;
+pub use pressure::Stall;
+pub use proc_stat::CpuTimes;
+pub use system::System;
+pub use tools::Tools;

@@ -1,0 +1,150 @@
+//! A child process that dies with this one and is placed before its first instruction.
+//!
+//! All unsafe code of the crate that concerns processes is here. Between `fork` and `exec` only system calls are
+//! made, on data prepared before the fork.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+
+use crate::runtime::Scheduling;
+
+/// Where and how the child runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Placement {
+    pub cpus: Option<Vec<usize>>,
+    pub scheduling: Option<Scheduling>,
+    pub lock_memory: bool,
+}
+
+impl Placement {
+    /// What may be wrong with the placement when the process could not be started for this reason.
+    pub fn hint(&self, error: &io::Error) -> Option<String> {
+        match (error.raw_os_error()?, &self.cpus, self.scheduling) {
+            (libc::EINVAL, Some(cpus), _) => Some(format!(
+                "remedy: name CPUs this process may use; asked for {cpus:?}"
+            )),
+            (libc::EACCES | libc::EPERM, _, Some(Scheduling::Nice(value))) => Some(format!(
+                "remedy: nice {value} takes a right (ulimit -e, or root); use 0 or above"
+            )),
+            _ => None,
+        }
+    }
+}
+
+struct Job {
+    command: Command,
+    reply: Sender<io::Result<Child>>,
+}
+
+/// Starts `command` in its own process group, ended by the kernel when this process ends, however it ends.
+pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<Child> {
+    command.process_group(0);
+    let cpus = placement.cpus.as_deref().map(cpu_set).transpose()?;
+    let scheduling = placement.scheduling;
+    let lock_memory = placement.lock_memory;
+    // SAFETY: `getpid` cannot fail and touches no memory.
+    let parent = unsafe { libc::getpid() };
+    // SAFETY: the closure makes only system calls that are async-signal-safe, on values captured by copy;
+    // it neither allocates nor takes locks.
+    unsafe {
+        command.pre_exec(move || {
+            check(libc::prctl(
+                libc::PR_SET_PDEATHSIG,
+                libc::SIGKILL as libc::c_ulong,
+            ))?;
+            // The parent may have died before the line above.
+            if libc::getppid() != parent {
+                libc::_exit(127);
+            }
+            if let Some(set) = &cpus {
+                check(libc::sched_setaffinity(
+                    0,
+                    size_of::<libc::cpu_set_t>(),
+                    set,
+                ))?;
+            }
+            match scheduling {
+                Some(Scheduling::Batch) => {
+                    let parameters: libc::sched_param = std::mem::zeroed();
+                    check(libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters))?;
+                }
+                Some(Scheduling::Nice(value)) => {
+                    check(libc::setpriority(libc::PRIO_PROCESS, 0, value))?
+                }
+                None => {}
+            }
+            raise_limit(libc::RLIMIT_NOFILE)?;
+            if lock_memory {
+                raise_limit(libc::RLIMIT_MEMLOCK)?;
+            }
+            let none = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            check(libc::setrlimit(libc::RLIMIT_CORE, &none))
+        });
+    }
+    let (reply, answer) = channel();
+    let gone = || io::Error::other("the thread that starts servers is gone");
+    spawner().send(Job { command, reply }).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+/// The death signal follows the *thread* that forked, so one thread that never ends does all forks.
+fn spawner() -> &'static Sender<Job> {
+    static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
+    SPAWNER.get_or_init(|| {
+        let (sender, jobs) = channel::<Job>();
+        let run = move || {
+            for mut job in jobs {
+                let _ = job.reply.send(job.command.spawn());
+            }
+        };
+        // Should the thread not start, `send` fails and says so.
+        let _ = std::thread::Builder::new()
+            .name("niagara-spawn".into())
+            .spawn(run);
+        sender
+    })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Raises a soft limit to its hard one.
+fn raise_limit(resource: libc::__rlimit_resource_t) -> io::Result<()> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: both calls get a valid pointer to a local.
+    unsafe {
+        check(libc::getrlimit(resource, &mut limit))?;
+        limit.rlim_cur = limit.rlim_max;
+        check(libc::setrlimit(resource, &limit))
+    }
+}
+
+fn cpu_set(cpus: &[usize]) -> io::Result<libc::cpu_set_t> {
+    // SAFETY: a CPU set is plain bits; all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in cpus {
+        if *cpu >= libc::CPU_SETSIZE as usize {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("CPU {cpu} is out of range"),
+            ));
+        }
+        // SAFETY: the index was checked against the set's size.
+        unsafe { libc::CPU_SET(*cpu, &mut set) };
+    }
+    Ok(set)
+}

@@ -1,0 +1,141 @@
+//! Dataset images: made once, cloned, never half.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::Bench;
+use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, launch};
+
+const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
+
+fn loaded(bench: &Bench, loads: &mut u32) -> anyhow::Result<Image> {
+    ImageStore::new(&bench.cache).ensure(
+        &bench.install,
+        "t-5000",
+        "InnoDB",
+        &mut |server| {
+            *loads += 1;
+            server.query("CREATE DATABASE sbtest")?;
+            server.query("USE sbtest")?;
+            server.query(
+                "CREATE TABLE sbtest.t (id INT PRIMARY KEY, k INT, c CHAR(120), KEY (k)) \
+                 SELECT seq AS id, seq * 7919 % 5000 AS k, SHA2(seq, 256) AS c FROM seq_1_to_5000",
+            )?;
+            Ok(())
+        },
+        &mut |_| {},
+    )
+}
+
+#[test]
+fn an_image_is_made_once_and_every_clone_equals_it() {
+    let bench = Bench::new();
+    let mut loads = 0;
+    let image = loaded(&bench, &mut loads).expect("made");
+    let again = loaded(&bench, &mut loads).expect("there");
+    assert_eq!((loads, image.path()), (1, again.path()));
+    assert!(image.bytes().expect("readable") > 1 << 20);
+    let account = fs::metadata(image.data().join("niagara-account.json")).expect("there");
+    assert_eq!(account.mode() & 0o777, 0o600);
+
+    let mut sums = Vec::new();
+    for clone in ["one", "two"] {
+        let datadir = bench.folder.path().join(clone);
+        image.clone_to(&datadir).expect("cloned");
+        same(&image.data(), &datadir);
+        let spec = LaunchSpec {
+            install: &bench.install,
+            datadir,
+            runtime: &Runtime::default(),
+            config: &Default::default(),
+        };
+        let server = launch(&bench.cache, &spec).expect("started");
+        assert_eq!(
+            server
+                .query("SELECT COUNT(*) FROM sbtest.t")
+                .expect("answered"),
+            [["5000"]]
+        );
+        sums.push(server.query(CHECKSUM).expect("answered"));
+        // A clone is its own: what happens to it does not reach the image.
+        server.query("DELETE FROM sbtest.t").expect("answered");
+        server.kill();
+    }
+    assert_eq!(sums[0], sums[1]);
+}
+
+fn same(a: &Path, b: &Path) {
+    let output = Command::new("diff")
+        .arg("-r")
+        .args([a, b])
+        .output()
+        .expect("diff runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+#[test]
+fn an_image_whose_load_fails_is_not_kept() {
+    let bench = Bench::new();
+    let store = ImageStore::new(&bench.cache);
+    let error = store
+        .ensure(
+            &bench.install,
+            "bad",
+            "InnoDB",
+            &mut |_| anyhow::bail!("no rows today"),
+            &mut |_| {},
+        )
+        .expect_err("failed");
+    assert!(format!("{error:#}").contains("no rows today"));
+    assert_eq!(store.images().expect("readable").len(), 0);
+    assert_eq!(
+        fs::read_dir(bench.cache.root().join("images"))
+            .expect("there")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_full_disk_is_named_with_what_is_missing() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: mounting a small file system takes root");
+        return;
+    }
+    struct Mount(std::path::PathBuf);
+    impl Drop for Mount {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+    let bench = Bench::new();
+    let small = bench.folder.path().join("small");
+    fs::create_dir(&small).expect("made");
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=2M", "none"])
+        .arg(&small)
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no right to mount here");
+        return;
+    }
+    let mount = Mount(small.clone());
+    let error = common::empty_image(&bench.install)
+        .clone_to(&small.join("data"))
+        .expect_err("full")
+        .to_string();
+    assert!(
+        error.contains("no room") && error.contains("NIAGARA_WORK"),
+        "{error}"
+    );
+    assert!(!small.join("data").exists(), "a half clone stayed");
+    drop(mount);
+}

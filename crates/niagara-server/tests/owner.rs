@@ -1,0 +1,122 @@
+//! No server outlives its owner, and what an owner that died left behind is found.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use common::{Bench, runs, soon};
+use niagara_server::{Cache, Runtime, Swept, sweep_stale};
+
+/// Not a test: the process that the tests below start and kill. It launches a server and waits for its end.
+#[test]
+#[ignore = "started by the other tests of this file"]
+fn owner_process() {
+    let bench = Bench::new();
+    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    if std::env::var_os("NIAGARA_TEST_FREEZE").is_some() {
+        server.freeze().expect("frozen");
+    }
+    eprintln!("server {}", server.pid());
+    loop {
+        std::thread::park();
+    }
+}
+
+fn kill_an_owner(freeze: bool) {
+    common::empty_image(&common::install(common::SERVER));
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "owner_process", "--ignored", "--nocapture"]);
+    if freeze {
+        command.env("NIAGARA_TEST_FREEZE", "1");
+    }
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    command
+        .env("TMPDIR", temporary.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut owner = command.spawn().expect("started");
+    let lines = BufReader::new(owner.stderr.take().expect("piped")).lines();
+    let pid = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("server ")?.parse::<i32>().ok())
+        .expect("a server was launched");
+    assert!(runs(pid));
+    owner.kill().expect("killed");
+    owner.wait().expect("reaped");
+    soon("the server follows its owner", || !runs(pid));
+
+    // What it left on disk is found by the next start.
+    let cache = fs::read_dir(temporary.path())
+        .expect("there")
+        .flatten()
+        .next()
+        .expect("its folder")
+        .path();
+    let cache = Cache::at(&cache.join("cache")).expect("its cache");
+    assert_ne!(
+        fs::read_dir(cache.work().expect("there"))
+            .expect("there")
+            .count(),
+        0
+    );
+    sweep_stale(&cache).expect("swept");
+    assert_eq!(
+        fs::read_dir(cache.work().expect("there"))
+            .expect("there")
+            .count(),
+        0
+    );
+    assert_eq!(
+        fs::read_dir(cache.root().join("running"))
+            .expect("there")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn kill_9_of_the_owner_ends_the_server() {
+    kill_an_owner(false);
+}
+
+#[test]
+fn kill_9_of_the_owner_ends_a_frozen_server() {
+    kill_an_owner(true);
+}
+
+#[test]
+fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
+    let bench = Bench::new();
+    let stale = bench.launch(&Runtime::default(), &[]).expect("started");
+    let ours = bench.launch(&Runtime::default(), &[]).expect("started");
+    // As if a process with this one's number, but an earlier start, had launched it.
+    let record = bench
+        .cache
+        .root()
+        .join(format!("running/{}.json", stale.pid()));
+    let mut json: serde_json::Value =
+        serde_json::from_slice(&fs::read(&record).expect("there")).expect("valid");
+    json["owner"]["start"] = 1.into();
+    fs::write(&record, json.to_string()).expect("written");
+    let abandoned = bench
+        .cache
+        .work()
+        .expect("there")
+        .join("clone-999999-1-00000000");
+    fs::create_dir(&abandoned).expect("made");
+
+    let swept = sweep_stale(&bench.cache).expect("swept");
+    assert_eq!(
+        swept,
+        Swept {
+            servers: 1,
+            folders: 1
+        }
+    );
+    soon("the stale server is gone", || !stale.is_alive());
+    assert!(ours.is_alive());
+    assert_eq!(ours.query("SELECT 1").expect("answered"), [["1"]]);
+    assert!(!abandoned.exists() && !record.exists());
+}

@@ -1,0 +1,382 @@
+//! Starting, asking, freezing and stopping real servers.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use common::{Bench, runs, soon};
+use mysql::prelude::Queryable;
+use niagara_server::{Install, LaunchSpec, Runtime, Scheduling, spawn};
+
+#[test]
+fn a_server_starts_answers_and_stops_cleanly() {
+    let bench = Bench::new();
+    let server = bench
+        .launch(
+            &Runtime::default(),
+            &[
+                ("innodb_buffer_pool_size", "64M"),
+                ("skip_name_resolve", ""),
+            ],
+        )
+        .expect("started");
+    assert!(server.is_alive());
+    assert_eq!(
+        server.variable("innodb-buffer-pool-size").expect("known"),
+        (64 << 20).to_string()
+    );
+    assert_eq!(server.variable("skip_name_resolve").expect("known"), "ON");
+    assert!(
+        server
+            .variable("colour")
+            .expect_err("unknown")
+            .to_string()
+            .contains("colour")
+    );
+    assert_eq!(
+        server.query("SELECT 1, NULL, 'x'").expect("answered"),
+        [["1", "NULL", "x"]]
+    );
+    assert!(server.query("SELECT nothing").is_err());
+    assert!(
+        server.status().expect("answered")["Uptime"]
+            .parse::<u64>()
+            .is_ok()
+    );
+    assert!(server.cpu_time().expect("readable") > Duration::from_millis(1));
+    assert!(server.context_switches().expect("readable") > 0);
+    assert!(
+        server
+            .command_line()
+            .contains("--innodb_buffer_pool_size=64M")
+    );
+    let (pid, socket) = (server.pid(), server.socket().to_path_buf());
+    server.stop().expect("a clean shutdown");
+    assert!(!runs(pid));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_killed_server_is_gone_with_its_run_folder() {
+    let bench = Bench::new();
+    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let pid = server.pid();
+    server.kill();
+    assert!(!runs(pid));
+    assert_eq!(
+        fs::read_dir(bench.cache.work().expect("there"))
+            .expect("there")
+            .count(),
+        0
+    );
+    assert_eq!(
+        fs::read_dir(bench.cache.root().join("running"))
+            .expect("there")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn an_unknown_variable_is_named_in_the_error() {
+    let bench = Bench::new();
+    let error = bench
+        .launch(&Runtime::default(), &[("colour", "red")])
+        .expect_err("refused")
+        .to_string();
+    assert!(
+        error.contains("cause:") && error.contains("unknown variable 'colour=red'"),
+        "{error}"
+    );
+    assert!(
+        error.contains("command:") && error.contains("--no-defaults"),
+        "{error}"
+    );
+    let error = bench
+        .launch(&Runtime::default(), &[("port", "3306")])
+        .expect_err("refused")
+        .to_string();
+    assert!(
+        error.contains("`port`") && error.contains("remedy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn only_the_owner_reaches_the_socket_and_only_the_password_opens_tcp() {
+    let bench = Bench::new();
+    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let folder = server.socket().parent().expect("in a folder");
+    assert_eq!(fs::metadata(folder).expect("there").mode() & 0o777, 0o700);
+    let connect = |user: &str, password: Option<&str>| {
+        mysql::Conn::new(
+            mysql::OptsBuilder::new()
+                .ip_or_hostname(Some("127.0.0.1"))
+                .tcp_port(server.tcp().port())
+                .prefer_socket(false)
+                .user(Some(user))
+                .pass(password),
+        )
+    };
+    let mut connection = connect(server.user(), Some(server.password())).expect("let in");
+    assert_eq!(
+        connection
+            .query_first::<u8, _>("SELECT 1")
+            .expect("answered"),
+        Some(1)
+    );
+    for user in [server.user(), "root", "mariadb.sys", ""] {
+        assert!(
+            connect(user, None).is_err(),
+            "{user} got in without a password"
+        );
+    }
+    assert!(connect(server.user(), Some("guess")).is_err());
+    let users = server
+        .query("SELECT User FROM mysql.global_priv")
+        .expect("answered");
+    assert!(
+        users
+            .iter()
+            .flatten()
+            .all(|user| user == "niagara" || user == "mariadb.sys"),
+        "{users:?}"
+    );
+}
+
+#[test]
+fn a_frozen_server_uses_no_cpu_and_thaws() {
+    let bench = Bench::new();
+    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    for _ in 0..3 {
+        server.freeze().expect("frozen");
+        let before = server.cpu_time().expect("readable");
+        assert!(
+            server
+                .query("SELECT 1")
+                .expect_err("frozen")
+                .to_string()
+                .contains("frozen")
+        );
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(server.cpu_time().expect("readable"), before);
+        server.thaw().expect("thawed");
+        assert_eq!(server.query("SELECT 1").expect("answered"), [["1"]]);
+    }
+    server.freeze().expect("frozen");
+    let pid = server.pid();
+    server.kill();
+    assert!(!runs(pid));
+}
+
+#[test]
+fn two_servers_start_at_the_same_time() {
+    let bench = Bench::new();
+    let config = BTreeMap::new();
+    let starting: Vec<_> = (0..2)
+        .map(|_| {
+            let spec = LaunchSpec {
+                install: &bench.install,
+                datadir: bench.datadir(),
+                runtime: &Runtime::default(),
+                config: &config,
+            };
+            spawn(&bench.cache, &spec).expect("spawned")
+        })
+        .collect();
+    let servers: Vec<_> = starting
+        .into_iter()
+        .map(|s| s.wait_ready().expect("started"))
+        .collect();
+    assert_ne!(servers[0].tcp(), servers[1].tcp());
+    assert_ne!(servers[0].password(), "");
+}
+
+#[test]
+fn the_runtime_asked_for_is_the_runtime_given() {
+    let bench = Bench::new();
+    for malloc in ["jemalloc", "tcmalloc", "mimalloc", "glibc"] {
+        let runtime = Runtime {
+            malloc: Some(malloc.to_owned()),
+            server_cpus: Some(vec![0]),
+            scheduling: Some(Scheduling::Batch),
+            ..Runtime::default()
+        };
+        let server = bench.launch(&runtime, &[]).expect("started");
+        let maps = fs::read_to_string(format!("/proc/{}/maps", server.pid())).expect("readable");
+        assert_eq!(maps.contains(malloc), malloc != "glibc", "{malloc}");
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("readable");
+        let cpus = status
+            .lines()
+            .find(|line| line.starts_with("Cpus_allowed_list"))
+            .expect("there");
+        assert_eq!(cpus.split_whitespace().nth(1), Some("0"));
+        let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid())).expect("readable");
+        let policy = stat
+            .rsplit_once(") ")
+            .and_then(|(_, rest)| rest.split(' ').nth(38))
+            .expect("there");
+        assert_eq!(policy, "3", "SCHED_BATCH");
+    }
+    let runtime = Runtime {
+        malloc: Some("hoard".to_owned()),
+        ..Runtime::default()
+    };
+    let error = bench
+        .launch(&runtime, &[])
+        .expect_err("unknown")
+        .to_string();
+    assert!(
+        error.contains("hoard") && error.contains("jemalloc"),
+        "{error}"
+    );
+    let runtime = Runtime {
+        server_cpus: Some(vec![1000]),
+        ..Runtime::default()
+    };
+    assert!(bench.launch(&runtime, &[]).is_err());
+}
+
+#[test]
+fn huge_pages_and_locked_memory_are_there_or_an_error_says_why() {
+    let bench = Bench::new();
+    let thp = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    for malloc in ["glibc", "jemalloc", "mimalloc"] {
+        let runtime = Runtime {
+            malloc: Some(malloc.to_owned()),
+            huge_pages_heap: true,
+            ..Runtime::default()
+        };
+        match bench.launch(&runtime, &[]) {
+            Ok(server) => {
+                let smaps =
+                    fs::read_to_string(format!("/proc/{}/smaps", server.pid())).expect("readable");
+                assert!(
+                    thp.contains("[always]") || smaps.contains(" hg"),
+                    "{malloc}"
+                );
+            }
+            Err(error) => assert!(
+                thp.contains("[never]") || thp.is_empty(),
+                "{malloc}: {error:#}"
+            ),
+        }
+    }
+    let runtime = Runtime {
+        lock_memory: true,
+        ..Runtime::default()
+    };
+    match bench.launch(&runtime, &[]) {
+        Ok(server) => {
+            let status =
+                fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("readable");
+            assert!(!status.contains("VmLck:\t       0 kB"), "{status}");
+        }
+        Err(error) => assert!(format!("{error:#}").contains("ulimit -l"), "{error:#}"),
+    }
+}
+
+#[test]
+fn a_server_is_found_by_its_path() {
+    let packaged = common::install(common::SERVER);
+    for path in [&packaged.server, &packaged.basedir] {
+        let found = Install::from_path(path).expect("found");
+        assert_eq!(
+            (found.family, found.version),
+            (packaged.family, packaged.version)
+        );
+        assert_eq!(found.version_string, packaged.version_string);
+        assert_eq!(found.basedir, packaged.basedir);
+    }
+    let error = Install::from_path("/bin/true".as_ref())
+        .expect_err("no server")
+        .to_string();
+    assert!(error.contains("/bin/true"), "{error}");
+    let error = format!(
+        "{:#}",
+        Install::from_path("/nowhere/mysqld".as_ref()).expect_err("missing")
+    );
+    assert!(error.contains("remedy"), "{error}");
+}
+
+#[test]
+fn a_long_cache_path_still_gives_a_socket() {
+    let mut bench = Bench::new();
+    let long = bench.folder.path().join("a-very-long-name-".repeat(8));
+    bench.cache = niagara_server::Cache::at(&long).expect("a cache");
+    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    assert!(server.socket().as_os_str().len() <= 107);
+    let folder = server.socket().parent().expect("in a folder").to_path_buf();
+    assert_eq!(fs::metadata(&folder).expect("there").mode() & 0o777, 0o700);
+    server.kill();
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_data_directory_without_our_account_gets_one() {
+    let bench = Bench::new();
+    let datadir = bench.datadir();
+    fs::remove_file(datadir.join("niagara-account.json")).expect("there");
+    let spec = LaunchSpec {
+        install: &bench.install,
+        datadir,
+        runtime: &Runtime::default(),
+        config: &BTreeMap::new(),
+    };
+    let server = niagara_server::launch(&bench.cache, &spec).expect("started");
+    assert_eq!(server.query("SELECT 1").expect("answered"), [["1"]]);
+}
+
+#[test]
+fn newer_releases_run_here_too() {
+    for name in ["mariadb-11.8", "mysql-9.7"] {
+        let bench = Bench::of(name);
+        let server = bench.launch(&Runtime::default(), &[]).expect("started");
+        let version = server
+            .query("SELECT VERSION()")
+            .expect("answered")
+            .remove(0)
+            .remove(0);
+        assert!(
+            version.starts_with(&bench.install.version.to_string()),
+            "{version}"
+        );
+        let pid = server.pid();
+        server.stop().expect("a clean shutdown");
+        soon("the server is gone", || !runs(pid));
+    }
+}
+
+#[test]
+fn mysql_lets_the_account_in_over_tcp_and_root_nowhere() {
+    let bench = Bench::of("mysql-9.7");
+    for config in [&[][..], &[("skip_name_resolve", "")]] {
+        // Its binary is linked with tcmalloc; glibc's malloc can be brought back.
+        let runtime = Runtime {
+            malloc: Some("glibc".to_owned()),
+            ..Runtime::default()
+        };
+        let server = bench.launch(&runtime, config).expect("started");
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(server.tcp().port())
+            .prefer_socket(false)
+            .user(Some(server.user()))
+            .pass(Some(server.password()));
+        let mut connection = mysql::Conn::new(options).expect("let in");
+        assert_eq!(
+            connection
+                .query_first::<u8, _>("SELECT 1")
+                .expect("answered"),
+            Some(1)
+        );
+        let locked = server
+            .query("SELECT account_locked FROM mysql.user WHERE user = 'root'")
+            .expect("answered");
+        assert_eq!(locked, [["Y"]]);
+    }
+}

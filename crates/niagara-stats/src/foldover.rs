@@ -1,0 +1,50 @@
+//! Fold-over duels: every duel sets every lever, one side the mirror image of the other, and least squares tells the
+//! levers apart.
+//!
+//! Drift cancels within the duel, and what two levers do together cancels between a row and its mirror.
+
+mod design;
+mod fit;
+
+pub use design::{design, design_among, design_order};
+pub use fit::{Effect, Fit, effects};
+
+use serde::{Deserialize, Serialize};
+
+/// Something a side of a duel is set to. Level 0 is the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Factor {
+    /// Off (0) or on (1).
+    Switch,
+    /// One of so many levels, the base among them.
+    Choice(usize),
+}
+
+impl Factor {
+    /// Number of levels, the base among them.
+    pub fn levels(&self) -> usize {
+        match *self {
+            Factor::Switch => 2,
+            Factor::Choice(levels) => levels.max(1),
+        }
+    }
+}
+
+/// What one duel sets: for either side the level of every factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Levels of side A, by factor.
+    pub a: Vec<usize>,
+    /// Levels of side B, by factor.
+    pub b: Vec<usize>,
+}
+
+/// A duel that was fought.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What it set.
+    pub row: Row,
+    /// ln(rate of B / rate of A).
+    pub score: f64,
+}

@@ -1,0 +1,276 @@
+//! What the fold-over duels say of each lever.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Factor, Observation};
+use crate::{Estimate, eigen, student};
+
+/// With fewer residual degrees of freedom than this, the noise known from within the duels is pooled in, up to this.
+const FEW: f64 = 12.0;
+/// Directions whose eigenvalue is below this part of the largest are not measured at all.
+const RANK_TOLERANCE: f64 = 1e-9;
+
+/// One level of one factor against the factor's base.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Index of the factor.
+    pub factor: usize,
+    /// Its level, 1 or more.
+    pub level: usize,
+    /// ln(rate with it / rate with the base): positive where it is faster.
+    pub log_effect: f64,
+    /// Standard error of that; infinite (`null` in JSON) where nothing tells the noise yet.
+    #[serde(with = "crate::unbounded")]
+    pub std_err: f64,
+    /// Duels that had this level on one side.
+    pub duels: usize,
+}
+
+/// The effects, and the noise they were measured in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// By factor, then level. Those that the duels cannot tell apart yet are absent.
+    pub effects: Vec<Effect>,
+    /// Standard deviation of a duel's score; infinite (`null` in JSON) where nothing tells it yet.
+    #[serde(with = "crate::unbounded")]
+    pub residual_sd: f64,
+    /// Degrees of freedom behind it, those taken from the prior included.
+    pub residual_df: f64,
+}
+
+impl Fit {
+    /// The effect of this level of this factor, if the duels tell it.
+    pub fn effect(&self, factor: usize, level: usize) -> Option<&Effect> {
+        self.effects
+            .iter()
+            .find(|effect| (effect.factor, effect.level) == (factor, level))
+    }
+
+    /// The effect as a ratio with its interval at `confidence` (0.95), by the t quantile. One interval among many: no
+    /// correction for having looked at several.
+    pub fn interval(&self, effect: &Effect, confidence: f64) -> Estimate {
+        let t = student::quantile(0.5 + confidence / 2.0, self.residual_df);
+        Estimate::from_log_std_err(effect.log_effect, effect.std_err, t)
+    }
+}
+
+/// Least squares of d = Σ (1[B has level] − 1[A has level])·e over all levels but the bases.
+///
+/// `sd_floor` is what is known of the noise of a duel's score from within the duels, and its degrees of freedom. Below
+/// twelve residual degrees of freedom it is pooled with the residual variance, as far as twelve together.
+/// Observations without a finite score are left out.
+pub fn effects(
+    factors: &[Factor],
+    observations: &[Observation],
+    sd_floor: Option<(f64, f64)>,
+) -> Fit {
+    let columns: Vec<(usize, usize)> = factors
+        .iter()
+        .enumerate()
+        .flat_map(|(factor, of)| (1..of.levels()).map(move |level| (factor, level)))
+        .collect();
+    let told: Vec<&Observation> = observations
+        .iter()
+        .filter(|observation| observation.score.is_finite())
+        .collect();
+    let rows: Vec<Vec<f64>> = told
+        .iter()
+        .map(|observation| contrasts(&columns, observation))
+        .collect();
+    let scores: Vec<f64> = told.iter().map(|observation| observation.score).collect();
+    let count = columns.len();
+
+    let mut normal = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (row, score) in rows.iter().zip(&scores) {
+        for i in 0..count {
+            right[i] += row[i] * score;
+            for j in 0..count {
+                normal[i][j] += row[i] * row[j];
+            }
+        }
+    }
+    let (values, vectors) = eigen::symmetric(normal);
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let measured: Vec<usize> = (0..count)
+        .filter(|&k| values[k] > RANK_TOLERANCE * largest)
+        .collect();
+
+    let mut solution = vec![0.0; count];
+    for &k in &measured {
+        let along: f64 = (0..count).map(|i| vectors[i][k] * right[i]).sum::<f64>() / values[k];
+        for i in 0..count {
+            solution[i] += along * vectors[i][k];
+        }
+    }
+    let residual_squares: f64 = rows
+        .iter()
+        .zip(&scores)
+        .map(|(row, score)| {
+            let fitted: f64 = row.iter().zip(&solution).map(|(x, e)| x * e).sum();
+            (score - fitted).powi(2)
+        })
+        .sum();
+    let own_df = (scores.len() - measured.len()) as f64;
+    let (residual_sd, residual_df) = pooled(residual_squares, own_df, sd_floor);
+
+    let estimable = (0..count).filter(|&i| {
+        // The unit vector of this effect lies within the measured directions.
+        let within: f64 = measured.iter().map(|&k| vectors[i][k].powi(2)).sum();
+        within > 1.0 - 1e-8
+    });
+    let effects = estimable
+        .map(|i| {
+            let variance: f64 = measured
+                .iter()
+                .map(|&k| vectors[i][k].powi(2) / values[k])
+                .sum();
+            Effect {
+                factor: columns[i].0,
+                level: columns[i].1,
+                log_effect: solution[i],
+                std_err: residual_sd * variance.sqrt(),
+                duels: rows.iter().filter(|row| row[i] != 0.0).count(),
+            }
+        })
+        .collect();
+    Fit {
+        effects,
+        residual_sd,
+        residual_df,
+    }
+}
+
+fn contrasts(columns: &[(usize, usize)], observation: &Observation) -> Vec<f64> {
+    let has = |side: &[usize], factor: usize, level: usize| {
+        f64::from(u8::from(side.get(factor) == Some(&level)))
+    };
+    let row = &observation.row;
+    columns
+        .iter()
+        .map(|&(factor, level)| has(&row.b, factor, level) - has(&row.a, factor, level))
+        .collect()
+}
+
+/// The standard deviation of a score, and its degrees of freedom.
+fn pooled(residual_squares: f64, own_df: f64, prior: Option<(f64, f64)>) -> (f64, f64) {
+    let (prior_sd, prior_df) = prior.unwrap_or((0.0, 0.0));
+    let borrowed = prior_df.min(FEW - own_df).max(0.0);
+    let df = own_df + borrowed;
+    if df > 0.0 {
+        let squares = residual_squares + borrowed * prior_sd * prior_sd;
+        ((squares / df).sqrt(), df)
+    } else {
+        (f64::INFINITY, 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::foldover::{Row, design};
+
+    /// Duels without noise.
+    fn exact(rows: Vec<Row>, effect: impl Fn(usize, usize) -> f64) -> Vec<Observation> {
+        let side = |levels: &[usize]| -> f64 {
+            levels
+                .iter()
+                .enumerate()
+                .map(|(factor, level)| effect(factor, *level))
+                .sum()
+        };
+        rows.into_iter()
+            .map(|row| Observation {
+                score: side(&row.b) - side(&row.a),
+                row,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn without_noise_effects_are_exact() {
+        let factors = [
+            Factor::Switch,
+            Factor::Choice(4),
+            Factor::Switch,
+            Factor::Choice(3),
+        ];
+        let truth = |factor: usize, level: usize| 0.01 * (factor + 1) as f64 * level as f64;
+        let observations = exact(design(&factors, 16, 1), truth);
+        let fit = effects(&factors, &observations, None);
+        assert_eq!(fit.effects.len(), 1 + 3 + 1 + 2);
+        for effect in &fit.effects {
+            let known = truth(effect.factor, effect.level);
+            assert!((effect.log_effect - known).abs() < 1e-12, "{effect:?}");
+        }
+        assert!(fit.residual_sd < 1e-12 && fit.residual_df == 9.0);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_absent() {
+        let factors = vec![Factor::Switch; 3];
+        let row = |b: [usize; 3]| Row {
+            a: b.iter().map(|level| 1 - level).collect(),
+            b: b.to_vec(),
+        };
+        // The first two always go together; the third does not.
+        let rows = vec![row([1, 1, 0]), row([1, 1, 1]), row([0, 0, 1])];
+        let fit = effects(&factors, &exact(rows, |_, level| 0.01 * level as f64), None);
+        assert_eq!(fit.effects.len(), 1);
+        assert_eq!(fit.effects[0].factor, 2);
+        assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
+        assert_eq!(effects(&factors, &[], None).effects, []);
+    }
+
+    #[test]
+    fn a_lever_set_aside_midway_keeps_what_was_seen_of_it() {
+        let factors = vec![Factor::Switch; 3];
+        let mut rows = design(&factors, 4, 1);
+        rows.extend(crate::foldover::design_among(
+            &[vec![0, 1], vec![0], vec![0, 1]],
+            8,
+            2,
+        ));
+        let truth = |factor: usize, level: usize| level as f64 * [0.02, -0.7, 0.0][factor];
+        let fit = effects(&factors, &exact(rows, truth), None);
+        assert_eq!(fit.effect(1, 1).map(|effect| effect.duels), Some(4));
+        assert_eq!(fit.effect(0, 1).map(|effect| effect.duels), Some(12));
+        for effect in &fit.effects {
+            assert!((effect.log_effect - truth(effect.factor, 1)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn without_residuals_the_prior_tells_the_noise_or_nothing_does() {
+        let factors = vec![Factor::Switch; 4];
+        let observations = exact(design(&factors, 4, 1), |_, level| 0.01 * level as f64);
+        let blind = effects(&factors, &observations, None);
+        assert!(
+            blind
+                .effects
+                .iter()
+                .all(|effect| effect.std_err.is_infinite())
+        );
+        let open = blind.interval(&blind.effects[0], 0.95);
+        assert_eq!((open.low, open.high), (0.0, f64::INFINITY));
+        let text = serde_json::to_string(&blind).expect("plain data");
+        assert_eq!(
+            serde_json::from_str::<Fit>(&text).expect("just written"),
+            blind
+        );
+
+        let told = effects(&factors, &observations, Some((0.012, 200.0)));
+        assert_eq!((told.residual_sd, told.residual_df), (0.012, 12.0));
+        assert!((told.effects[0].std_err - 0.006).abs() < 1e-12);
+    }
+
+    #[test]
+    fn scores_that_are_no_numbers_are_left_out() {
+        let factors = [Factor::Switch];
+        let mut observations = exact(design(&factors, 6, 1), |_, level| 0.01 * level as f64);
+        observations[2].score = f64::NAN;
+        let fit = effects(&factors, &observations, None);
+        assert_eq!(fit.effects[0].duels, 5);
+        assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,37 @@
+//! Estimates, sequential tests, designs: pure functions, no I/O.
+
+pub mod components;
+pub mod duel_score;
+mod eigen;
+mod estimate;
+pub mod foldover;
+pub mod hadamard;
+pub mod judge;
+mod judgement;
+pub mod looks;
+pub mod normal;
+pub mod pair;
+pub mod planning;
+pub mod sample;
+mod sign_flips;
+pub mod signed_rank;
+pub mod student;
+pub mod trimmed;
+mod unbounded;
+pub mod warm_up;
+
+pub use components::{Components, components, optimal_couples};
+pub use duel_score::{Couple, DuelScore, duel_score};
+pub use estimate::Estimate;
+pub use foldover::{
+    Effect, Factor, Fit, Observation, Row, design, design_among, design_order, effects,
+};
+pub use judge::{Rule, judge, judge_final};
+pub use judgement::{Judgement, Verdict};
+pub use looks::{Look, LookPlan};
+pub use pair::{run_value, window_sd};
+pub use planning::{detectable, detectable_in, duels_for};
+pub use sample::{median, percentile, standard_deviation};
+pub use signed_rank::{hodges_lehmann, signed_rank_sum, walsh_averages};
+pub use trimmed::trimmed;
+pub use warm_up::{WarmUp, mser5, warm_up_cut};

@@ -1,0 +1,100 @@
+//! What can be seen, before anything is measured.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::looks::LookPlan;
+use crate::normal;
+use crate::sample::percentile;
+use crate::signed_rank::{interval_of, walsh_averages};
+
+/// Two-sided 5 % and 80 % power: 1.960 + 0.842.
+const DEVIATIONS: f64 = 2.8;
+const POWER_PERCENT: f64 = 80.0;
+/// Simulated comparisons: the 80 % point is then good to about 2 %.
+const SIMS: usize = 2_000;
+const SEED: u64 = 1979;
+
+/// Duels needed to see `effect` (a difference of logarithms) with this `power` at a two-sided 5 %, by one look at the
+/// end: n = ((1.96 + z_power)·sd/Δ)². `None` where no number of duels will do.
+pub fn duels_for(effect: f64, sd_duel: f64, power: f64) -> Option<usize> {
+    let deviations = normal::quantile(0.975) + normal::quantile(power);
+    let duels = (deviations * sd_duel / effect).powi(2).ceil();
+    (duels.is_finite() && duels < 1e9).then_some((duels as usize).max(1))
+}
+
+/// The effect (a difference of logarithms) that this many duels show with 80 % power by one look at the end:
+/// 2.8·sd/√n. Infinite of no duels.
+pub fn detectable(sd_duel: f64, duels: usize) -> f64 {
+    DEVIATIONS * sd_duel / (duels as f64).sqrt()
+}
+
+/// The effect (a difference of logarithms) called faster in 80 % of comparisons that walk `plan` until `seconds` are
+/// up, by simulation of normal scores with a fixed seed. `None` when the time allows too few duels for any call.
+///
+/// Stopping for futility is left out: it takes one or two of the 80 per cent.
+pub fn detectable_in(
+    seconds: f64,
+    seconds_per_duel: f64,
+    sd_duel: f64,
+    plan: &LookPlan,
+) -> Option<f64> {
+    let affordable = (seconds / seconds_per_duel).max(0.0) as usize;
+    let duels = affordable.min(plan.max_duels());
+    let plan = plan.ending_at(duels);
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let needed: Vec<f64> = (0..SIMS)
+        .map(|_| {
+            let noise: Vec<f64> = (0..duels)
+                .map(|_| StandardNormal.sample(&mut rng))
+                .collect();
+            smallest_called(&noise, &plan)
+        })
+        .collect();
+    let effect = percentile(&needed, POWER_PERCENT)?;
+    effect.is_finite().then_some(effect.max(0.0) * sd_duel)
+}
+
+/// The smallest effect that, added to this noise, some look calls faster: an interval's lower end moves along with the
+/// effect, so it is above zero once the effect exceeds what the end falls short by.
+fn smallest_called(noise: &[f64], plan: &LookPlan) -> f64 {
+    plan.looks
+        .iter()
+        .filter(|look| look.duels <= noise.len())
+        .filter_map(|look| {
+            let walsh = walsh_averages(&noise[..look.duels]);
+            Some(-interval_of(&walsh, look.critical?).0)
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_forms() {
+        // ((1.96 + 0.8416) · 1.2 / 1)² = 11.3
+        assert_eq!(duels_for(0.01, 0.012, 0.8), Some(12));
+        assert_eq!(duels_for(0.0, 0.012, 0.8), None);
+        assert!((detectable(0.012, 16) - 0.0084).abs() < 1e-12);
+    }
+
+    #[test]
+    fn looking_several_times_costs_a_little() {
+        let plan = LookPlan::standard(0.05);
+        let all = detectable_in(44.0 * 40.0, 40.0, 0.012, &plan).expect("44 duels");
+        let fixed = detectable(0.012, 44);
+        assert!(all > fixed && all < 1.15 * fixed, "{all} {fixed}");
+        let ten_minutes = detectable_in(600.0, 40.0, 0.012, &plan).expect("15 duels");
+        assert!(ten_minutes > all && ten_minutes < 0.02, "{ten_minutes}");
+    }
+
+    #[test]
+    fn too_little_time_shows_nothing() {
+        let plan = LookPlan::standard(0.05);
+        assert_eq!(detectable_in(30.0, 40.0, 0.012, &plan), None);
+        assert_eq!(detectable_in(160.0, 40.0, 0.012, &plan), None);
+    }
+}

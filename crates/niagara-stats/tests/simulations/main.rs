@@ -1,0 +1,12 @@
+//! The promises of the protocol, kept on simulated machines. All seeds are fixed; where a rate is held against its
+//! limit, three binomial standard errors are allowed.
+
+mod foldover;
+mod machine;
+mod published;
+mod sequential;
+
+/// The largest rate that `rounds` trials may show where the true one is `limit`.
+fn at_most(limit: f64, rounds: usize) -> f64 {
+    limit + 3.0 * (limit * (1.0 - limit) / rounds as f64).sqrt()
+}

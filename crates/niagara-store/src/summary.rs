@@ -1,0 +1,156 @@
+//! What a study came to: written by the lab beside the slices, read by the reports.
+
+use niagara_stats::{Estimate, Judgement};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// One comparison judged from its own fresh duels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Label of A.
+    pub a: String,
+    /// Label of B.
+    pub b: String,
+    /// Verdict and interval on throughput.
+    pub throughput: Judgement,
+    /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
+    pub cpu_per_transaction: Option<Estimate>,
+    /// Median latency, B over A, under closed load: it follows throughput.
+    pub latency_p50: Option<Estimate>,
+    /// 95th percentile of latency, B over A, under closed load.
+    pub latency_p95: Option<Estimate>,
+    /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
+    #[serde(deserialize_with = "numbers_or_null")]
+    pub tps: [f64; 2],
+    /// Couples dropped as disturbed, by side.
+    pub dropped: [u32; 2],
+    /// Couples run.
+    pub couples: u32,
+}
+
+/// One lever's effect as screened by the fold-over duels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Screened {
+    /// Lever identifier, as in `levers/`.
+    pub lever: String,
+    /// Title for people.
+    pub title: String,
+    /// What it changes, one line: `innodb_flush_neighbors = 0`.
+    pub change: String,
+    /// Throughput with the lever over throughput without it; 95 % interval of the least-squares fit.
+    pub effect: Estimate,
+    /// Standard error of the log effect.
+    #[serde(deserialize_with = "number_or_null")]
+    pub std_err: f64,
+    /// Duels that speak of this lever.
+    pub duels: u32,
+}
+
+/// A lever in the final variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// Its screening result, which chose it.
+    pub screened: Screened,
+    /// Its claim from fresh duels against the best so far; `None`: "screened" only.
+    pub claim: Option<Comparison>,
+    /// Why a person may want it or not: the lever's own words.
+    pub why: String,
+    /// `none`, `memory`, `durability`, `security`, `system`.
+    pub risk: String,
+}
+
+/// A lever that was not measured to the end, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// Lever identifier.
+    pub lever: String,
+    /// Title for people.
+    pub title: String,
+    /// Not installed, not permitted (risk), refused by the server, wrecked its side, …
+    pub reason: String,
+}
+
+/// `niagara tune`, whole or as far as it came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuneSummary {
+    /// Server name, `mariadb-10.11`.
+    pub server: String,
+    /// The server's own version string.
+    pub server_version: String,
+    /// One line: workload, tables, rows, threads.
+    pub workload: String,
+    /// Connections.
+    pub threads: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Error probability of the total and, shared, of the claims.
+    pub alpha: f64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Seconds used, set-up aside.
+    pub elapsed_seconds: f64,
+    /// Seconds of those in which a server was under load.
+    pub load_seconds: f64,
+    /// False when it was interrupted: the same command goes on with it.
+    pub complete: bool,
+    /// Starting point against final variant from fresh duels; `None` when nothing was promoted or time ended.
+    pub total: Option<Comparison>,
+    /// Levers of the final variant, best first.
+    pub rungs: Vec<Rung>,
+    /// Levers measured and not kept.
+    pub not_helped: Vec<Screened>,
+    /// Levers that were not measured, each with the reason.
+    pub not_tried: Vec<NotTried>,
+    /// The lever that changes nothing.
+    pub decoy: Option<Screened>,
+    /// The lever known to slow the server.
+    pub control: Option<Screened>,
+    /// Standard deviation of one duel's log score, from this study.
+    pub sd_duel: Option<f64>,
+    /// What a reader must know before believing the rest: a decoy that won, a control that did not lose, …
+    pub warnings: Vec<String>,
+}
+
+/// `niagara compare`, whole or as far as it came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompareSummary {
+    /// `duel`, `pair` or `trimmed`.
+    pub protocol: String,
+    /// One line: workload, tables, rows, threads.
+    pub workload: String,
+    /// Connections.
+    pub threads: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds used, set-up aside.
+    pub elapsed_seconds: f64,
+    /// Seconds of those in which a server was under load.
+    pub load_seconds: f64,
+    /// False when interrupted before a verdict.
+    pub complete: bool,
+    /// The result.
+    pub comparison: Comparison,
+    /// Standard deviation of one duel's log score.
+    pub sd_duel: Option<f64>,
+    /// What a reader must know before believing the rest.
+    pub warnings: Vec<String>,
+}
+
+/// The last word of a study: the newest one stored counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Summary {
+    /// Of `niagara tune`.
+    Tune(Box<TuneSummary>),
+    /// Of `niagara compare`.
+    Compare(Box<CompareSummary>),
+}
+
+/// JSON has no word for a number that is none: it is written as `null`, and must be read again.
+fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+fn numbers_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
+    let [a, b] = <[Option<f64>; 2]>::deserialize(deserializer)?;
+    Ok([a.unwrap_or(f64::NAN), b.unwrap_or(f64::NAN)])
+}

@@ -1,0 +1,77 @@
+//! Made-up records for the tests.
+#![allow(dead_code)] // each test file uses some of these
+
+use std::collections::BTreeMap;
+
+use niagara_store::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
+use serde_json::json;
+
+pub fn study() -> StudyRecord {
+    StudyRecord {
+        kind: "compare".into(),
+        command: "niagara compare base malloc=jemalloc".into(),
+        key: "k1".into(),
+        seed: u64::MAX - 6,
+        started_unix_ms: 1_790_000_000_000,
+        plan: json!({"looks": [8, 12]}),
+        machine: json!({"cpus": 2, "kernel": "6.1"}),
+        niagara_version: "0.1.0".into(),
+    }
+}
+
+pub fn variant(id: &str) -> VariantRecord {
+    VariantRecord {
+        id: id.into(),
+        label: format!("label of {id}"),
+        content: json!({"malloc": id}),
+        command: format!("LD_PRELOAD={id} mariadbd --no-defaults"),
+        server_version: "10.11.14-MariaDB".into(),
+    }
+}
+
+pub fn duel(seq: u32) -> DuelRecord {
+    DuelRecord {
+        seq,
+        phase: Phase::Compare,
+        subject: String::new(),
+        variants: ["a".into(), "b".into()],
+        seed: 0xffff_ffff_0000_0000 + u64::from(seq),
+        started_unix_ms: 1_790_000_000_000 + i64::from(seq),
+        wall_seconds: 31.5,
+        load_seconds: 24.25,
+        score: Some(0.0123),
+        cpu_score: Some(-0.04),
+        latency_scores: Some([-0.01, -0.02]),
+        couples: 20,
+        dropped: [1, 2],
+        ending: Ending::Scored,
+    }
+}
+
+pub fn slices(seq: u32) -> Vec<SliceRecord> {
+    (0..20u32)
+        .flat_map(|couple| {
+            let starts = (couple % 2) as u8;
+            [starts, 1 - starts].map(|side| SliceRecord {
+                duel: seq,
+                couple,
+                side,
+                first: side == starts,
+                started_unix_ms: 1_790_000_000_000 + i64::from(couple) * 1000,
+                seconds: 0.5,
+                transactions: 700 + u64::from(couple),
+                queries: 11_200,
+                errors: BTreeMap::from([(1213, 2)]),
+                latency_us: [20_000, 40_000, 60_000, 80_000, 99_999],
+                server_cpu_seconds: 0.7,
+                client_cpu_seconds: 0.2,
+                transactions_whole: 800,
+                client_context_switches: 12_345,
+                server_context_switches: 54_321,
+                steal: 0.001,
+                disturbed: couple == 3,
+                histogram: "HISTFAAAA".repeat(100),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,236 @@
+//! What goes in comes out, and files that are not results are named for what they are.
+
+mod common;
+
+use common::{duel, slices, study, variant};
+use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_store::{
+    CompareSummary, Comparison, Ending, EventRecord, Phase, Store, StoreError, Summary,
+};
+
+fn new_store(folder: &tempfile::TempDir) -> Store {
+    Store::create(&folder.path().join("results.db"), &study()).expect("a fresh folder")
+}
+
+#[test]
+fn everything_survives_being_closed_and_opened() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    let mut failed = duel(1);
+    failed.phase = Phase::Claim;
+    failed.subject = "jemalloc".into();
+    failed.score = None;
+    failed.cpu_score = None;
+    failed.latency_scores = None;
+    failed.ending = Ending::Failed {
+        side: 1,
+        reason: "did not start: unknown variable 'x'".into(),
+    };
+    let mut disturbed = duel(2);
+    disturbed.score = None;
+    disturbed.ending = Ending::Disturbed;
+
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    store.add_variant(&variant("a")).expect("idempotent");
+    store.add_duel(&duel(0), &slices(0)).expect("room");
+    store.add_duel(&failed, &[]).expect("room");
+    store.add_duel(&disturbed, &slices(2)).expect("room");
+    store
+        .add_event(5, "resumed", "after an interruption")
+        .expect("room");
+    store.add_run_time(100.0, 60.0).expect("room");
+    store.add_run_time(50.5, 30.0).expect("room");
+    drop(store);
+
+    let store = Store::open(&folder.path().join("results.db")).expect("just written");
+    assert_eq!(store.study().expect("there"), study());
+    assert_eq!(
+        store.variants().expect("there"),
+        [variant("a"), variant("b")]
+    );
+    assert_eq!(store.duels().expect("there"), [duel(0), failed, disturbed]);
+    assert_eq!(store.slices(Some(0)).expect("there"), slices(0));
+    assert_eq!(store.slices(Some(1)).expect("there"), []);
+    assert_eq!(store.slices(None).expect("there").len(), 80);
+    let event = EventRecord {
+        unix_ms: 5,
+        kind: "resumed".into(),
+        text: "after an interruption".into(),
+    };
+    assert_eq!(store.events().expect("there"), [event]);
+    let used = store.total_run_time().expect("there");
+    assert_eq!((used.elapsed_seconds, used.load_seconds), (150.5, 90.0));
+}
+
+#[test]
+fn the_newest_summary_counts() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    assert_eq!(store.summary().expect("readable"), None);
+    for duels in [8, 12] {
+        store.set_summary(&summary(duels)).expect("room");
+        assert_eq!(store.summary().expect("readable"), Some(summary(duels)));
+    }
+}
+
+#[test]
+fn a_summary_that_could_not_be_read_again_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    let Summary::Compare(mut compare) = summary(8) else {
+        unreachable!("made above as a comparison")
+    };
+    compare.comparison.tps = [f64::NAN, 1.0];
+    store
+        .set_summary(&Summary::Compare(compare.clone()))
+        .expect("no throughput is no error");
+    assert!(store.summary().is_ok());
+    compare.elapsed_seconds = f64::NAN;
+    let refused = store.set_summary(&Summary::Compare(compare));
+    assert!(matches!(refused, Err(StoreError::Nonsense { .. })));
+}
+
+fn summary(duels: usize) -> Summary {
+    Summary::Compare(Box::new(CompareSummary {
+        protocol: "duel".into(),
+        workload: "oltp_read_only".into(),
+        threads: 32,
+        seed: u64::MAX,
+        elapsed_seconds: 400.0,
+        load_seconds: 300.0,
+        complete: true,
+        comparison: Comparison {
+            a: "base".into(),
+            b: "jemalloc".into(),
+            throughput: Judgement {
+                duels,
+                verdict: Some(Verdict::Undetected),
+                estimate: Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),
+                w: 3.0,
+                critical: None,
+                conditional_power: 0.01,
+                next_look: Some(16),
+                alpha: 0.05,
+            },
+            cpu_per_transaction: None,
+            latency_p50: None,
+            latency_p95: None,
+            tps: [1400.0, 1410.0],
+            dropped: [1, 0],
+            couples: 160,
+        },
+        sd_duel: Some(0.012),
+        warnings: vec![],
+    }))
+}
+
+#[test]
+fn results_are_never_overwritten() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    let again = Store::create(store.path(), &study());
+    assert!(matches!(again, Err(StoreError::Exists { .. })));
+
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    store.add_duel(&duel(0), &slices(0)).expect("room");
+    let twice = store.add_duel(&duel(0), &[]);
+    assert!(matches!(twice, Err(StoreError::DuelExists { seq: 0, .. })));
+    assert_eq!(store.slices(None).expect("there").len(), 40);
+
+    let mut unknown = duel(1);
+    unknown.variants[1] = "never added".into();
+    assert!(store.add_duel(&unknown, &[]).is_err());
+}
+
+#[test]
+fn a_duel_with_one_bad_slice_is_not_there_at_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    let mut broken = slices(0);
+    broken[30].seconds = f64::NAN;
+    assert!(store.add_duel(&duel(0), &broken).is_err());
+    assert_eq!(store.duels().expect("there"), []);
+    assert_eq!(store.slices(None).expect("there"), []);
+    store
+        .add_duel(&duel(0), &slices(0))
+        .expect("as if nothing had happened");
+}
+
+#[test]
+fn files_that_are_not_results_are_named_for_what_they_are() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let message = |path: &std::path::Path| match Store::open(path) {
+        Ok(_) => panic!("opened"),
+        Err(e) => e.to_string(),
+    };
+
+    assert!(message(&at("none.db")).contains("no results there"));
+    assert!(!at("none.db").exists());
+
+    std::fs::write(at("text.db"), "sysbench 1.0.20\n".repeat(100)).expect("room");
+    assert!(message(&at("text.db")).contains("not an SQLite database"));
+    assert!(matches!(
+        Store::create(&at("text.db"), &study()),
+        Err(StoreError::Exists { .. })
+    ));
+
+    std::fs::write(at("empty.db"), "").expect("room");
+    assert!(message(&at("empty.db")).contains("holds no study"));
+    Store::create(&at("empty.db"), &study()).expect("nothing is lost by it");
+
+    let other = rusqlite::Connection::open(at("other.db")).expect("room");
+    other.execute_batch("CREATE TABLE t (x)").expect("room");
+    assert!(message(&at("other.db")).contains("another program"));
+
+    Store::create(&at("new.db"), &study()).expect("room");
+    let newer = rusqlite::Connection::open(at("new.db")).expect("there");
+    newer
+        .execute_batch("PRAGMA user_version = 99")
+        .expect("room");
+    assert!(message(&at("new.db")).contains("format 99"));
+}
+
+#[test]
+fn a_damaged_file_is_called_damaged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    let path = store.path().to_owned();
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    for seq in 0..5 {
+        store.add_duel(&duel(seq), &slices(seq)).expect("room");
+    }
+    drop(store);
+    let mut bytes = std::fs::read(&path).expect("there");
+    let end = bytes.len() * 9 / 10;
+    bytes[8192..end].fill(0xa5);
+    std::fs::write(&path, bytes).expect("room");
+    assert!(matches!(
+        Store::open(&path),
+        Err(StoreError::Corrupt { .. })
+    ));
+}
+
+#[test]
+fn the_schema_answers_questions_in_sql() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    store.add_duel(&duel(0), &slices(0)).expect("room");
+    let direct = rusqlite::Connection::open(store.path()).expect("there");
+    let (label, tps): (String, f64) = direct
+        .query_row(
+            "SELECT label, avg(tps) FROM slice_rate WHERE NOT disturbed GROUP BY label",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .expect("one row and more");
+    assert_eq!(label, "label of a");
+    assert!((tps - 1419.7).abs() < 0.1, "{tps}");
+}

@@ -1,0 +1,370 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use niagara_lab::Protocol;
+use niagara_lab::lever::Risk;
+use niagara_load::WorkloadKind;
+
+/// Makes a MySQL-family server faster on your machine, and proves it.
+///
+/// Niagara starts private servers (nothing of the system is touched), drives load on them,
+/// tries levers, and decides with statistics that hold on noisy machines.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Begin with `niagara doctor`, then `niagara tune mariadb-10.11`.")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Tune(TuneArgs),
+    Compare(CompareArgs),
+    Server(ServerArgs),
+    Levers(LeversArgs),
+    Doctor(DoctorArgs),
+    Report(ReportArgs),
+}
+
+/// Try every lever that applies, keep what is proven, report
+///
+/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever is
+/// screened (all of them at once, in fold-over duels), what helped is put together, and the whole
+/// is proven by fresh duels against the start. The folder then holds report.html, report.md,
+/// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
+///
+/// Ctrl-C keeps what was measured; the same command goes on from there.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  niagara tune mariadb-10.11
+  niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
+  niagara tune /usr/sbin/mariadbd --app remote --allow durability")]
+pub struct TuneArgs {
+    /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
+    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
+    pub server: String,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Time for all measurements, set-up aside
+    #[arg(long, default_value = "10m", value_parser = duration)]
+    pub budget: Duration,
+    /// Try levers of these risks too (none and memory are always tried)
+    #[arg(long, value_name = "RISK", value_delimiter = ',')]
+    pub allow: Vec<Risk>,
+    /// Where the application runs: `remote` leaves out levers that need it on the same machine
+    #[arg(long, value_enum, default_value_t = App::Local)]
+    pub app: App,
+    /// Only these levers (ids as in `niagara levers`), comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub only: Vec<String>,
+    /// These levers too, which are tried only when asked for by name, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub also: Vec<String>,
+    /// All but these levers, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub without: Vec<String>,
+    /// Couples of slices in a screening duel
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=60))]
+    pub screen_couples: u32,
+    #[command(flatten)]
+    pub lengths: LengthArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+/// Is B faster than A?
+///
+/// A and B are variants: a server's name (`mysql-9.7`), the path of a server's binary, `base`
+/// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
+/// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
+/// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
+/// A with an interval that survives restarts.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
+  niagara compare base malloc=jemalloc,transport=unix
+  niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
+  niagara compare base base --max-duels 12            (what noise looks like)")]
+pub struct CompareArgs {
+    /// The yardstick
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The one in question
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// The server that `base` and bare changes speak of
+    #[arg(long, default_value = "mariadb-10.11")]
+    pub server: String,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Time for all measurements, set-up aside
+    #[arg(long, default_value = "10m", value_parser = duration)]
+    pub budget: Duration,
+    /// Stop after this many duels at the latest
+    #[arg(long, default_value_t = 44, value_parser = max_duels)]
+    pub max_duels: usize,
+    /// Go on to the last duel or the end of the budget even after a verdict, for a narrower interval
+    #[arg(long)]
+    pub to_the_end: bool,
+    /// How A and B meet: `duel` (both alive, load alternating), `pair` (one after the other, order
+    /// by coin), `trimmed` (2008: five runs each, best and worst dropped, no interval)
+    #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
+    pub protocol: ProtocolArg,
+    #[command(flatten)]
+    pub lengths: LengthArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+pub enum App {
+    /// On the same machine: a Unix socket can be used
+    Local,
+    /// Elsewhere: transport stays TCP, the machine is the server's
+    Remote,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    Duel,
+    Pair,
+    Trimmed,
+}
+
+impl From<ProtocolArg> for Protocol {
+    fn from(arg: ProtocolArg) -> Self {
+        match arg {
+            ProtocolArg::Duel => Self::Duel,
+            ProtocolArg::Pair => Self::Pair,
+            ProtocolArg::Trimmed => Self::Trimmed,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// oltp_point_select, oltp_read_only or oltp_read_write, as sysbench defines them
+    #[arg(long, default_value = "oltp_read_only")]
+    pub workload: WorkloadKind,
+    /// Connections
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub threads: u32,
+    /// Tables
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tables: u32,
+    /// Rows in each table
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub table_size: u64,
+    /// Storage engine of the tables
+    #[arg(long, default_value = "InnoDB")]
+    pub engine: String,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Slices")]
+pub struct LengthArgs {
+    /// Counted time of a slice of load [default: 500ms, 1s for workloads that write; a window of a pair: 5s, of a trimmed run: 10s]
+    #[arg(long, value_parser = duration)]
+    pub slice: Option<Duration>,
+    /// Couples of slices in a duel (windows of a run, in a pair)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=200))]
+    pub couples: Option<u32>,
+    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped; 100% drops none
+    #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
+    pub disturbance: f64,
+    /// Longest warm-up of a side; the study settles on what its first duels show to be enough
+    #[arg(long, default_value = "3s", value_parser = duration)]
+    pub warm_up: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Decision")]
+pub struct JudgeArgs {
+    /// Error probability: how often identical servers may be called different
+    #[arg(long, default_value_t = 0.05, value_parser = probability)]
+    pub alpha: f64,
+    /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
+    #[arg(long, default_value = "0.5%", value_parser = percent)]
+    pub min_effect: f64,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Study")]
+pub struct StudyArgs {
+    /// Folder for the results [default: niagara-results/…; an unfinished study there is gone on with]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of every random choice [default: a fresh one; a resumed study keeps its own]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Further folders with levers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub levers: Vec<PathBuf>,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub servers: Vec<PathBuf>,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Private servers: fetch, list, remove; nothing of the system is touched
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    #[command(subcommand)]
+    pub verb: ServerVerb,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR", global = true)]
+    pub servers: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServerVerb {
+    /// Fetch servers from the distribution's archive, without root
+    Get {
+        /// Names as in `niagara server list`
+        #[arg(required = true, value_name = "SERVER")]
+        names: Vec<String>,
+    },
+    /// Servers that can be had and those that are here
+    List {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove fetched servers and their dataset images
+    Remove {
+        /// Names as in `niagara server list`
+        #[arg(required = true, value_name = "SERVER")]
+        names: Vec<String>,
+    },
+}
+
+/// What can be changed: the levers, whether each applies here, and why not
+#[derive(Debug, Args)]
+pub struct LeversArgs {
+    /// The server to apply them to
+    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
+    pub server: String,
+    /// Show one lever whole
+    #[arg(long, value_name = "LEVER")]
+    pub show: Option<String>,
+    /// Further folders with levers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub levers: Vec<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Is this machine fit to measure on, and what can be seen in 10 minutes?
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Measure identical servers against each other for a minute, and say what 10 minutes and an hour can detect here
+    #[arg(long)]
+    pub noise: bool,
+    /// The server to measure the noise with
+    #[arg(long, default_value = "mariadb-10.11")]
+    pub server: String,
+    /// Time for the noise
+    #[arg(long, default_value = "1m", value_parser = duration)]
+    pub budget: Duration,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Text, Markdown, HTML, CSV or JSON from what was measured
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folder of a study [default: the newest in niagara-results]
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// What to print; `files` writes report.html and report.md into the folder anew
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Markdown,
+    Html,
+    Csv,
+    Json,
+    Files,
+}
+
+/// `90s`, `10m`, `1h30m`, `500ms`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => text
+            .parse::<jiff::SignedDuration>()
+            .ok()
+            .and_then(|signed| Duration::try_from(signed).ok()),
+    };
+    parsed
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "expected a duration such as 500ms, 90s, 10m or 1h30m".to_owned())
+}
+
+/// `1%` or `0.01`, as a fraction.
+fn percent(text: &str) -> Result<f64, String> {
+    let parsed = match text.strip_suffix('%') {
+        Some(number) => number.trim().parse::<f64>().map(|value| value / 100.0),
+        None => text.parse::<f64>(),
+    };
+    parsed
+        .ok()
+        .filter(|value| (0.0..=1.0).contains(value))
+        .ok_or_else(|| "expected a share such as 0.5% or 0.005".to_owned())
+}
+
+fn max_duels(text: &str) -> Result<usize, String> {
+    text.parse::<usize>()
+        .ok()
+        .filter(|value| (1..=128).contains(value))
+        .ok_or_else(|| "expected a number of duels from 1 to 128".to_owned())
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|value| (0.0001..=0.5).contains(value))
+        .ok_or_else(|| "expected a probability between 0.0001 and 0.5, such as 0.05".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_shares_read_as_people_write_them() {
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2.5"), Ok(Duration::from_millis(2500)));
+        assert!(duration("-3s").is_err());
+        assert!(duration("soon").is_err());
+        assert_eq!(percent("2%"), Ok(0.02));
+        assert_eq!(percent("0.005"), Ok(0.005));
+        assert!(percent("200%").is_err());
+    }
+}

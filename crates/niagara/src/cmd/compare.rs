@@ -1,0 +1,169 @@
+//! `niagara compare A B`: is B faster than A?
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use niagara_lab::lever::{self, Item};
+use niagara_lab::{
+    CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
+    looks_like_path,
+};
+use niagara_stats::{LookPlan, Rule, detectable};
+use niagara_store::Summary;
+use serde::Serialize;
+
+use crate::args::CompareArgs;
+use crate::cmd::report::{print_result, write_files};
+use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::machine;
+use crate::progress::{Terminal, clock};
+use crate::setting::{Opening, Setting, lengths, load, open_study};
+
+/// What decides what a comparison measures.
+#[derive(Serialize)]
+struct Plan<'a> {
+    a: &'a Variant,
+    b: &'a Variant,
+    load: &'a niagara_lab::Load,
+    alpha: f64,
+    min_effect: f64,
+    max_duels: usize,
+    to_the_end: bool,
+}
+
+pub fn run(args: CompareArgs) -> Result<ExitCode> {
+    let cancel = on_ctrl_c()?;
+    let setting = Setting::open(&args.study.servers, &args.study.levers)?;
+    let load = load(&args.load)?;
+    let protocol = Protocol::from(args.protocol);
+    let lengths = lengths(&args.lengths, &load, protocol);
+    let mut terminal = Terminal::new(args.budget);
+    let mut bench = setting.workbench(load.clone(), cancel.clone());
+    let a = variant(&args.a, &args, &setting, &mut bench, &mut terminal)?;
+    let b = variant(&args.b, &args, &setting, &mut bench, &mut terminal)?;
+    let fingerprint = machine::fingerprint(&setting.cache)?;
+
+    let (mut study, seed) = open_study(&Opening {
+        kind: "compare",
+        name: &format!("{}-vs-{}", args.a, args.b),
+        plan: &Plan {
+            a: &a,
+            b: &b,
+            load: &load,
+            alpha: args.judge.alpha,
+            min_effect: args.judge.min_effect,
+            max_duels: args.max_duels,
+            to_the_end: args.to_the_end,
+        },
+        lengths,
+        protocol,
+        budget: args.budget,
+        args: &args.study,
+        machine: &fingerprint,
+    })?;
+    terminal.resumed(&study);
+    let plan = LookPlan::standard(args.judge.alpha).truncated(args.max_duels);
+    let seconds = niagara_lab::duel_seconds(&study, lengths.couples);
+    let fitting = ((args.budget.as_secs_f64() / seconds) as usize).min(args.max_duels);
+    terminal.line(&format!(
+        "A: {}\nB: {}\n{}; {protocol}s of about {seconds:.0} s for {} at most",
+        a.label(),
+        b.label(),
+        load.one_line(),
+        clock(args.budget),
+    ));
+    if protocol == Protocol::Duel {
+        let visible = detectable(assumed_sd(lengths.couples), fitting);
+        terminal.line(&format!(
+            "what {fitting} duels show, 4 times in 5: a difference of {:.1} % or more",
+            visible * 100.0
+        ));
+        if visible > args.judge.min_effect {
+            terminal.line(&format!(
+                "  a gain of {:.1} % (--min-effect) may go unseen in this time: a longer --budget sees more",
+                args.judge.min_effect * 100.0
+            ));
+        }
+    }
+    // How many couples pay best is known from earlier comparisons here; a study keeps to its choice.
+    let history = History::of(&setting.cache);
+    let couples = match study.decision("couples")? {
+        Some(text) => text.parse().unwrap_or(lengths.couples),
+        None => {
+            let known = history
+                .best_couples(&load, &lengths)
+                .filter(|_| args.lengths.couples.is_none() && protocol == Protocol::Duel);
+            let couples = known.unwrap_or(lengths.couples);
+            study.decide("couples", &couples.to_string())?;
+            couples
+        }
+    };
+    let options = CompareOptions {
+        a,
+        b,
+        protocol,
+        plan,
+        rule: Rule {
+            min_effect: args.judge.min_effect,
+            ..Rule::default()
+        },
+        couples,
+        seed,
+        to_the_end: args.to_the_end,
+    };
+    study.start_clock();
+    let compared = compare(&bench, &mut study, &history, &options, &mut terminal);
+    terminal.finish();
+    let compared = compared?;
+    let complete = compared.complete;
+    let summary = Summary::Compare(Box::new(compared));
+    study.store().set_summary(&summary)?;
+    write_files(study.folder(), study.store(), None)?;
+    print_result(&summary, study.folder(), args.study.json)?;
+    Ok(exit_code(cancel.is_cancelled(), complete))
+}
+
+/// The variant that `text` speaks of; its server is set up on the way, since a lever's change
+/// depends on it.
+fn variant(
+    text: &str,
+    args: &CompareArgs,
+    setting: &Setting,
+    bench: &mut Workbench,
+    observer: &mut dyn Observer,
+) -> Result<Variant> {
+    let names: Vec<&str> = setting
+        .catalog
+        .iter()
+        .map(|server| server.name.as_str())
+        .collect();
+    let expression = lever::parse_variant(text, &setting.levers, &names)?;
+    let server = expression.server.as_deref().unwrap_or(&args.server);
+    let server = if looks_like_path(server) {
+        std::path::absolute(server)?.display().to_string()
+    } else {
+        server.to_owned()
+    };
+    bench.set_up(&server, observer)?;
+    let fingerprint = machine::fingerprint(&setting.cache)?;
+    let mut variant = Variant::base(&server);
+    for item in &expression.items {
+        match item {
+            Item::Lever(id) => {
+                let Some(lever) = setting.levers.iter().find(|lever| lever.id() == id) else {
+                    bail!("there is no lever {id}: `niagara levers` lists them");
+                };
+                let context = machine::everything_allowed(&fingerprint, bench, &server, id)?;
+                match lever.applicability(&context) {
+                    Ok(change) => variant = variant.with(id, &change),
+                    Err(reason) => bail!("{text}: {id} cannot be applied here: {reason}"),
+                }
+            }
+            Item::Variable { name, value } => {
+                variant.config.insert(name.clone(), value.clone());
+                variant.levers.push(format!("{name}={value}"));
+            }
+        }
+    }
+    Ok(variant)
+}

@@ -1,0 +1,112 @@
+//! `niagara levers`: what can be changed, whether it applies here, and why not.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use niagara_lab::Cancel;
+use niagara_lab::lever::{Change, Context, Lever};
+use serde::Serialize;
+
+use crate::args::{Cli, LeversArgs, LoadArgs};
+use crate::machine;
+use crate::progress::Terminal;
+use crate::setting::{Setting, load};
+
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a str,
+    title: &'a str,
+    theme: &'a str,
+    spelling: String,
+    risk: String,
+    why: &'a str,
+    source: &'a str,
+    change: Option<Change>,
+    reason: Option<String>,
+}
+
+pub fn run(args: LeversArgs) -> Result<ExitCode> {
+    let setting = Setting::open(&[], &args.levers)?;
+    let load = load(&LoadArgs::small())?;
+    let mut terminal = Terminal::new(std::time::Duration::ZERO);
+    let mut bench = setting.workbench(load, Cancel::default());
+    bench.set_up(&args.server, &mut terminal)?;
+    terminal.finish();
+    let fingerprint = machine::fingerprint(&setting.cache)?;
+    let mut context = machine::lever_context(&fingerprint, &bench, &args.server)?;
+    // Shown whether or not this load writes: the list is about the server and the machine.
+    context.writes = true;
+    let rows: Vec<Row<'_>> = setting
+        .levers
+        .iter()
+        .filter(|lever| args.show.as_deref().is_none_or(|id| id == lever.id()))
+        .map(|lever| row(lever, &context))
+        .collect();
+    if let (Some(id), true) = (&args.show, rows.is_empty()) {
+        bail!("there is no lever {id}: `niagara levers` lists them");
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else if args.show.is_some() {
+        rows.iter().for_each(show);
+    } else {
+        list(&rows);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
+    let (change, reason) = match lever.applicability(context) {
+        Ok(change) => (Some(change), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Row {
+        id: lever.id(),
+        title: lever.title(),
+        theme: lever.theme(),
+        spelling: lever.spelling(),
+        risk: lever.risk().to_string(),
+        why: lever.why(),
+        source: lever.source(),
+        change,
+        reason,
+    }
+}
+
+fn show(row: &Row<'_>) {
+    println!("{} ({})", row.title, row.spelling);
+    println!("  risk: {}; theme: {}", row.risk, row.theme);
+    match (&row.change, &row.reason) {
+        (Some(change), _) => println!("  here: {}", change.one_line()),
+        (None, reason) => println!("  not here: {}", reason.as_deref().unwrap_or("")),
+    }
+    println!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
+}
+
+fn list(rows: &[Row<'_>]) {
+    let mut theme = "";
+    let mut sorted: Vec<&Row<'_>> = rows.iter().collect();
+    sorted.sort_by_key(|row| row.theme);
+    for row in sorted {
+        if row.theme != theme {
+            println!("{}{}", if theme.is_empty() { "" } else { "\n" }, row.theme);
+            theme = row.theme;
+        }
+        let here = match (&row.change, &row.reason) {
+            (Some(change), _) => change.one_line(),
+            (None, reason) => format!("not here: {}", reason.as_deref().unwrap_or("")),
+        };
+        println!("  {:<34} {here}", row.spelling);
+    }
+}
+
+impl LoadArgs {
+    /// The smallest load: for commands that need a server but no measurement.
+    fn small() -> Self {
+        use clap::Parser as _;
+        match Cli::parse_from(["niagara", "tune", "--table-size", "1000"]).command {
+            crate::args::Command::Tune(args) => args.load,
+            _ => unreachable!("`niagara tune` is the tune command"),
+        }
+    }
+}

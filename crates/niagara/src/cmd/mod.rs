@@ -1,0 +1,8 @@
+//! One file per subcommand, each a `run` that reads from top to bottom.
+
+pub mod compare;
+pub mod doctor;
+pub mod levers;
+pub mod report;
+pub mod server;
+pub mod tune;

@@ -1,0 +1,110 @@
+//! `niagara report`: text, Markdown, HTML, CSV, JSON from what was measured.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use niagara_lab::RESULTS_FILE;
+use niagara_report::Report;
+use niagara_store::{Store, Summary};
+
+use crate::args::{Format, ReportArgs};
+use crate::outdir::RESULTS;
+use crate::progress::colour_on_stdout;
+use crate::setting::write;
+
+pub fn run(args: ReportArgs) -> Result<ExitCode> {
+    let folder = match args.folder {
+        Some(folder) => folder,
+        None => newest()?,
+    };
+    let file = folder.join(RESULTS_FILE);
+    if !file.exists() {
+        bail!(
+            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
+            folder.display()
+        );
+    }
+    let store = Store::open_read_only(&file)?;
+    if args.format == Format::Csv {
+        print!("{}", niagara_report::csv(&Report::load(&store)?));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(summary) = store.summary()? else {
+        bail!(
+            "{} was stopped before there was anything to sum up ({} duels are kept): the command that goes on with it is\n  {}",
+            folder.display(),
+            store.duels()?.len(),
+            store.study()?.command
+        );
+    };
+    match args.format {
+        Format::Text => print_result(&summary, &folder, false)?,
+        Format::Json => print_result(&summary, &folder, true)?,
+        Format::Markdown => print!("{}", niagara_report::markdown(&Report::load(&store)?)),
+        Format::Html => print!("{}", niagara_report::html(&Report::load(&store)?)),
+        Format::Files => write_files(&folder, &store, None)?,
+        Format::Csv => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes report.html and report.md into the study's folder, and deploy/ where there is something to deploy.
+pub fn write_files(
+    folder: &Path,
+    store: &Store,
+    deploy: Option<&niagara_report::DeployInput>,
+) -> Result<()> {
+    let report = Report::load(store)?;
+    write(&folder.join("report.html"), &niagara_report::html(&report))?;
+    write(
+        &folder.join("report.md"),
+        &niagara_report::markdown(&report),
+    )?;
+    if let Some(input) = deploy {
+        for (path, content) in niagara_report::deploy(input) {
+            write(&folder.join("deploy").join(path), &content)?;
+        }
+    }
+    Ok(())
+}
+
+/// The summary on standard output, and where the rest is.
+pub fn print_result(summary: &Summary, folder: &Path, json: bool) -> Result<()> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(summary)?);
+        return Ok(());
+    }
+    let colour = colour_on_stdout();
+    let width = console::Term::stdout()
+        .size_checked()
+        .map_or(100, |(_, columns)| usize::from(columns));
+    print!("{}", niagara_report::terminal(summary, colour, width));
+    println!("\nreport:  {}", folder.join("report.html").display());
+    let deploy = folder.join("deploy");
+    if deploy.is_dir() {
+        println!("deploy:  {}", deploy.display());
+    } else if matches!(summary, Summary::Tune(_)) {
+        println!("deploy:  nothing, for nothing was proven to be faster");
+    }
+    println!("results: {}", folder.join(RESULTS_FILE).display());
+    Ok(())
+}
+
+/// The folder under `niagara-results` that was written last.
+fn newest() -> Result<PathBuf> {
+    let entries = std::fs::read_dir(RESULTS).with_context(|| {
+        format!("there is no folder {RESULTS} here: name the folder of a study")
+    })?;
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let changed = std::fs::metadata(entry.path().join(RESULTS_FILE))
+                .and_then(|metadata| metadata.modified())
+                .ok()?;
+            Some((changed, entry.path()))
+        })
+        .max()
+        .map(|(_, path)| path)
+        .with_context(|| format!("no study in {RESULTS}: name the folder of one"))
+}

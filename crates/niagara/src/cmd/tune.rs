@@ -1,0 +1,177 @@
+//! `niagara tune`: try every lever that applies, keep what is proven, report.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
+use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, tune};
+use niagara_stats::Rule;
+use niagara_store::{NotTried, Summary};
+use serde::Serialize;
+
+use crate::args::{App, TuneArgs};
+use crate::cmd::report::{print_result, write_files};
+use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::progress::{Terminal, clock};
+use crate::setting::{Opening, Setting, lengths, load, open_study};
+use crate::{deployment, machine};
+
+/// Couples of a duel that judges the total or a rung: fewer than `compare` uses, for more of them fit in a budget that
+/// the screening has its share of.
+const JUDGING_COUPLES: u32 = 12;
+
+/// What decides what a tuning measures.
+#[derive(Serialize)]
+struct Plan<'a> {
+    server: &'a str,
+    load: &'a niagara_lab::Load,
+    allow: &'a [Risk],
+    app: App,
+    only: &'a [String],
+    also: &'a [String],
+    without: &'a [String],
+    alpha: f64,
+    min_effect: f64,
+    screen_couples: u32,
+}
+
+pub fn run(args: TuneArgs) -> Result<ExitCode> {
+    let cancel = on_ctrl_c()?;
+    let setting = Setting::open(&args.study.servers, &args.study.levers)?;
+    let load = load(&args.load)?;
+    let lengths = lengths(&args.lengths, &load, Protocol::Duel);
+    check_names(&setting.levers, [&args.only, &args.also, &args.without])?;
+    let mut terminal = Terminal::new(args.budget);
+
+    let mut bench = setting.workbench(load.clone(), cancel.clone());
+    bench.set_up(&args.server, &mut terminal)?;
+    let fingerprint = machine::fingerprint(&setting.cache)?;
+    let mut context = machine::lever_context(&fingerprint, &bench, &args.server)?;
+    context.app_local = args.app == App::Local;
+    context.allowed = args.allow.iter().copied().collect();
+    context.named = args.only.iter().chain(&args.also).cloned().collect();
+    let (candidates, not_applicable) = choose(&setting.levers, &context, &args);
+
+    let (mut study, seed) = open_study(&Opening {
+        kind: "tune",
+        name: &format!("{}-{}", args.server, load.workload.kind),
+        plan: &Plan {
+            server: &args.server,
+            load: &load,
+            allow: &args.allow,
+            app: args.app,
+            only: &args.only,
+            also: &args.also,
+            without: &args.without,
+            alpha: args.judge.alpha,
+            min_effect: args.judge.min_effect,
+            screen_couples: args.screen_couples,
+        },
+        lengths,
+        protocol: Protocol::Duel,
+        budget: args.budget,
+        args: &args.study,
+        machine: &fingerprint,
+    })?;
+    terminal.resumed(&study);
+    let options = TuneOptions {
+        base: Variant::base(&args.server),
+        candidates,
+        not_applicable,
+        alpha: args.judge.alpha,
+        rule: Rule {
+            min_effect: args.judge.min_effect,
+            ..Rule::default()
+        },
+        budget_seconds: args.budget.as_secs_f64(),
+        screen_couples: args.screen_couples,
+        couples: args.lengths.couples.unwrap_or(JUDGING_COUPLES),
+        seed,
+    };
+    let one_line = load.one_line();
+    let mut announced = None;
+    let tuned = tune(
+        &bench,
+        &mut study,
+        &options,
+        &mut |plan| announced = Some(announcement(plan, &args, &one_line)),
+        &mut terminal,
+    );
+    terminal.finish();
+    let tuned = tuned?;
+    let folder = study.folder().to_owned();
+    // Nothing that was not proven is handed over, nor is what an earlier sitting made.
+    let _ = std::fs::remove_dir_all(folder.join("deploy"));
+    let deploy = deployment::of(&bench, &setting.levers, &tuned, &fingerprint)?;
+    write_files(&folder, study.store(), deploy.as_ref())?;
+    let complete = tuned.summary.complete;
+    print_result(
+        &Summary::Tune(Box::new(tuned.summary)),
+        &folder,
+        args.study.json,
+    )?;
+    Ok(exit_code(cancel.is_cancelled(), complete))
+}
+
+fn check_names(levers: &[Lever], lists: [&Vec<String>; 3]) -> Result<()> {
+    for name in lists.into_iter().flatten() {
+        if !levers.iter().any(|lever| lever.id() == name) {
+            bail!("there is no lever {name}: `niagara levers` lists them");
+        }
+    }
+    Ok(())
+}
+
+/// The levers that apply here with their changes, and the others with the reasons.
+fn choose(
+    levers: &[Lever],
+    context: &LeverContext,
+    args: &TuneArgs,
+) -> (Vec<Candidate>, Vec<NotTried>) {
+    let mut candidates = Vec::new();
+    let mut not_applicable = Vec::new();
+    for lever in levers {
+        let named = args.only.iter().any(|id| id == lever.id());
+        let unwanted = args.without.iter().any(|id| id == lever.id())
+            || (!args.only.is_empty() && !named && lever.role() == Role::Lever);
+        let applies = if unwanted {
+            Err("left out on request (--only, --without)".to_owned())
+        } else {
+            lever.applicability(context)
+        };
+        match applies {
+            Ok(change) => candidates.push(Candidate {
+                lever: lever.clone(),
+                change,
+            }),
+            Err(reason) => not_applicable.push(NotTried {
+                lever: lever.id().to_owned(),
+                title: lever.title().to_owned(),
+                reason,
+            }),
+        }
+    }
+    (candidates, not_applicable)
+}
+
+fn announcement(plan: &TunePlan, args: &TuneArgs, load: &str) -> String {
+    let mut text = format!(
+        "tuning {} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
+         the total is judged by fresh duels of about {:.0} s: it shows from {:.1} % on\n  time: {}, set-up aside",
+        args.server,
+        plan.levers.len(),
+        plan.screening_duels,
+        plan.screening_duel_seconds,
+        plan.detectable_lever * 100.0,
+        plan.duel_seconds,
+        plan.detectable_total * 100.0,
+        clock(args.budget),
+    );
+    if !plan.left_out.is_empty() {
+        text += &format!(
+            "\n  left out, the budget being too short for them: {}",
+            plan.left_out.join(", ")
+        );
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! The `niagara` command.
+
+mod args;
+mod cmd;
+mod deployment;
+mod doctor;
+mod interrupt;
+mod machine;
+mod outdir;
+mod progress;
+mod setting;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let ended = match cli.command {
+        Command::Tune(args) => cmd::tune::run(args),
+        Command::Compare(args) => cmd::compare::run(args),
+        Command::Server(args) => cmd::server::run(args),
+        Command::Levers(args) => cmd::levers::run(args),
+        Command::Doctor(args) => cmd::doctor::run(args),
+        Command::Report(args) => cmd::report::run(args),
+    };
+    match ended {
+        Ok(code) => code,
+        Err(error) if error.is::<niagara_lab::Cancelled>() => {
+            eprintln!("niagara: {error}");
+            interrupt::exit_code(true, false)
+        }
+        Err(error) => {
+            eprintln!("niagara: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

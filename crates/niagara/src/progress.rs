@@ -1,0 +1,216 @@
+//! A study on the terminal: one line that lives, and the lines worth keeping.
+//! Everything goes to standard error, so that standard output holds the result alone.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use niagara_lab::{Event, Observer, Study};
+use niagara_stats::Judgement;
+use niagara_store::{DuelRecord, Ending, SliceRecord};
+
+/// Without a terminal, a line at most this often.
+const QUIET_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Shows a study's events.
+pub struct Terminal {
+    bar: ProgressBar,
+    live: bool,
+    budget: Duration,
+    began: Option<Instant>,
+    used_before: Duration,
+    stage: String,
+    duels: u32,
+    tps: [f64; 2],
+    estimate: String,
+    last_line: Instant,
+    last_setting_up: String,
+}
+
+impl Terminal {
+    /// `budget` is the time that the whole study may take, set-up aside.
+    pub fn new(budget: Duration) -> Self {
+        let live = std::io::stderr().is_terminal();
+        let bar = if live {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        bar.set_style(
+            ProgressStyle::with_template("{spinner:.cyan} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self {
+            bar,
+            live,
+            budget,
+            began: None,
+            used_before: Duration::ZERO,
+            stage: String::new(),
+            duels: 0,
+            tps: [0.0; 2],
+            estimate: String::new(),
+            last_line: Instant::now(),
+            last_setting_up: String::new(),
+        }
+    }
+
+    /// A line that stays.
+    pub fn line(&mut self, text: &str) {
+        if self.live {
+            self.bar.suspend(|| eprintln!("{text}"));
+        } else {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Says that a study is gone on with, and counts the time it used before; nothing of a new one.
+    pub fn resumed(&mut self, study: &Study) {
+        if study.is_resumed() {
+            let folder = study.folder().display();
+            self.line(&format!("going on with the study in {folder}"));
+            self.used_before = Duration::from_secs_f64(study.used_seconds());
+        }
+    }
+
+    /// Takes the living line off the screen.
+    pub fn finish(&mut self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&mut self) {
+        let used = self.used_before + self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        let left = self.budget.saturating_sub(used);
+        let mut text = format!(
+            "{} · {} of {}, {} left",
+            self.stage,
+            clock(used),
+            clock(self.budget),
+            clock(left)
+        );
+        if self.duels > 0 {
+            text += &format!(" · duel {}", self.duels);
+        }
+        if self.tps[0] > 0.0 && self.tps[1] > 0.0 {
+            text += &format!(" · A {:.0} B {:.0} tps", self.tps[0], self.tps[1]);
+        }
+        if !self.estimate.is_empty() {
+            text += " · ";
+            text += &self.estimate;
+        }
+        if self.live {
+            self.bar.set_message(text);
+        } else if self.last_line.elapsed() >= QUIET_INTERVAL {
+            self.last_line = Instant::now();
+            eprintln!("{text}");
+        }
+    }
+
+    fn setting_up(&mut self, text: &str) {
+        if self.live {
+            self.bar.set_message(text.to_owned());
+        } else {
+            // Percentages would fill a log file: only what differs in words.
+            let words: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+            if words != self.last_setting_up {
+                eprintln!("{text}");
+                self.last_setting_up = words;
+            }
+        }
+    }
+
+    fn slice(&mut self, slice: &SliceRecord) {
+        if slice.seconds > 0.0 {
+            self.tps[usize::from(slice.side.min(1))] = slice.transactions as f64 / slice.seconds;
+        }
+        self.show();
+    }
+
+    fn duel(&mut self, duel: &DuelRecord) {
+        self.duels += 1;
+        match &duel.ending {
+            Ending::Scored => {}
+            Ending::Disturbed => self.line(
+                "  the machine was disturbed in more than half of a duel's couples: repeated \
+                 (something else is running here: end it, or allow for it with --disturbance)",
+            ),
+            Ending::Failed { side, reason } => {
+                let side = ["A", "B"][usize::from(*side).min(1)];
+                self.line(&format!("  side {side} of a duel failed: {reason}"));
+            }
+        }
+        self.show();
+    }
+}
+
+impl Observer for Terminal {
+    fn see(&mut self, event: Event<'_>) {
+        match event {
+            Event::SettingUp(text) => self.setting_up(text),
+            Event::Note(text) => self.line(&format!("  {text}")),
+            Event::Stage { name, .. } => {
+                if self.began.is_none() {
+                    self.began = Some(Instant::now());
+                }
+                name.clone_into(&mut self.stage);
+                self.duels = 0;
+                self.estimate.clear();
+                if !self.live {
+                    eprintln!("{name}");
+                }
+                self.show();
+            }
+            Event::Slice(slice) => self.slice(slice),
+            Event::Duel(duel) => self.duel(duel),
+            Event::Judged(judgement) => {
+                self.estimate = running(judgement);
+                self.show();
+            }
+        }
+    }
+}
+
+/// `× 1.173 [1.158, 1.189] after 9 duels`; the interval only where there is one.
+fn running(judgement: &Judgement) -> String {
+    let estimate = judgement.estimate;
+    let interval = if estimate.low > 0.0 && estimate.high.is_finite() {
+        format!(" [{:.3}, {:.3}]", estimate.low, estimate.high)
+    } else {
+        String::new()
+    };
+    let next = judgement
+        .next_look
+        .map_or(String::new(), |next| format!(", next look at {next}"));
+    format!(
+        "B/A × {:.3}{interval} after {} duels{next}",
+        estimate.ratio, judgement.duels
+    )
+}
+
+/// Whether standard output takes colour: a terminal, and nobody asked for none.
+pub fn colour_on_stdout() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// `4:07`, `1:02:09`.
+pub fn clock(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_like_a_clock() {
+        assert_eq!(clock(Duration::from_secs(247)), "4:07");
+        assert_eq!(clock(Duration::from_secs(3729)), "1:02:09");
+    }
+}

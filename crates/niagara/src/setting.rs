@@ -1,0 +1,186 @@
+//! From the command line to a study: catalogue, levers, workbench, results folder.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use niagara_lab::lever::{self, Lever};
+use niagara_lab::{Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench};
+use niagara_load::WorkloadSpec;
+use niagara_server::machine::Fingerprint;
+use niagara_server::{Cache, Catalog};
+use niagara_store::StudyRecord;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::args::{LengthArgs, LoadArgs, StudyArgs};
+use crate::outdir;
+
+/// Couples of a duel that judges (docs/methodology.md).
+pub const COUPLES: u32 = 20;
+
+/// What every command that measures begins with.
+pub struct Setting {
+    /// Where servers, images and clones live.
+    pub cache: Cache,
+    /// Servers known.
+    pub catalog: Catalog,
+    /// Levers known.
+    pub levers: Vec<Lever>,
+}
+
+impl Setting {
+    /// Opens the cache, ends what an earlier Niagara left behind, reads the data files.
+    pub fn open(servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
+        let cache = Cache::open()?;
+        niagara_server::sweep_stale(&cache)?;
+        Ok(Self {
+            cache,
+            catalog: Catalog::load(servers)?,
+            levers: lever::load(levers)?,
+        })
+    }
+
+    /// A workbench for `load`.
+    pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
+        Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
+    }
+}
+
+/// The load that the options describe.
+pub fn load(args: &LoadArgs) -> Result<Load> {
+    let workload = WorkloadSpec {
+        kind: args.workload,
+        tables: args.tables,
+        table_size: args.table_size,
+        ..WorkloadSpec::default()
+    };
+    workload.validate()?;
+    Ok(Load {
+        workload,
+        engine: args.engine.clone(),
+        threads: args.threads,
+    })
+}
+
+/// The lengths that the options and the defaults of the protocol give.
+pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
+    let writes = load.workload.kind.writes();
+    let slice = args.slice.unwrap_or(match protocol {
+        // Background flushing needs its share of a slice, so writers get longer ones.
+        Protocol::Duel if writes => Duration::from_secs(1),
+        Protocol::Duel => Duration::from_millis(500),
+        Protocol::Pair => Duration::from_secs(5),
+        Protocol::Trimmed => Duration::from_secs(10),
+    });
+    let slice_seconds = slice.as_secs_f64();
+    Lengths {
+        couples: args.couples.unwrap_or(match protocol {
+            Protocol::Duel => COUPLES,
+            Protocol::Pair | Protocol::Trimmed => 6,
+        }),
+        slice_seconds,
+        ramp_seconds: (slice_seconds / 10.0).min(0.25),
+        warm_up_seconds: args.warm_up.as_secs_f64(),
+        disturbance: args.disturbance,
+    }
+}
+
+/// What a study is opened from.
+pub struct Opening<'a, T: Serialize> {
+    /// `tune`, `compare`, `noise`.
+    pub kind: &'a str,
+    /// What the results folder is named after.
+    pub name: &'a str,
+    /// Everything that decides what is measured.
+    pub plan: &'a T,
+    /// Slices and warm-up.
+    pub lengths: Lengths,
+    /// How variants meet.
+    pub protocol: Protocol,
+    /// Time for it.
+    pub budget: Duration,
+    /// Folder and seed asked for.
+    pub args: &'a StudyArgs,
+    /// The machine.
+    pub machine: &'a Fingerprint,
+}
+
+/// Begins a study or goes on with the unfinished one; its seed comes with it.
+pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)> {
+    let plan = serde_json::to_value(opening.plan)?;
+    let key = key(&(
+        opening.kind,
+        &plan,
+        opening.lengths,
+        opening.protocol,
+        opening.budget,
+        opening.args.seed,
+    ))?;
+    let folder = outdir::choose(
+        opening.args.out.as_deref(),
+        opening.kind,
+        opening.name,
+        &key,
+    )?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let seed = folder
+        .seed
+        .or(opening.args.seed)
+        // Kept below 2^31: easy to type after --seed.
+        .unwrap_or((now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0x7fff_ffff);
+    let record = StudyRecord {
+        kind: opening.kind.to_owned(),
+        command: command_line(),
+        key,
+        seed,
+        started_unix_ms: now.as_millis() as i64,
+        plan,
+        machine: serde_json::to_value(opening.machine)?,
+        niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let study = Study::open(
+        &record,
+        StudyOptions {
+            folder: folder.path,
+            budget_seconds: opening.budget.as_secs_f64(),
+            lengths: opening.lengths,
+            protocol: opening.protocol,
+        },
+    )?;
+    Ok((study, seed))
+}
+
+fn key(content: &impl Serialize) -> Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(content)?);
+    Ok(digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+/// The command as typed, quoted where a shell would need it.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
+    std::env::args()
+        .enumerate()
+        .map(|(index, word)| match index {
+            0 => "niagara".to_owned(),
+            _ if !word.is_empty() && word.chars().all(plain) => word,
+            _ => format!("'{}'", word.replace('\'', r"'\''")),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Writes `content` to `path`.
+pub fn write(path: &Path, content: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,145 @@
+//! Whatever ends a study, nothing is left running and what was measured is kept.
+
+mod common;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{Place, run, signal, socket_of, wait_until};
+use niagara_store::Ending;
+use nix::sys::signal::Signal;
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on() {
+    let place = Place::new();
+    let mut child = place.start_small_compare(Stdio::null());
+    place.wait_for_duels(2, &mut child);
+    let sockets: Vec<_> = place.servers().into_iter().filter_map(socket_of).collect();
+    signal(child.id() as i32, Signal::SIGINT);
+    let status = child.wait().expect("niagara ends");
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(place.servers(), Vec::<i32>::new());
+    for socket in sockets {
+        assert!(!socket.exists(), "{} is left", socket.display());
+    }
+    let kept = place.duels().len();
+    assert!(kept >= 2);
+
+    let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("not judged yet"), "{stdout}");
+
+    let (code, _, stderr) = run(&mut place.small_compare());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("going on with the study"), "{stderr}");
+    let duels = place.duels();
+    assert_eq!(duels.iter().filter(|duel| duel.score.is_some()).count(), 8);
+    for (place_in_study, duel) in duels.iter().enumerate() {
+        assert_eq!(duel.seq as usize, place_in_study, "each duel is there once");
+    }
+}
+
+#[test]
+fn kill_9_leaves_no_server_and_the_same_command_goes_on() {
+    let place = Place::new();
+    let mut child = place.start_small_compare(Stdio::null());
+    place.wait_for_duels(1, &mut child);
+    // In the middle of a duel: one server under load, the other frozen.
+    wait_until("two servers", Duration::from_secs(60), || {
+        place.servers().len() == 2
+    });
+    let kept = place.duels().len();
+    signal(child.id() as i32, Signal::SIGKILL);
+    child.wait().expect("niagara is gone");
+    wait_until("end of the servers", Duration::from_secs(10), || {
+        place.servers().is_empty()
+    });
+    assert!(place.duels().len() >= kept);
+
+    let (code, _, stderr) = run(&mut place.small_compare());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("going on with the study"), "{stderr}");
+    let left: Vec<_> = std::fs::read_dir(place.work())
+        .expect("the work folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "clones left behind: {left:?}");
+}
+
+#[test]
+fn a_server_that_crashes_under_load_costs_its_duel_and_nothing_else() {
+    let place = Place::new();
+    let mut child = place.start_small_compare(Stdio::null());
+    place.wait_for_duels(1, &mut child);
+    wait_until("two servers", Duration::from_secs(60), || {
+        place.servers().len() == 2
+    });
+    signal(place.servers()[0], Signal::SIGKILL);
+    let status = child.wait().expect("niagara ends");
+    assert_eq!(status.code(), Some(0));
+    let duels = place.duels();
+    let failed = duels
+        .iter()
+        .filter(|duel| matches!(duel.ending, Ending::Failed { .. }))
+        .count();
+    assert_eq!(failed, 1, "the crash is in the results");
+    assert_eq!(duels.iter().filter(|duel| duel.score.is_some()).count(), 8);
+    assert_eq!(place.servers(), Vec::<i32>::new());
+}
+
+/// A mounted folder, unmounted however the test ends.
+struct Mount(PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if let Err(error) = nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_DETACH) {
+            eprintln!("{} is still mounted: {error}", self.0.display());
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_remedy_and_loses_nothing() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("not root: a small disk cannot be mounted, the full disk is not tried");
+        return;
+    }
+    let place = Place::new();
+    std::fs::create_dir(place.work()).expect("a folder");
+    let mounted = nix::mount::mount(
+        Some("tmpfs"),
+        &place.work(),
+        Some("tmpfs"),
+        nix::mount::MsFlags::empty(),
+        Some("size=700m"),
+    );
+    if let Err(error) = mounted {
+        eprintln!("a small disk cannot be mounted here ({error}): the full disk is not tried");
+        return;
+    }
+    let _mount = Mount(place.work());
+    let mut child = place.start_small_compare(Stdio::piped());
+    place.wait_for_duels(1, &mut child);
+    let mut ballast = std::fs::File::create(place.work().join("ballast")).expect("a file");
+    let block = vec![1_u8; 1 << 20];
+    // Takes up whatever the duels give back, until niagara gives up.
+    wait_until("end of niagara", Duration::from_secs(120), || {
+        while ballast.write_all(&block).is_ok() {}
+        child.try_wait().expect("a child of ours").is_some()
+    });
+    let output = child.wait_with_output().expect("niagara ends");
+    let kept = place.duels().len();
+    let left = place.servers();
+    drop(ballast);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("space") || stderr.contains("full"),
+        "the cause is not named: {stderr}"
+    );
+    assert!(kept >= 1);
+    assert_eq!(left, Vec::<i32>::new());
+}

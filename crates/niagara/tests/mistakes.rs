@@ -1,0 +1,126 @@
+//! Wrong input gets the place, the cause and the remedy.
+
+mod common;
+
+use common::{Place, run};
+
+fn refused(arguments: &[&str], words: &[&str]) {
+    let place = Place::new();
+    let (code, _, stderr) = run(&mut place.niagara(arguments));
+    assert_ne!(code, Some(0), "{arguments:?} was accepted");
+    for word in words {
+        assert!(
+            stderr.contains(word),
+            "{arguments:?}: no {word:?} in\n{stderr}"
+        );
+    }
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn an_unknown_server_is_named_with_the_known_ones() {
+    refused(
+        &["tune", "mariadb-10.10"],
+        &["mariadb-10.10", "mariadb-10.11"],
+    );
+}
+
+#[test]
+fn an_unknown_lever_is_named_with_the_nearest() {
+    refused(
+        &["compare", "base", "malloc=jemaloc"],
+        &["jemaloc", "jemalloc"],
+    );
+}
+
+#[test]
+fn a_wrong_flag_value_says_what_is_expected() {
+    refused(&["tune", "--budget", "soon"], &["--budget", "10m"]);
+    refused(&["tune", "--workload", "oltp"], &["oltp_read_only"]);
+    refused(
+        &["compare", "base", "base", "--alpha", "7"],
+        &["--alpha", "0.05"],
+    );
+}
+
+#[test]
+fn a_report_of_nothing_says_what_to_name() {
+    refused(
+        &["report", "no-such-folder"],
+        &["no-such-folder", "results.db"],
+    );
+}
+
+#[test]
+fn a_lever_file_with_a_mistake_is_shown_with_its_line() {
+    let place = Place::new();
+    let levers = place.folder.path().join("levers");
+    std::fs::create_dir(&levers).expect("a folder");
+    std::fs::write(
+        levers.join("mine.toml"),
+        "title = \"Mine\"\ntheme = \"tables and caches\"\nrisk = \"nome\"\nwhy = \"To see.\"\nsource = \"None.\"\n[change]\nconfig = { join_buffer_size = \"1M\" }\n",
+    )
+    .expect("a file");
+    let (code, _, stderr) = run(place
+        .niagara(&["compare", "base", "mine", "--levers"])
+        .arg(&levers));
+    assert_eq!(code, Some(1), "{stderr}");
+    for word in ["mine.toml:3", "nome", "none"] {
+        assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+    }
+}
+
+#[test]
+fn a_lever_is_added_with_one_file() {
+    let place = Place::new();
+    let levers = place.folder.path().join("levers");
+    std::fs::create_dir(&levers).expect("a folder");
+    std::fs::write(
+        levers.join("mine.toml"),
+        "title = \"Mine\"\ntheme = \"tables and caches\"\nrisk = \"none\"\nwhy = \"To see.\"\nsource = \"None.\"\n[change]\nconfig = { join_buffer_size = \"1M\" }\n",
+    )
+    .expect("a file");
+    let (code, _, stderr) = run(place
+        .niagara(&[
+            "compare",
+            "base",
+            "mine",
+            "--threads",
+            "2",
+            "--table-size",
+            "1000",
+            "--couples",
+            "2",
+            "--slice",
+            "100ms",
+            "--warm-up",
+            "100ms",
+            "--max-duels",
+            "2",
+            "--disturbance",
+            "100%",
+            "--json",
+            "--levers",
+        ])
+        .arg(&levers)
+        .arg("--out")
+        .arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(place.duels().len(), 2);
+}
+
+#[test]
+fn an_option_that_the_server_refuses_is_shown_with_its_words() {
+    refused(
+        &[
+            "compare",
+            "base",
+            "cfg.innodb_no_such_thing=1",
+            "--threads",
+            "2",
+            "--table-size",
+            "1000",
+        ],
+        &["innodb_no_such_thing", "unknown"],
+    );
+}
