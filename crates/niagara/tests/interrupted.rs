@@ -42,6 +42,25 @@ fn ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on() {
 }
 
 #[test]
+fn one_request_that_arrives_as_two_signals_still_prints_the_report() {
+    let place = Place::new();
+    let mut child = place
+        .small_compare()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    place.wait_for_duels(1, &mut child);
+    // As `timeout` does it: the process, then its group.
+    signal(child.id() as i32, Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(100));
+    signal(child.id() as i32, Signal::SIGINT);
+    let output = child.wait_with_output().expect("niagara ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(!output.stdout.is_empty(), "no report was printed");
+}
+
+#[test]
 fn kill_9_leaves_no_server_and_the_same_command_goes_on() {
     let place = Place::new();
     let mut child = place.start_small_compare(Stdio::null());
