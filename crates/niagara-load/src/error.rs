@@ -37,6 +37,16 @@ pub enum LoadError {
         /// The statement that was refused.
         statement: String,
     },
+    /// The server refused a statement that is not part of the load.
+    #[error("server error {code} ({message}) in: {statement}")]
+    Query {
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+        /// The statement's beginning.
+        statement: String,
+    },
     /// The tables could not be made.
     #[error("cannot prepare the tables: {0}")]
     Prepare(String),

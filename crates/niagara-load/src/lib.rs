@@ -27,6 +27,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod admin;
 mod connection;
 mod driver;
 mod endpoint;
@@ -39,6 +40,7 @@ mod session;
 mod stream;
 mod workload;
 
+pub use admin::{Admin, Row};
 pub use driver::{Driver, DriverOptions, SliceOptions};
 pub use endpoint::{Endpoint, Transport};
 pub use error::LoadError;

@@ -194,7 +194,30 @@ impl Session {
         let _ = self.stream.write_all(&command::QUIT);
     }
 
-    fn read_packet(&mut self) -> Result<Vec<u8>, SessionError> {
+    /// Sends a statement in text form; the first packet of its answer.
+    pub fn ask(&mut self, sql: &str) -> Result<Vec<u8>, SessionError> {
+        check_length(sql)?;
+        command::query(&mut self.out, sql.as_bytes());
+        self.stream.write_all(&self.out)?;
+        self.sequence = 1;
+        self.read_answer()
+    }
+
+    /// The next packet of an answer; an error packet is an error.
+    pub fn read_answer(&mut self) -> Result<Vec<u8>, SessionError> {
+        let packet = self.read_packet()?;
+        if packet.first() == Some(&0xff) {
+            return Err(SessionError::Server(ServerError::parse(&packet)?));
+        }
+        Ok(packet)
+    }
+
+    /// Whether an end-of-file packet stands between columns and rows.
+    pub fn sends_eof(&self) -> bool {
+        self.capabilities & capability::DEPRECATE_EOF == 0
+    }
+
+    pub fn read_packet(&mut self) -> Result<Vec<u8>, SessionError> {
         let mut header = [0; 4];
         self.stream.read_exact(&mut header)?;
         let [a, b, c, sequence] = header;

@@ -1,7 +1,6 @@
 //! A server that answers: queries, counters, freezing, the end.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -217,22 +216,8 @@ impl RunningServer {
 
     /// Context switches of its living threads so far, voluntary and not.
     pub fn context_switches(&self) -> Result<u64> {
-        let mut sum = 0;
-        for task in
-            fs::read_dir(format!("/proc/{}/task", self.pid)).context("the server is gone")?
-        {
-            // A thread may end between being listed and being read.
-            let Ok(status) = fs::read_to_string(task?.path().join("status")) else {
-                continue;
-            };
-            let lines = status
-                .lines()
-                .filter_map(|line| line.split_once("ctxt_switches:"));
-            sum += lines
-                .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
-                .sum::<u64>();
-        }
-        Ok(sum)
+        let switches = crate::usage::context_switches(self.pid())?;
+        Ok(switches.values().flatten().sum())
     }
 
     /// Whether the process still runs.
