@@ -16,6 +16,7 @@ pub mod lever;
 mod noise;
 mod observer;
 mod probe;
+mod promotion;
 mod screen;
 mod seed;
 mod spec;

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use niagara_stats::{Factor, Fit, Observation, Row, design_among, effects};
-use niagara_store::{Ending, NotTried, Phase, Screened};
+use niagara_stats::{
+    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions, student,
+};
+use niagara_store::{Ending, NotTried, Phase, Screened, Together};
 
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, LeverFactor, factors, with_levels};
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::culprits;
+use crate::promotion::is_promising;
 use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
@@ -18,8 +21,6 @@ use crate::workbench::Workbench;
 
 /// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
 const WRECKED: f64 = std::f64::consts::LN_2;
-/// A lever is promoted when its screened gain is this many standard errors above nothing.
-const PROMOTION_STD_ERRS: f64 = 2.0;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const LEAST_DF: f64 = 4.0;
 /// The decision by which a study that goes on later ends its screening at the same duel.
@@ -48,6 +49,8 @@ pub(crate) struct ScreenOptions {
 /// What the screening found, by index of the candidate.
 pub(crate) struct Screening {
     pub effects: Vec<Option<Screened>>,
+    /// Levers that do something together beyond their sum, by index of the candidates.
+    pub together: Vec<([usize; 2], Together)>,
     pub set_aside: Vec<(usize, NotTried)>,
     pub residual_sd: Option<f64>,
     /// Duels of which one side failed.
@@ -65,11 +68,6 @@ struct Floor {
     set_aside: Vec<(usize, NotTried)>,
     /// By candidate: neither decoy nor control.
     is_lever: Vec<bool>,
-}
-
-/// Whether a screened log effect is worth the fresh duels that judge it. Promotion is no claim.
-pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64) -> bool {
-    log_effect >= worthwhile && log_effect >= PROMOTION_STD_ERRS * std_err
 }
 
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
@@ -204,8 +202,9 @@ impl Floor {
 
     fn fit(&self) -> Fit {
         // Only what the fit leaves over tells its noise: that of the couples within the duels knows nothing of
-        // levers that act on each other.
-        effects(&self.shapes, &self.observations, None)
+        // levers that act on each other. Of those, the strongest are fitted themselves.
+        let pairs = interactions(&self.shapes, &self.observations);
+        effects(&self.shapes, &self.observations, &pairs, None)
     }
 
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
@@ -368,8 +367,30 @@ impl Floor {
                 duels: effect.duels as u32,
             });
         }
+        let together = fit
+            .interactions
+            .iter()
+            .map(|interaction| {
+                let pair = interaction.pair;
+                let levers = [pair.one, pair.other]
+                    .map(|(factor, level)| self.factors[factor].levels[level - 1]);
+                let t = student::quantile(0.975, fit.residual_df);
+                let together = Together {
+                    levers: levers.map(|index| candidates[index].lever.id().to_owned()),
+                    titles: levers.map(|index| candidates[index].lever.title().to_owned()),
+                    effect: Estimate::from_log_std_err(
+                        interaction.log_effect,
+                        interaction.std_err,
+                        t,
+                    ),
+                    std_err: interaction.std_err,
+                };
+                (levers, together)
+            })
+            .collect();
         Screening {
             effects: found,
+            together,
             residual_sd: fit.residual_sd.is_finite().then_some(fit.residual_sd),
             failed: self.failed,
             stopped,

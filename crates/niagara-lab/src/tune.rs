@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use niagara_stats::{LookPlan, Rule, Verdict};
-use niagara_store::{Comparison, NotTried, Phase, Rung, Screened, Summary, TuneSummary};
+use niagara_store::{Comparison, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancelled;
@@ -13,7 +13,8 @@ use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::lever::{Change, Role};
 use crate::observer::{Event, Observer};
 use crate::probe::probe;
-use crate::screen::{ScreenOptions, Screening, is_promising, screen};
+use crate::promotion::{Bond, Prospect, promote};
+use crate::screen::{ScreenOptions, Screening, screen};
 use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
@@ -346,31 +347,41 @@ impl Ladder<'_> {
         self.screening.as_ref()?.effects.get(index)?.as_ref()
     }
 
+    fn together(&self) -> &[([usize; 2], Together)] {
+        self.screening
+            .as_ref()
+            .map_or(&[], |screening| &screening.together)
+    }
+
     /// The levers that go on, best first; of an exclusive choice only the best.
     fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
         let ids: Vec<String> = match study.decision("promoted")? {
             Some(text) => serde_json::from_str(&text)?,
             None => {
-                let worthwhile = self.options.rule.min_effect;
-                let mut found: Vec<(usize, f64)> = self
-                    .screened(Role::Lever)
-                    .filter(|(_, screened)| {
-                        is_promising(screened.effect.ratio.ln(), screened.std_err, worthwhile)
-                    })
-                    .map(|(index, screened)| (index, screened.effect.ratio))
-                    .collect();
-                found.sort_by(|x, y| y.1.total_cmp(&x.1));
                 let factors = factors(&self.candidates);
-                let mut taken = Vec::new();
-                found.retain(|(index, _)| {
-                    let factor = factors.iter().position(|f| f.levels.contains(index));
-                    let free = !taken.contains(&factor);
-                    taken.push(factor);
-                    free
-                });
-                let ids: Vec<String> = found
+                let prospects: Vec<Prospect> = self
+                    .screened(Role::Lever)
+                    .filter_map(|(index, screened)| {
+                        Some(Prospect {
+                            index,
+                            factor: factors.iter().position(|f| f.levels.contains(&index))?,
+                            log_effect: screened.effect.ratio.ln(),
+                            std_err: screened.std_err,
+                        })
+                    })
+                    .collect();
+                let bonds: Vec<Bond> = self
+                    .together()
                     .iter()
-                    .map(|(index, _)| self.candidates[*index].lever.id().to_owned())
+                    .map(|(levers, together)| Bond {
+                        levers: *levers,
+                        log_effect: together.effect.ratio.ln(),
+                        std_err: together.std_err,
+                    })
+                    .collect();
+                let ids: Vec<String> = promote(&prospects, &bonds, self.options.rule.min_effect)
+                    .into_iter()
+                    .map(|index| self.candidates[index].lever.id().to_owned())
                     .collect();
                 study.decide("promoted", &serde_json::to_string(&ids)?)?;
                 ids
@@ -592,6 +603,7 @@ impl Ladder<'_> {
             sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
             rungs: self.rungs.clone(),
             not_helped,
+            together: self.together().iter().map(|(_, t)| t.clone()).collect(),
             not_tried,
             warnings,
         })

@@ -84,6 +84,13 @@ impl Page {
             }
             self.row("");
         }
+        if !tune.together.is_empty() {
+            self.line("## Levers that act on each other");
+            for pair in &tune.together {
+                self.row(&format!("- {}", text(&wording::together(pair))));
+            }
+            self.row("");
+        }
         if !tune.not_tried.is_empty() {
             self.line("## Not tried");
             for (reason, levers) in wording::by_reason(&tune.not_tried) {

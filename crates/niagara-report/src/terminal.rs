@@ -69,6 +69,12 @@ impl Screen {
                 .collect();
             self.table(&rows);
         }
+        if !tune.together.is_empty() {
+            self.heading("Levers that act on each other (screened)");
+            for pair in &tune.together {
+                self.wrapped("  ", &wording::together(pair), Paint::Plain);
+            }
+        }
         let checks: Vec<_> = [
             (&tune.decoy, "changes nothing"),
             (&tune.control, "known to slow"),

@@ -1,7 +1,7 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{CompareSummary, Comparison, NotTried, Rung, Summary, TuneSummary};
+use niagara_store::{CompareSummary, Comparison, NotTried, Rung, Summary, Together, TuneSummary};
 
 use crate::number;
 
@@ -275,4 +275,12 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     }
     all.extend(note.map(str::to_owned));
     all
+}
+/// What two levers do together, in a sentence.
+pub fn together(together: &Together) -> String {
+    let [one, other] = &together.titles;
+    format!(
+        "{one} with {other}: {} beyond what each does without the other",
+        number::estimate(&together.effect)
+    )
 }

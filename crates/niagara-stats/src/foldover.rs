@@ -1,13 +1,17 @@
 //! Fold-over duels: every duel sets every lever, one side the mirror image of the other, and least squares tells the
 //! levers apart.
 //!
-//! Drift cancels within the duel, and what two levers do together cancels between a row and its mirror.
+//! Drift cancels within the duel, and what two switches do together cancels between a row and its mirror. What a level of a
+//! choice does together with a switch does not cancel: where it stands out, it is fitted too.
 
 mod design;
 mod fit;
+mod interactions;
+mod projection;
 
 pub use design::{design, design_among, design_order};
-pub use fit::{Effect, Fit, effects};
+pub use fit::{Effect, Fit, Interaction, effects};
+pub use interactions::interactions;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +33,15 @@ impl Factor {
             Factor::Choice(levels) => levels.max(1),
         }
     }
+}
+
+/// Two levels of different factors, each as (factor, level), level 1 or more; the smaller factor first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// One of them.
+    pub one: (usize, usize),
+    /// The other.
+    pub other: (usize, usize),
 }
 
 /// What one duel sets: for either side the level of every factor.

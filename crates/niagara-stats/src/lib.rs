@@ -24,7 +24,8 @@ pub use components::{Components, components, optimal_couples};
 pub use duel_score::{Couple, DuelScore, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
-    Effect, Factor, Fit, Observation, Row, design, design_among, design_order, effects,
+    Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
+    effects, interactions,
 };
 pub use judge::{Rule, judge, judge_final};
 pub use judgement::{Judgement, Verdict};

@@ -10,4 +10,6 @@ pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime};
 pub use record::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
 pub use store::Store;
-pub use summary::{CompareSummary, Comparison, NotTried, Rung, Screened, Summary, TuneSummary};
+pub use summary::{
+    CompareSummary, Comparison, NotTried, Rung, Screened, Summary, Together, TuneSummary,
+};

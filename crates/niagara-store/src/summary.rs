@@ -45,6 +45,20 @@ pub struct Screened {
     pub duels: u32,
 }
 
+/// Two levers that do something together which the product of their effects does not explain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    /// Lever identifiers. What is told of each alone holds beside the other's base.
+    pub levers: [String; 2],
+    /// Titles for people.
+    pub titles: [String; 2],
+    /// Throughput with both over what the product of their effects would give; 95 % interval of the least-squares fit.
+    pub effect: Estimate,
+    /// Standard error of the log effect.
+    #[serde(deserialize_with = "number_or_null")]
+    pub std_err: f64,
+}
+
 /// A lever in the final variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
@@ -98,6 +112,9 @@ pub struct TuneSummary {
     pub rungs: Vec<Rung>,
     /// Levers measured and not kept.
     pub not_helped: Vec<Screened>,
+    /// Pairs of levers that act on each other, as far as that stands out of the screening's noise.
+    #[serde(default)]
+    pub together: Vec<Together>,
     /// Levers that were not measured, each with the reason.
     pub not_tried: Vec<NotTried>,
     /// The lever that changes nothing.

@@ -110,6 +110,10 @@ pub fn screened(tune: &TuneSummary) -> Markup {
     html! {
         details {
             summary { "All screened levers in numbers" }
+            @if !tune.together.is_empty() {
+                p { "Levers that act on each other:" }
+                ul { @for pair in &tune.together { li { (wording::together(pair)) } } }
+            }
             div.scroll { table {
                 thead { tr {
                     th { "Lever" } th { "Change" } th.number { "Effect, 95 %" }

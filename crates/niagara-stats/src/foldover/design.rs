@@ -5,6 +5,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use super::projection::{dot, extend};
 use super::{Factor, Row};
 use crate::hadamard::hadamard;
 
@@ -207,27 +208,12 @@ fn orthonormal(signs: &[Vec<i8>]) -> Vec<Vec<f64>> {
     let columns = signs.first().map_or(0, Vec::len);
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(columns);
     for column in 0..columns {
-        let mut rest: Vec<f64> = signs.iter().map(|row| f64::from(row[column])).collect();
-        // Gram and Schmidt, twice for the rounding.
-        for _ in 0..2 {
-            for known in &basis {
-                let along = dot(known, &rest);
-                for (x, y) in rest.iter_mut().zip(known) {
-                    *x -= along * y;
-                }
-            }
-        }
-        let length = dot(&rest, &rest).sqrt();
-        if length > 1e-6 {
-            rest.iter_mut().for_each(|x| *x /= length);
-            basis.push(rest);
-        }
+        extend(
+            &mut basis,
+            signs.iter().map(|row| f64::from(row[column])).collect(),
+        );
     }
     basis
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 /// log det of the information that is left about the choices when the two-level factors have taken theirs

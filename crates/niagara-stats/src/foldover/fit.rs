@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Factor, Observation};
+use super::{Factor, Observation, Pair, Row};
 use crate::{Estimate, eigen, student};
 
 /// With fewer residual degrees of freedom than this, the noise known from within the duels is pooled in, up to this.
@@ -26,11 +26,25 @@ pub struct Effect {
     pub duels: usize,
 }
 
+/// What two levels do together beyond the sum of what each does beside the other's base.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interaction {
+    /// The two levels.
+    pub pair: Pair,
+    /// ln(rate with both · rate with neither / (rate with one · rate with the other)).
+    pub log_effect: f64,
+    /// Standard error of that.
+    #[serde(with = "crate::unbounded")]
+    pub std_err: f64,
+}
+
 /// The effects, and the noise they were measured in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// By factor, then level. Those that the duels cannot tell apart yet are absent.
     pub effects: Vec<Effect>,
+    /// Of the pairs asked for, those that the duels can tell.
+    pub interactions: Vec<Interaction>,
     /// Standard deviation of a duel's score; infinite (`null` in JSON) where nothing tells it yet.
     #[serde(with = "crate::unbounded")]
     pub residual_sd: f64,
@@ -54,7 +68,10 @@ impl Fit {
     }
 }
 
-/// Least squares of d = Σ (1[B has level] − 1[A has level])·e over all levels but the bases.
+/// Least squares of d = Σ (1[B has level] − 1[A has level])·e over all levels but the bases, and over `pairs` of levels.
+///
+/// The effect of a level that is in no pair is an average over whatever else was set; of one that is, it holds beside
+/// the base of the other.
 ///
 /// `sd_floor` is what is known of the noise of a duel's score from within the duels, and its degrees of freedom. Below
 /// twelve residual degrees of freedom it is pooled with the residual variance, as far as twelve together.
@@ -62,12 +79,13 @@ impl Fit {
 pub fn effects(
     factors: &[Factor],
     observations: &[Observation],
+    pairs: &[Pair],
     sd_floor: Option<(f64, f64)>,
 ) -> Fit {
-    let columns: Vec<(usize, usize)> = factors
-        .iter()
-        .enumerate()
-        .flat_map(|(factor, of)| (1..of.levels()).map(move |level| (factor, level)))
+    let columns: Vec<Column> = levels(factors)
+        .into_iter()
+        .map(Column::One)
+        .chain(pairs.iter().copied().map(Column::Both))
         .collect();
     let told: Vec<&Observation> = observations
         .iter()
@@ -75,7 +93,12 @@ pub fn effects(
         .collect();
     let rows: Vec<Vec<f64>> = told
         .iter()
-        .map(|observation| contrasts(&columns, observation))
+        .map(|observation| {
+            columns
+                .iter()
+                .map(|column| column.contrast(&observation.row))
+                .collect()
+        })
         .collect();
     let scores: Vec<f64> = told.iter().map(|observation| observation.score).collect();
     let count = columns.len();
@@ -119,37 +142,62 @@ pub fn effects(
         let within: f64 = measured.iter().map(|&k| vectors[i][k].powi(2)).sum();
         within > 1.0 - 1e-8
     });
-    let effects = estimable
-        .map(|i| {
-            let variance: f64 = measured
-                .iter()
-                .map(|&k| vectors[i][k].powi(2) / values[k])
-                .sum();
-            Effect {
-                factor: columns[i].0,
-                level: columns[i].1,
-                log_effect: solution[i],
-                std_err: residual_sd * variance.sqrt(),
+    let (mut effects, mut interactions) = (Vec::new(), Vec::new());
+    for i in estimable {
+        let variance: f64 = measured
+            .iter()
+            .map(|&k| vectors[i][k].powi(2) / values[k])
+            .sum();
+        let (log_effect, std_err) = (solution[i], residual_sd * variance.sqrt());
+        match columns[i] {
+            Column::One((factor, level)) => effects.push(Effect {
+                factor,
+                level,
+                log_effect,
+                std_err,
                 duels: rows.iter().filter(|row| row[i] != 0.0).count(),
-            }
-        })
-        .collect();
+            }),
+            Column::Both(pair) => interactions.push(Interaction {
+                pair,
+                log_effect,
+                std_err,
+            }),
+        }
+    }
     Fit {
         effects,
+        interactions,
         residual_sd,
         residual_df,
     }
 }
 
-fn contrasts(columns: &[(usize, usize)], observation: &Observation) -> Vec<f64> {
-    let has = |side: &[usize], factor: usize, level: usize| {
-        f64::from(u8::from(side.get(factor) == Some(&level)))
-    };
-    let row = &observation.row;
-    columns
+/// Every level but the bases, as (factor, level).
+pub(super) fn levels(factors: &[Factor]) -> Vec<(usize, usize)> {
+    factors
         .iter()
-        .map(|&(factor, level)| has(&row.b, factor, level) - has(&row.a, factor, level))
+        .enumerate()
+        .flat_map(|(factor, of)| (1..of.levels()).map(move |level| (factor, level)))
         .collect()
+}
+
+/// What a duel's score is explained by.
+pub(super) enum Column {
+    One((usize, usize)),
+    Both(Pair),
+}
+
+impl Column {
+    /// 1[B has it] − 1[A has it].
+    pub(super) fn contrast(&self, row: &Row) -> f64 {
+        let has =
+            |side: &[usize], (factor, level): (usize, usize)| side.get(factor) == Some(&level);
+        let of = |side: &[usize]| match self {
+            Column::One(level) => has(side, *level),
+            Column::Both(pair) => has(side, pair.one) && has(side, pair.other),
+        };
+        f64::from(u8::from(of(&row.b))) - f64::from(u8::from(of(&row.a)))
+    }
 }
 
 /// The standard deviation of a score, and its degrees of freedom.
@@ -197,7 +245,7 @@ mod tests {
         ];
         let truth = |factor: usize, level: usize| 0.01 * (factor + 1) as f64 * level as f64;
         let observations = exact(design(&factors, 16, 1), truth);
-        let fit = effects(&factors, &observations, None);
+        let fit = effects(&factors, &observations, &[], None);
         assert_eq!(fit.effects.len(), 1 + 3 + 1 + 2);
         for effect in &fit.effects {
             let known = truth(effect.factor, effect.level);
@@ -215,11 +263,16 @@ mod tests {
         };
         // The first two always go together; the third does not.
         let rows = vec![row([1, 1, 0]), row([1, 1, 1]), row([0, 0, 1])];
-        let fit = effects(&factors, &exact(rows, |_, level| 0.01 * level as f64), None);
+        let fit = effects(
+            &factors,
+            &exact(rows, |_, level| 0.01 * level as f64),
+            &[],
+            None,
+        );
         assert_eq!(fit.effects.len(), 1);
         assert_eq!(fit.effects[0].factor, 2);
         assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
-        assert_eq!(effects(&factors, &[], None).effects, []);
+        assert_eq!(effects(&factors, &[], &[], None).effects, []);
     }
 
     #[test]
@@ -232,7 +285,7 @@ mod tests {
             2,
         ));
         let truth = |factor: usize, level: usize| level as f64 * [0.02, -0.7, 0.0][factor];
-        let fit = effects(&factors, &exact(rows, truth), None);
+        let fit = effects(&factors, &exact(rows, truth), &[], None);
         assert_eq!(fit.effect(1, 1).map(|effect| effect.duels), Some(4));
         assert_eq!(fit.effect(0, 1).map(|effect| effect.duels), Some(12));
         for effect in &fit.effects {
@@ -244,7 +297,7 @@ mod tests {
     fn without_residuals_the_prior_tells_the_noise_or_nothing_does() {
         let factors = vec![Factor::Switch; 4];
         let observations = exact(design(&factors, 4, 1), |_, level| 0.01 * level as f64);
-        let blind = effects(&factors, &observations, None);
+        let blind = effects(&factors, &observations, &[], None);
         assert!(
             blind
                 .effects
@@ -259,7 +312,7 @@ mod tests {
             blind
         );
 
-        let told = effects(&factors, &observations, Some((0.012, 200.0)));
+        let told = effects(&factors, &observations, &[], Some((0.012, 200.0)));
         assert_eq!((told.residual_sd, told.residual_df), (0.012, 12.0));
         assert!((told.effects[0].std_err - 0.006).abs() < 1e-12);
     }
@@ -269,7 +322,7 @@ mod tests {
         let factors = [Factor::Switch];
         let mut observations = exact(design(&factors, 6, 1), |_, level| 0.01 * level as f64);
         observations[2].score = f64::NAN;
-        let fit = effects(&factors, &observations, None);
+        let fit = effects(&factors, &observations, &[], None);
         assert_eq!(fit.effects[0].duels, 5);
         assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
     }

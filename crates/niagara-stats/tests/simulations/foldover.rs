@@ -1,6 +1,6 @@
 //! Fold-over duels: known effects are recovered with honest errors, whatever the machine and the levers do together.
 
-use niagara_stats::{Factor, Observation, Row, design, effects, student};
+use niagara_stats::{Factor, Observation, Pair, Row, design, effects, interactions, student};
 
 use crate::at_most;
 use crate::machine::Machine;
@@ -55,7 +55,7 @@ fn effects_are_recovered_in_drift_with_interactions() {
         let rows = design(&factors, 32, seed);
         // Two levers together are worth up to 2 % more or less than the sum, of every neighbouring pair.
         let observations = fight(rows, 0.04, |effect| machine.duel(effect, 8).score);
-        for effect in effects(&factors, &observations, None).effects {
+        for effect in effects(&factors, &observations, &[], None).effects {
             sums[effect.factor] += effect.log_effect / rounds as f64;
         }
     }
@@ -78,7 +78,7 @@ fn intervals_of_25_switches_and_a_choice_in_32_duels_cover() {
             effect + sd * machine.normal()
         });
         // What the couples say of the noise, from 32 duels of 8.
-        let fit = effects(&factors, &observations, Some((sd, 32.0 * 7.0)));
+        let fit = effects(&factors, &observations, &[], Some((sd, 32.0 * 7.0)));
         assert_eq!(fit.effects.len(), 28);
         for effect in &fit.effects {
             let known = truth(effect.factor, effect.level);
@@ -115,7 +115,7 @@ fn a_decoy_wins_as_rarely_as_it_should() {
         let observations = fight(design(&factors, 44, seed as u64), 0.0, |effect| {
             machine.duel(effect, 8).score
         });
-        let fit = effects(&factors, &observations, None);
+        let fit = effects(&factors, &observations, &[], None);
         let decoy = fit
             .effect(24, 1)
             .expect("44 duels tell all 28 effects apart");
@@ -124,4 +124,72 @@ fn a_decoy_wins_as_rarely_as_it_should() {
     }
     let rate = called as f64 / rounds as f64;
     assert!(rate <= at_most(0.05, rounds) && rate > 0.02, "{rate}");
+}
+
+/// The second malloc with the ninth switch (which does nothing alone).
+const TOGETHER: Pair = Pair {
+    one: (8, 1),
+    other: (25, 2),
+};
+
+/// 66 duels of which a malloc and a switch together are worth `worth` beyond the sum.
+fn with_a_pair(seed: u64, worth: f64, mut noise: impl FnMut() -> f64) -> Vec<Observation> {
+    let both = |levels: &[usize]| levels[8] == 1 && levels[25] == 2;
+    design(&factors(), 66, seed)
+        .into_iter()
+        .map(|row| {
+            let pair = f64::from(u8::from(both(&row.b))) - f64::from(u8::from(both(&row.a)));
+            Observation {
+                score: side(&row.b, 0.0) - side(&row.a, 0.0) + worth * pair + noise(),
+                row,
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn pairs_are_found_where_there_are_none_as_rarely_as_promised() {
+    let rounds = 600;
+    let mut machine = Machine::new(24);
+    let found = (0..rounds)
+        .filter(|&seed| {
+            let observations = with_a_pair(seed as u64, 0.0, || 0.03 * machine.normal());
+            !interactions(&factors(), &observations).is_empty()
+        })
+        .count();
+    let rate = found as f64 / rounds as f64;
+    assert!(rate <= at_most(0.05, rounds), "{rate}");
+}
+
+#[test]
+fn a_strong_pair_is_found_and_taken_out_of_the_noise() {
+    let factors = factors();
+    let rounds = 200;
+    let sd = 0.03;
+    let mut machine = Machine::new(25);
+    let (mut found, mut covered, mut all, mut mean, mut spread) = (0, 0.0, 0.0, 0.0, 0.0);
+    for seed in 0..rounds {
+        let observations = with_a_pair(seed, -0.2, || sd * machine.normal());
+        let pairs = interactions(&factors, &observations);
+        found += usize::from(pairs.first() == Some(&TOGETHER));
+        let fit = effects(&factors, &observations, &pairs, None);
+        spread += fit.residual_sd / sd / rounds as f64;
+        if let Some(pair) = fit.interactions.iter().find(|i| i.pair == TOGETHER) {
+            mean += pair.log_effect / rounds as f64;
+        }
+        for effect in &fit.effects {
+            let known = truth(effect.factor, effect.level);
+            let interval = fit.interval(effect, 0.95);
+            covered += f64::from(u8::from(
+                interval.low <= known.exp() && known.exp() <= interval.high,
+            ));
+            all += 1.0;
+        }
+    }
+    assert!(found as f64 >= 0.97 * rounds as f64, "{found}");
+    assert!((-0.21..=-0.19).contains(&mean), "{mean}");
+    let coverage = covered / all;
+    assert!((0.93..=0.965).contains(&coverage), "{coverage}");
+    // Without the pair in the fit the noise would look twice as large.
+    assert!((0.95..1.05).contains(&spread), "{spread}");
 }

@@ -1,0 +1,118 @@
+//! Which screened levers go into the final variant. Promotion is no claim: fresh duels judge what it chose.
+
+/// A lever is promoted when its screened gain is this many standard errors above nothing.
+const PROMOTION_STD_ERRS: f64 = 2.0;
+
+/// A lever as the screening left it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prospect {
+    /// Index of the candidate.
+    pub index: usize,
+    /// Of levers with the same factor at most one goes on.
+    pub factor: usize,
+    pub log_effect: f64,
+    pub std_err: f64,
+}
+
+/// What two levers do together beyond their sum.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bond {
+    /// Indices of the candidates.
+    pub levers: [usize; 2],
+    pub log_effect: f64,
+    pub std_err: f64,
+}
+
+/// Whether a screened log effect is worth the fresh duels that judge it.
+pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64) -> bool {
+    log_effect >= worthwhile && log_effect >= PROMOTION_STD_ERRS * std_err
+}
+
+/// The levers that go on, best first, each by what it adds to those before it.
+pub(crate) fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
+    let mut chosen: Vec<&Prospect> = Vec::new();
+    loop {
+        let best = prospects
+            .iter()
+            .filter(|prospect| chosen.iter().all(|other| other.factor != prospect.factor))
+            .map(|prospect| (prospect, beside(prospect, &chosen, bonds)))
+            .filter(|(_, (log_effect, std_err))| is_promising(*log_effect, *std_err, worthwhile))
+            .max_by(|x, y| x.1.0.total_cmp(&y.1.0));
+        match best {
+            Some((prospect, _)) => chosen.push(prospect),
+            None => return chosen.iter().map(|prospect| prospect.index).collect(),
+        }
+    }
+}
+
+/// The log effect of a lever beside others, and its standard error (as if the parts were independent; they are
+/// correlated negatively, so that it is rather less).
+fn beside(prospect: &Prospect, others: &[&Prospect], bonds: &[Bond]) -> (f64, f64) {
+    let held = bonds.iter().filter(|bond| {
+        let [one, other] = bond.levers;
+        let partner = match prospect.index {
+            index if index == one => other,
+            index if index == other => one,
+            _ => return false,
+        };
+        others.iter().any(|chosen| chosen.index == partner)
+    });
+    let (log_effect, variance) = held.fold(
+        (prospect.log_effect, prospect.std_err.powi(2)),
+        |(log_effect, variance), bond| {
+            (
+                log_effect + bond.log_effect,
+                variance + bond.std_err.powi(2),
+            )
+        },
+    );
+    (log_effect, variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lever(index: usize, factor: usize, log_effect: f64) -> Prospect {
+        Prospect {
+            index,
+            factor,
+            log_effect,
+            std_err: 0.007,
+        }
+    }
+
+    #[test]
+    fn the_best_first_and_one_of_a_choice() {
+        let prospects = [
+            lever(0, 0, 0.02),
+            lever(1, 1, 0.05),
+            lever(2, 1, 0.07),
+            lever(3, 2, 0.01),
+            lever(4, 3, -0.1),
+        ];
+        assert_eq!(promote(&prospects, &[], 0.005), [2, 0]);
+    }
+
+    #[test]
+    fn what_hurts_beside_a_better_one_stays_out() {
+        let prospects = [lever(0, 0, 0.03), lever(1, 1, 0.05), lever(2, 2, 0.04)];
+        let bond = Bond {
+            levers: [0, 1],
+            log_effect: -0.24,
+            std_err: 0.03,
+        };
+        assert_eq!(promote(&prospects, &[bond], 0.005), [1, 2]);
+    }
+
+    #[test]
+    fn what_helps_only_beside_another_one_goes_in() {
+        let prospects = [lever(0, 0, -0.01), lever(1, 1, 0.05)];
+        let bond = Bond {
+            levers: [0, 1],
+            log_effect: 0.1,
+            std_err: 0.02,
+        };
+        assert_eq!(promote(&prospects, &[bond], 0.005), [1, 0]);
+    }
+}
