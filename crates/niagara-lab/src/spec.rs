@@ -21,31 +21,22 @@ impl Load {
     /// Names the data that this load finds: equal keys, equal tables. The mix of statements does
     /// not matter to it, nor does the engine, which an image is keyed by anyway.
     pub fn dataset_key(&self) -> String {
-        format!("oltp-{}x{}", self.workload.tables, self.workload.table_size)
+        self.workload.data_key(self.threads)
     }
 
     /// Statements that read every table and every index once.
     pub fn read_all_statements(&self) -> Vec<String> {
-        (1..=self.workload.tables)
-            .flat_map(|table| {
-                [
-                    format!(
-                        "SELECT SUM(LENGTH(c)) FROM sbtest.sbtest{table} FORCE INDEX (PRIMARY)"
-                    ),
-                    format!("SELECT SUM(k) FROM sbtest.sbtest{table} FORCE INDEX (k_{table})"),
-                ]
-            })
-            .collect()
+        self.workload.read_all_statements("sbtest", self.threads)
     }
 
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
     pub fn one_line(&self) -> String {
-        let tables = self.workload.tables;
+        let tables = self.workload.table_count(self.threads);
         format!(
             "{}, {tables} table{} of {} rows, {}, {} thread{}",
             self.workload.kind,
             if tables == 1 { "" } else { "s" },
-            self.workload.table_size,
+            self.workload.rows(),
             self.engine,
             self.threads,
             if self.threads == 1 { "" } else { "s" },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{Endpoint, Transport};
+use niagara_load::{Endpoint, TableEvent, TableOptions, Transport, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
     TransportKind, WorkFolder,
@@ -82,15 +82,25 @@ impl Workbench {
                 &key,
                 &load.engine,
                 &mut |server| {
-                    niagara_load::prepare(
+                    niagara_load::prepare_tables(
                         &socket_endpoint(server),
-                        &load.workload,
-                        &load.engine,
-                        &mut |done, total| {
-                            let percent = done * 100 / total.max(1);
-                            seen.borrow_mut().see(Event::SettingUp(&format!(
-                                "loading {done} of {total} rows ({percent} %)"
-                            )));
+                        &WorkloadSpec {
+                            mysql_storage_engine: load.engine.clone(),
+                            ..load.workload.clone()
+                        },
+                        &TableOptions {
+                            threads: load.threads,
+                            ..TableOptions::default()
+                        },
+                        &mut |event| {
+                            if let TableEvent::Rows(done, total) = event
+                                && total > 0
+                            {
+                                let percent = done * 100 / total;
+                                seen.borrow_mut().see(Event::SettingUp(&format!(
+                                    "loading {done} of {total} rows ({percent} %)"
+                                )));
+                            }
                         },
                     )?;
                     cancel.check()?;

@@ -8,7 +8,6 @@ use crate::protocol::packet::ServerError;
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::session::{CANNOT_BE_PREPARED, Session, SessionError, describe_io};
 use crate::stream::Stream;
-use crate::workload::Rng;
 use crate::workload::statement::Statement;
 use crate::workload::transaction::{Plan, Transaction};
 use mio::{Interest, Registry, Token};
@@ -26,7 +25,7 @@ enum Handle {
         /// The server knows the parameters' types.
         types_sent: bool,
     },
-    /// The server cannot prepare it (MySQL and BEGIN): it goes as text.
+    /// It goes as text: the workload wants it so, or the server cannot prepare it (MySQL and BEGIN).
     Text,
 }
 
@@ -78,7 +77,7 @@ impl Connection {
     pub fn open(
         endpoint: &Endpoint,
         plan: &Plan,
-        rng: Rng,
+        transaction: Transaction,
         token: Token,
         timeout: Duration,
     ) -> Result<Self, LoadError> {
@@ -90,17 +89,15 @@ impl Connection {
             .map_err(|error| failed(error.to_string()))?;
         let mut handles: [Vec<Handle>; Statement::COUNT] = Default::default();
         for statement in plan.statements() {
-            let tables = if statement.has_table() {
-                plan.tables
-            } else {
-                1
-            };
-            for table in 1..=tables {
-                let sql = statement.sql(table);
+            let parameters = plan.parameters(statement);
+            for table in 1..=plan.tables_of(statement) {
+                if plan.is_text(statement) {
+                    handles[statement as usize].push(Handle::Text);
+                    continue;
+                }
+                let sql = plan.sql(statement, table);
                 let handle = match session.prepare(&sql) {
-                    Ok(prepared)
-                        if usize::from(prepared.parameters) == statement.parameters().len() =>
-                    {
+                    Ok(prepared) if usize::from(prepared.parameters) == parameters.len() => {
                         Handle::Prepared {
                             id: prepared.statement,
                             types_sent: false,
@@ -113,8 +110,7 @@ impl Connection {
                         )));
                     }
                     Err(SessionError::Server(error))
-                        if error.code == CANNOT_BE_PREPARED
-                            && statement.parameters().is_empty() =>
+                        if error.code == CANNOT_BE_PREPARED && parameters.is_empty() =>
                     {
                         Handle::Text
                     }
@@ -141,7 +137,7 @@ impl Connection {
             waits_to_write: false,
             reader: ResponseReader::new(capabilities),
             handles,
-            transaction: Transaction::new(rng),
+            transaction,
             state: State::Idle,
             started: Instant::now(),
             transactions: 0,
@@ -196,8 +192,7 @@ impl Connection {
         if self.state == State::RollingBack {
             return "ROLLBACK".into();
         }
-        let (statement, table) = self.transaction.peek(plan);
-        statement.sql(table + 1)
+        self.transaction.sql(plan)
     }
 
     /// The error of an answer that was `Failed`.
@@ -210,17 +205,14 @@ impl Connection {
         match &mut self.handles[statement as usize][table as usize] {
             Handle::Prepared { id, types_sent } => {
                 let execute =
-                    Execute::new(&mut self.out, *id, statement.parameters(), !*types_sent);
+                    Execute::new(&mut self.out, *id, plan.parameters(statement), !*types_sent);
                 *types_sent = true;
                 self.transaction.encode(plan, statement, execute);
             }
-            Handle::Text => command::query(
-                &mut self.out,
-                match statement {
-                    Statement::Commit => b"COMMIT",
-                    _ => b"BEGIN",
-                },
-            ),
+            Handle::Text => {
+                self.transaction
+                    .encode_text(plan, statement, table, &mut self.out);
+            }
         }
         self.send(registry)
     }

@@ -123,7 +123,7 @@ impl Driver {
         }
         let loops = loops.min(options.threads as usize);
 
-        let plan = Arc::new(Plan::new(spec));
+        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
         let mut driver = Driver {
@@ -141,7 +141,6 @@ impl Driver {
                 endpoints: endpoints.to_vec(),
                 plan: Arc::clone(&plan),
                 connections: share(index)..share(index + 1),
-                seed: options.seed,
                 connect_timeout: options.connect_timeout,
                 cancel: Arc::clone(&options.cancel),
             };

@@ -8,12 +8,10 @@ use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::protocol::response::Progress;
 use crate::recorder::{Recorder, Window};
-use crate::workload::Rng;
 use crate::workload::transaction::Plan;
 use mio::{Events, Poll, Token};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use rand::SeedableRng;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,7 +106,6 @@ pub struct Setup {
     pub plan: Arc<Plan>,
     /// This loop's connections, numbered through all loops.
     pub connections: Range<u32>,
-    pub seed: u64,
     pub connect_timeout: Duration,
     pub cancel: Arc<AtomicBool>,
 }
@@ -128,16 +125,11 @@ impl EventLoop {
                 if setup.cancel.load(Ordering::Relaxed) {
                     return Err(LoadError::Cancelled);
                 }
-                // A connection draws the same on every side: what differs is the server.
-                let rng = Rng::seed_from_u64(
-                    setup
-                        .seed
-                        .wrapping_add(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-                );
                 let mut connection = Connection::open(
                     endpoint,
                     &setup.plan,
-                    rng,
+                    // A connection draws the same on every side: what differs is the server.
+                    setup.plan.transaction(number),
                     Token(token),
                     setup.connect_timeout,
                 )?;

@@ -1,7 +1,8 @@
 //! The load generator: protocol, connections, workloads, latency.
 //!
 //! A [`Driver`] holds connections to one or two servers ("sides") at once and moves the load from one
-//! to the other within milliseconds. [`prepare`] makes the tables that the workloads read and write.
+//! to the other within milliseconds. [`prepare`] makes the tables that the workloads read and write;
+//! [`WorkloadBuilder`] reads a workload from options with sysbench's names.
 //!
 //! ```no_run
 //! use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, Transport, WorkloadSpec, prepare};
@@ -45,6 +46,9 @@ pub use driver::{Driver, DriverOptions, SliceOptions};
 pub use endpoint::{Endpoint, Transport};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
-pub use prepare::prepare;
+pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
 pub use recorder::SliceStats;
-pub use workload::{Distribution, WorkloadKind, WorkloadSpec};
+pub use workload::{
+    Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
+    WorkloadKind, WorkloadOption, WorkloadSpec,
+};

@@ -1,11 +1,12 @@
-//! Makes the tables and fills them.
+//! Makes the tables and fills them, reads them into memory, drops them.
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::session::Session;
-use crate::workload::{Rng, Sampler, WorkloadSpec, schema, values};
+use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, schema, values};
 use rand::SeedableRng;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -16,45 +17,231 @@ const INSERT_BYTES: usize = 512 * 1024;
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3600);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes the database if it is missing, then the tables `sbtest1` to `sbtestN` with their rows and index, as
-/// `sysbench prepare` does. The rows are the same every time. `progress` gets rows done and rows in total.
+/// How the tables are worked on.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// Connections of the load that the tables are for: `bulk_insert` has a table for each. Default 1.
+    pub threads: u32,
+    /// Connections that work on tables, each on one at a time. Default: as many as CPUs.
+    pub connections: Option<u32>,
+    /// Make the database if it is missing. Default true; sysbench does not.
+    pub create_database: bool,
+    /// Setting it ends the work after the statements in flight; tables that are half done stay.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions {
+            threads: 1,
+            connections: None,
+            create_database: true,
+            cancel: Arc::default(),
+        }
+    }
+}
+
+/// What happens to the tables, as it happens. Tables are numbered from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableEvent {
+    /// A table is made.
+    Creating(u32),
+    /// It is filled; with its number of rows. Not for tables without rows.
+    Inserting(u32, u64),
+    /// So many rows of all tables are in, of so many. First with 0, then after every insert.
+    Rows(u64, u64),
+    /// It gets its secondary index.
+    Indexing(u32),
+    /// It is read.
+    Preloading(u32),
+    /// It is dropped.
+    Dropping(u32),
+}
+
+/// [`prepare_tables`] with default options and the storage engine `engine`; `progress` gets rows done and rows in
+/// total.
 ///
-/// One connection fills one table, in the order of its ids, so that its pages are laid out the same every
-/// time; several tables are filled at once. Tables that exist already are an error.
+/// # Errors
+/// As [`prepare_tables`].
 pub fn prepare(
     endpoint: &Endpoint,
     spec: &WorkloadSpec,
     engine: &str,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), LoadError> {
-    spec.validate()?;
-    let plain = |name: &str| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    let spec = WorkloadSpec {
+        mysql_storage_engine: engine.to_owned(),
+        ..spec.clone()
     };
-    if !plain(engine) {
-        return Err(LoadError::Invalid(format!(
-            "'{engine}' cannot be the name of a storage engine"
-        )));
-    }
-    create_database(endpoint)?;
+    prepare_tables(endpoint, &spec, &TableOptions::default(), &mut |event| {
+        if let TableEvent::Rows(done, total) = event {
+            progress(done, total);
+        }
+    })
+}
 
-    let total = u64::from(spec.tables) * spec.table_size;
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = cpus.min(spec.tables as usize);
+/// Makes the tables `sbtest1` to `sbtestN` with their rows and indexes, as `sysbench prepare` does. The rows are the
+/// same every time.
+///
+/// One connection fills one table, in the order of its ids, so that its pages are laid out the same every
+/// time; several tables are filled at once. Tables that exist already are an error (but for `bulk_insert`, as in
+/// sysbench).
+///
+/// # Errors
+/// A spec that is not valid, a server that cannot be reached or refuses a statement, or cancelled.
+pub fn prepare_tables(
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+) -> Result<(), LoadError> {
+    spec.validate()?;
+    if options.create_database {
+        create_database(endpoint)?;
+    }
+    let tables = spec.table_count(options.threads);
+    let total = u64::from(tables) * spec.rows();
+    let mut done = 0;
+    on_event(TableEvent::Rows(0, total));
+    for_each_table(
+        endpoint,
+        spec,
+        options,
+        &mut |event| {
+            // A table only knows of its own.
+            on_event(match event {
+                TableEvent::Rows(count, _) => {
+                    done += count;
+                    TableEvent::Rows(done, total)
+                }
+                other => other,
+            });
+        },
+        |work, table| {
+            work.say(TableEvent::Creating(table));
+            work.execute(schema::create_table(spec, table).as_bytes())?;
+            if spec.rows() > 0 {
+                work.say(TableEvent::Inserting(table, spec.rows()));
+                fill_table(work, spec, table)?;
+                if work.stopped() {
+                    return Ok(());
+                }
+            }
+            if let Some(create_index) = schema::create_index(spec, table) {
+                work.say(TableEvent::Indexing(table));
+                work.execute(create_index.as_bytes())?;
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Drops the tables, as `sysbench cleanup` does: those of `spec`, where they exist.
+///
+/// # Errors
+/// As [`prepare_tables`].
+pub fn cleanup(
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+) -> Result<(), LoadError> {
+    spec.validate()?;
+    for_each_table(endpoint, spec, options, on_event, |work, table| {
+        work.say(TableEvent::Dropping(table));
+        work.execute(schema::drop_table(table).as_bytes())
+    })
+}
+
+/// Reads the tables and the index on k into the server's memory, as `sysbench warmup` does.
+///
+/// # Errors
+/// As [`prepare_tables`]; `bulk_insert` has nothing to read.
+pub fn warm_up(
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+) -> Result<(), LoadError> {
+    spec.validate()?;
+    if spec.kind == WorkloadKind::BulkInsert {
+        return Err(LoadError::Invalid(
+            "bulk_insert has no rows to be read: leave out the warm-up".into(),
+        ));
+    }
+    for_each_table(endpoint, spec, options, on_event, |work, table| {
+        work.say(TableEvent::Preloading(table));
+        for statement in schema::warm_up(spec, table) {
+            work.execute(statement.as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+/// A connection that works on tables.
+struct Work<'a> {
+    session: Session,
+    events: Sender<TableEvent>,
+    failed: &'a AtomicBool,
+    cancel: &'a AtomicBool,
+    insert: Vec<u8>,
+}
+
+impl Work<'_> {
+    fn say(&self, event: TableEvent) {
+        // The receiver is there as long as this thread is.
+        let _ = self.events.send(event);
+    }
+
+    fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
+        execute(&mut self.session, sql)
+    }
+
+    /// Whether there is a reason to do no more.
+    fn stopped(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Does `work` on every table, several at once, each connection taking the next table that nobody has.
+fn for_each_table(
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+    work: impl Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync,
+) -> Result<(), LoadError> {
+    let tables = spec.table_count(options.threads);
+    let connections = match options.connections {
+        Some(count) => count as usize,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let next_table = AtomicU32::new(1);
     let failed = AtomicBool::new(false);
-    let (rows, rows_done) = mpsc::channel();
-    progress(0, total);
+    let (events, received) = mpsc::channel();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers)
+        let workers: Vec<_> = (0..connections.clamp(1, tables.max(1) as usize))
             .map(|_| {
-                let rows = rows.clone();
-                let (next_table, failed) = (&next_table, &failed);
+                let events = events.clone();
+                let (next_table, failed, work) = (&next_table, &failed, &work);
                 scope.spawn(move || {
-                    let result = fill_tables(endpoint, spec, engine, next_table, failed, &rows);
+                    let result = (|| {
+                        let mut tables_at_work = Work {
+                            session: connect(endpoint, Some(&endpoint.database))?,
+                            events,
+                            failed,
+                            cancel: &options.cancel,
+                            insert: Vec::new(),
+                        };
+                        loop {
+                            let table = next_table.fetch_add(1, Ordering::Relaxed);
+                            if table > tables || tables_at_work.stopped() {
+                                tables_at_work.session.quit();
+                                return Ok(());
+                            }
+                            work(&mut tables_at_work, table)?;
+                        }
+                    })();
                     if result.is_err() {
                         failed.store(true, Ordering::Relaxed);
                     }
@@ -62,16 +249,17 @@ pub fn prepare(
                 })
             })
             .collect();
-        drop(rows);
-        let mut done = 0;
-        while let Ok(count) = rows_done.recv() {
-            done += count;
-            progress(done, total);
+        drop(events);
+        while let Ok(event) = received.recv() {
+            on_event(event);
         }
         for worker in workers {
             worker
                 .join()
                 .map_err(|_| LoadError::Client("a thread that fills tables died".into()))??;
+        }
+        if options.cancel.load(Ordering::Relaxed) {
+            return Err(LoadError::Cancelled);
         }
         Ok(())
     })
@@ -106,65 +294,42 @@ fn execute(session: &mut Session, sql: &[u8]) -> Result<(), LoadError> {
     })
 }
 
-fn fill_tables(
-    endpoint: &Endpoint,
-    spec: &WorkloadSpec,
-    engine: &str,
-    next_table: &AtomicU32,
-    failed: &AtomicBool,
-    rows: &Sender<u64>,
-) -> Result<(), LoadError> {
-    let mut session = connect(endpoint, Some(&endpoint.database))?;
-    let mut insert = Vec::with_capacity(INSERT_BYTES + 1024);
-    loop {
-        let table = next_table.fetch_add(1, Ordering::Relaxed);
-        if table > spec.tables || failed.load(Ordering::Relaxed) {
-            session.quit();
-            return Ok(());
-        }
-        execute(&mut session, schema::create_table(table, engine).as_bytes())?;
-        fill_table(&mut session, spec, table, &mut insert, failed, rows)?;
-        execute(&mut session, schema::create_index(table).as_bytes())?;
-    }
-}
-
-fn fill_table(
-    session: &mut Session,
-    spec: &WorkloadSpec,
-    table: u32,
-    insert: &mut Vec<u8>,
-    failed: &AtomicBool,
-    rows: &Sender<u64>,
-) -> Result<(), LoadError> {
+fn fill_table(work: &mut Work<'_>, spec: &WorkloadSpec, table: u32) -> Result<(), LoadError> {
     // Validation holds the size within i32.
     let sampler = Sampler::new(spec.distribution, spec.table_size as u32);
     let mut rng = Rng::seed_from_u64(u64::from(table));
-    let head = schema::insert_into(table);
+    let head = schema::insert_into(spec, table);
     let mut c = [0; values::C_LENGTH as usize];
     let mut pad = [0; values::PAD_LENGTH as usize];
-    let mut left = spec.table_size;
-    while left > 0 && !failed.load(Ordering::Relaxed) {
+    let mut insert = std::mem::take(&mut work.insert);
+    insert.reserve(INSERT_BYTES + 1024);
+    let rows = spec.rows();
+    let mut done = 0;
+    while done < rows && !work.stopped() {
         insert.clear();
         insert.extend_from_slice(head.as_bytes());
-        let mut count = 0;
-        while count < left && insert.len() < INSERT_BYTES {
-            if count > 0 {
+        let before = done;
+        while done < rows && insert.len() < INSERT_BYTES {
+            if done > before {
                 insert.push(b',');
             }
             values::fill_digits(&mut c, &mut rng);
             values::fill_digits(&mut pad, &mut rng);
+            insert.push(b'(');
             // Writing to memory does not fail.
-            let _ = write!(insert, "({},'", sampler.draw(&mut rng));
+            if !spec.auto_inc {
+                let _ = write!(insert, "{},", done + 1);
+            }
+            let _ = write!(insert, "{},'", sampler.draw(&mut rng));
             insert.extend_from_slice(&c);
             insert.extend_from_slice(b"','");
             insert.extend_from_slice(&pad);
             insert.extend_from_slice(b"')");
-            count += 1;
+            done += 1;
         }
-        execute(session, insert)?;
-        left -= count;
-        // The receiver is there as long as this thread is.
-        let _ = rows.send(count);
+        work.execute(&insert)?;
+        work.say(TableEvent::Rows(done - before, rows));
     }
+    work.insert = insert;
     Ok(())
 }

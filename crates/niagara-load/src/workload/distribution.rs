@@ -1,7 +1,21 @@
-//! How row numbers are drawn: the distributions of sysbench 1.0.20, by its formulas.
+//! How row numbers are drawn: the distributions of sysbench 1.0.20, by its formulas, and Zipf's of its development
+//! version 1.1.
 
-use rand::RngExt;
+use super::zipf::Zipf;
+use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// sysbench's `rand-spec-iter`.
+pub const ITERATIONS: u32 = 12;
+/// sysbench's `rand-spec-pct`.
+pub const PERCENT: u32 = 1;
+/// sysbench's `rand-spec-res`.
+pub const SHARE: u32 = 75;
+/// sysbench's `rand-pareto-h`.
+pub const PARETO_H: f64 = 0.2;
+/// `rand-zipfian-exp` of sysbench 1.1.
+pub const ZIPF_EXPONENT: f64 = 0.8;
 
 /// A distribution over the row numbers 1 to n. In text: its name alone for the default parameters, or a
 /// table with `type` and parameters.
@@ -29,14 +43,37 @@ pub enum Distribution {
         /// Share of the rows that take the share 1 − h of the draws (sysbench: `rand-pareto-h`).
         h: f64,
     },
+    /// Row i in proportion to i to the power of −exponent.
+    Zipfian {
+        /// Theta (sysbench: `rand-zipfian-exp`).
+        exponent: f64,
+    },
 }
 
 impl Default for Distribution {
     fn default() -> Self {
         Distribution::Special {
-            iterations: 12,
-            percent: 1,
-            share: 75,
+            iterations: ITERATIONS,
+            percent: PERCENT,
+            share: SHARE,
+        }
+    }
+}
+
+/// The name, and the parameters where it has some.
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match *self {
+            Distribution::Uniform => Ok(()),
+            Distribution::Gaussian { iterations } => write!(f, "({iterations})"),
+            Distribution::Special {
+                iterations,
+                percent,
+                share,
+            } => write!(f, "({iterations}, {percent} %, {share} %)"),
+            Distribution::Pareto { h } => write!(f, "({h})"),
+            Distribution::Zipfian { exponent } => write!(f, "({exponent})"),
         }
     }
 }
@@ -61,6 +98,8 @@ struct Table {
     share: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     h: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exponent: Option<f64>,
 }
 
 impl TryFrom<Text> for Distribution {
@@ -80,38 +119,38 @@ impl TryFrom<Text> for Distribution {
             percent,
             share,
             h,
+            exponent,
         } = table;
-        let (distribution, foreign) = match name.as_str() {
-            "uniform" => (
-                Distribution::Uniform,
-                iterations.is_some() || percent.is_some() || share.is_some() || h.is_some(),
-            ),
-            "gaussian" => (
-                Distribution::Gaussian {
-                    iterations: iterations.unwrap_or(12),
-                },
-                percent.is_some() || share.is_some() || h.is_some(),
-            ),
-            "special" => (
-                Distribution::Special {
-                    iterations: iterations.unwrap_or(12),
-                    percent: percent.unwrap_or(1),
-                    share: share.unwrap_or(75),
-                },
-                h.is_some(),
-            ),
-            "pareto" => (
-                Distribution::Pareto {
-                    h: h.unwrap_or(0.2),
-                },
-                iterations.is_some() || percent.is_some() || share.is_some(),
-            ),
+        let distribution = match name.as_str() {
+            "uniform" => Distribution::Uniform,
+            "gaussian" => Distribution::Gaussian {
+                iterations: iterations.unwrap_or(ITERATIONS),
+            },
+            "special" => Distribution::Special {
+                iterations: iterations.unwrap_or(ITERATIONS),
+                percent: percent.unwrap_or(PERCENT),
+                share: share.unwrap_or(SHARE),
+            },
+            "pareto" => Distribution::Pareto {
+                h: h.unwrap_or(PARETO_H),
+            },
+            "zipfian" => Distribution::Zipfian {
+                exponent: exponent.unwrap_or(ZIPF_EXPONENT),
+            },
             other => {
                 return Err(format!(
-                    "no distribution '{other}'; known are uniform, gaussian, special, pareto"
+                    "no distribution '{other}'; known are {}",
+                    Distribution::NAMES.join(", ")
                 ));
             }
         };
+        let special = matches!(distribution, Distribution::Special { .. });
+        let foreign = (iterations.is_some()
+            && !special
+            && !matches!(distribution, Distribution::Gaussian { .. }))
+            || ((percent.is_some() || share.is_some()) && !special)
+            || (h.is_some() && !matches!(distribution, Distribution::Pareto { .. }))
+            || (exponent.is_some() && !matches!(distribution, Distribution::Zipfian { .. }));
         if foreign {
             return Err(format!(
                 "distribution '{name}' has a parameter that is not its own"
@@ -148,11 +187,37 @@ impl From<Distribution> for Text {
                 h: Some(h),
                 ..table("pareto")
             },
+            Distribution::Zipfian { exponent } => Table {
+                exponent: Some(exponent),
+                ..table("zipfian")
+            },
         })
     }
 }
 
 impl Distribution {
+    /// sysbench's names of all of them.
+    pub const NAMES: [&'static str; 5] = ["uniform", "gaussian", "special", "pareto", "zipfian"];
+
+    /// sysbench's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Distribution::Uniform => "uniform",
+            Distribution::Gaussian { .. } => "gaussian",
+            Distribution::Special { .. } => "special",
+            Distribution::Pareto { .. } => "pareto",
+            Distribution::Zipfian { .. } => "zipfian",
+        }
+    }
+
+    /// Row numbers from `first` to `last` (both included, below 2^31 and in order) as a workload draws them, without
+    /// end: the same for the same seed. The parameters must be [valid](Self::validate).
+    pub fn rows(self, first: u32, last: u32, seed: u64) -> impl Iterator<Item = i32> {
+        let sampler = Sampler::between(self, first, last);
+        let mut rng = super::Rng::seed_from_u64(seed);
+        std::iter::repeat_with(move || sampler.draw(&mut rng))
+    }
+
     /// Refuses parameters without meaning.
     pub fn validate(&self) -> Result<(), String> {
         match *self {
@@ -166,79 +231,113 @@ impl Distribution {
             Distribution::Special { percent, .. } if percent > 100 => Err(format!(
                 "distribution: percent = {percent}: must be at most 100"
             )),
-            Distribution::Special { share, .. } if share > 99 => {
-                Err(format!("distribution: share = {share}: must be at most 99"))
-            }
+            Distribution::Special { share, .. } if share > 100 => Err(format!(
+                "distribution: share = {share}: must be at most 100"
+            )),
             Distribution::Pareto { h } if !(h > 0.0 && h < 1.0) => {
                 Err(format!("distribution: h = {h}: must lie between 0 and 1"))
             }
+            Distribution::Zipfian { exponent } if !(0.0..=100.0).contains(&exponent) => Err(
+                format!("distribution: exponent = {exponent}: must be from 0 to 100"),
+            ),
             _ => Ok(()),
         }
     }
 }
 
-/// Draws row numbers from 1 to a fixed n.
+/// Draws row numbers from a fixed range.
 #[derive(Debug, Clone)]
 pub struct Sampler {
-    distribution: Distribution,
-    /// n − 1
-    span: f64,
-    largest: u32,
-    /// Special: the chance of the gaussian part.
-    gaussian_chance: f64,
-    /// Special: (number of special rows, start of the special rows); Pareto: the power.
-    special: (f64, f64),
-    power: f64,
+    first: u32,
+    /// Last minus first.
+    span: u32,
+    shape: Shape,
+}
+
+/// A distribution with what can be computed once.
+#[derive(Debug, Clone)]
+enum Shape {
+    Uniform,
+    Gaussian {
+        iterations: u32,
+    },
+    Special {
+        iterations: u32,
+        /// The chance of the gaussian part.
+        gaussian: f64,
+        /// Number of special rows, and the first of them.
+        count: f64,
+        start: f64,
+    },
+    Pareto {
+        power: f64,
+    },
+    Zipfian(Zipf),
 }
 
 impl Sampler {
     /// For rows 1 to `rows`, which must be at least 1.
     pub fn new(distribution: Distribution, rows: u32) -> Self {
-        let span = f64::from(rows.max(1) - 1);
-        let mut sampler = Sampler {
-            distribution,
-            span,
-            largest: rows.max(1),
-            gaussian_chance: 0.0,
-            special: (0.0, 0.0),
-            power: 1.0,
-        };
-        match distribution {
-            Distribution::Special { percent, share, .. } => {
+        Sampler::between(distribution, 1, rows.max(1))
+    }
+
+    /// For rows `first` to `last`, both included, which must be below 2^31 and in order.
+    pub fn between(distribution: Distribution, first: u32, last: u32) -> Self {
+        let rows = last.saturating_sub(first);
+        let span = f64::from(rows);
+        let shape = match distribution {
+            Distribution::Uniform => Shape::Uniform,
+            Distribution::Gaussian { iterations } => Shape::Gaussian { iterations },
+            Distribution::Special {
+                iterations,
+                percent,
+                share,
+            } => {
                 let percent = f64::from(percent);
-                sampler.gaussian_chance = (100.0 - f64::from(share)) / 100.0;
-                sampler.special = (
-                    span * percent / 100.0 + 1.0,
-                    span / 2.0 - span * percent / 200.0,
-                );
+                Shape::Special {
+                    iterations,
+                    gaussian: (100.0 - f64::from(share)) / 100.0,
+                    count: span * percent / 100.0 + 1.0,
+                    start: span / 2.0 - span * percent / 200.0,
+                }
             }
-            Distribution::Pareto { h } => sampler.power = h.ln() / (1.0 - h).ln(),
-            Distribution::Uniform | Distribution::Gaussian { .. } => {}
+            Distribution::Pareto { h } => Shape::Pareto {
+                power: h.ln() / (1.0 - h).ln(),
+            },
+            Distribution::Zipfian { exponent } => Shape::Zipfian(Zipf::new(rows + 1, exponent)),
+        };
+        Sampler {
+            first,
+            span: rows,
+            shape,
         }
-        sampler
     }
 
     /// One row number.
     pub fn draw(&self, rng: &mut super::Rng) -> i32 {
-        let rows = self.span + 1.0;
-        let offset = match self.distribution {
-            Distribution::Uniform => rng.random::<f64>() * rows,
-            Distribution::Gaussian { iterations } => mean(rng, iterations) * rows,
-            Distribution::Special { iterations, .. } => {
+        let span = f64::from(self.span);
+        let offset = match &self.shape {
+            Shape::Uniform => rng.random::<f64>() * (span + 1.0),
+            Shape::Gaussian { iterations } => mean(rng, *iterations) * (span + 1.0),
+            Shape::Special {
+                iterations,
+                gaussian,
+                count,
+                start,
+            } => {
                 let u: f64 = rng.random();
-                if self.span > 0.0 && u < self.gaussian_chance {
-                    mean(rng, iterations) * self.span
+                if self.span > 0 && u < *gaussian {
+                    mean(rng, *iterations) * span
                 } else {
-                    // The same number places the draw among the special rows. Being at least `gaussian_chance`, it
+                    // The same number places the draw among the special rows. Being at least `gaussian`, it
                     // leaves their first part out: so does sysbench 1.0.20.
-                    let (count, start) = self.special;
                     u * count + start
                 }
             }
-            Distribution::Pareto { .. } => rng.random::<f64>().powf(self.power) * rows,
+            Shape::Pareto { power } => rng.random::<f64>().powf(*power) * (span + 1.0),
+            Shape::Zipfian(zipf) => return (self.first + zipf.draw(rng) - 1) as i32,
         };
-        // At most 2^31 − 1, so it fits.
-        (offset as u32 + 1).min(self.largest) as i32
+        (self.first + (offset as u32).min(self.span)) as i32
     }
 }
 
@@ -250,7 +349,6 @@ fn mean(rng: &mut super::Rng, iterations: u32) -> f64 {
 mod tests {
     use super::super::Rng;
     use super::*;
-    use rand::SeedableRng;
 
     fn counts(distribution: Distribution, rows: u32, draws: u32) -> Vec<u64> {
         let sampler = Sampler::new(distribution, rows);
@@ -379,6 +477,10 @@ mod tests {
                 share: 99,
             },
             Distribution::Pareto { h: 0.2 },
+            Distribution::Zipfian { exponent: 0.0 },
+            Distribution::Zipfian { exponent: 0.8 },
+            Distribution::Zipfian { exponent: 1.0 },
+            Distribution::Zipfian { exponent: 100.0 },
         ] {
             for rows in [1, 2, 3, i32::MAX as u32] {
                 let sampler = Sampler::new(distribution, rows);
@@ -387,6 +489,43 @@ mod tests {
                     let row = sampler.draw(&mut rng);
                     assert!(row >= 1 && row as u32 <= rows, "{distribution:?} {row}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn zipfian_has_the_exact_distribution() {
+        // Around 1 the formulas have a removable pole; 1000 rows are beyond what one cell hides.
+        for exponent in [0.0, 0.5, 0.8, 0.999_999_999, 1.0, 1.000_000_001, 1.2, 3.0] {
+            for rows in [2, 10, 1000] {
+                let weights: Vec<f64> = (1..=rows).map(|i| f64::from(i).powf(-exponent)).collect();
+                let total: f64 = weights.iter().sum();
+                let draws = 500_000;
+                let expected: Vec<f64> = weights
+                    .iter()
+                    .map(|weight| weight / total * f64::from(draws))
+                    .collect();
+                let counts = counts(Distribution::Zipfian { exponent }, rows, draws);
+                let excess = excess(&counts, &expected);
+                assert!(excess < 5.0, "{exponent}, {rows} rows: {excess}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_that_does_not_begin_at_1() {
+        for distribution in Distribution::NAMES {
+            let text = format!("\"{distribution}\"");
+            let distribution: Distribution = serde_json::from_str(&text).unwrap();
+            let (from_1, from_500) = (
+                Sampler::new(distribution, 101),
+                Sampler::between(distribution, 500, 600),
+            );
+            let mut rngs = [Rng::seed_from_u64(4), Rng::seed_from_u64(4)];
+            for _ in 0..1000 {
+                let row = from_500.draw(&mut rngs[1]);
+                assert!((500..=600).contains(&row));
+                assert_eq!(row, from_1.draw(&mut rngs[0]) + 499);
             }
         }
     }
@@ -413,6 +552,7 @@ mod tests {
                 share: 3,
             },
             Distribution::Pareto { h: 0.3 },
+            Distribution::Zipfian { exponent: 1.25 },
         ] {
             let text = serde_json::to_string(&distribution).unwrap();
             assert_eq!(read(&text).unwrap(), distribution, "{text}");

@@ -14,21 +14,54 @@ pub enum WorkloadKind {
     OltpReadOnly,
     /// As `oltp_read_only`, then two updates, a delete and an insert of the same row.
     OltpReadWrite,
+    /// The writes of `oltp_read_write` without its reads.
+    OltpWriteOnly,
+    /// Updates of an indexed column, outside of a transaction.
+    OltpUpdateIndex,
+    /// Updates of a column without an index, outside of a transaction.
+    OltpUpdateNonIndex,
+    /// One insert, in text, outside of a transaction.
+    OltpInsert,
+    /// One delete of a row that may be gone already, outside of a transaction.
+    OltpDelete,
+    /// Inserts of tens of thousands of short rows each, in text; every connection has its own table.
+    BulkInsert,
+    /// One `SELECT` of several values of an indexed column.
+    SelectRandomPoints,
+    /// One `SELECT` that counts several ranges of an indexed column.
+    SelectRandomRanges,
 }
 
 impl WorkloadKind {
     /// All of them.
-    pub const ALL: [WorkloadKind; 3] = [
+    pub const ALL: [WorkloadKind; 11] = [
         WorkloadKind::OltpPointSelect,
         WorkloadKind::OltpReadOnly,
         WorkloadKind::OltpReadWrite,
+        WorkloadKind::OltpWriteOnly,
+        WorkloadKind::OltpUpdateIndex,
+        WorkloadKind::OltpUpdateNonIndex,
+        WorkloadKind::OltpInsert,
+        WorkloadKind::OltpDelete,
+        WorkloadKind::BulkInsert,
+        WorkloadKind::SelectRandomPoints,
+        WorkloadKind::SelectRandomRanges,
     ];
 
     /// Whether its transactions change data.
     pub fn writes(self) -> bool {
         match self {
-            WorkloadKind::OltpPointSelect | WorkloadKind::OltpReadOnly => false,
-            WorkloadKind::OltpReadWrite => true,
+            WorkloadKind::OltpPointSelect
+            | WorkloadKind::OltpReadOnly
+            | WorkloadKind::SelectRandomPoints
+            | WorkloadKind::SelectRandomRanges => false,
+            WorkloadKind::OltpReadWrite
+            | WorkloadKind::OltpWriteOnly
+            | WorkloadKind::OltpUpdateIndex
+            | WorkloadKind::OltpUpdateNonIndex
+            | WorkloadKind::OltpInsert
+            | WorkloadKind::OltpDelete
+            | WorkloadKind::BulkInsert => true,
         }
     }
 
@@ -38,6 +71,14 @@ impl WorkloadKind {
             WorkloadKind::OltpPointSelect => "oltp_point_select",
             WorkloadKind::OltpReadOnly => "oltp_read_only",
             WorkloadKind::OltpReadWrite => "oltp_read_write",
+            WorkloadKind::OltpWriteOnly => "oltp_write_only",
+            WorkloadKind::OltpUpdateIndex => "oltp_update_index",
+            WorkloadKind::OltpUpdateNonIndex => "oltp_update_non_index",
+            WorkloadKind::OltpInsert => "oltp_insert",
+            WorkloadKind::OltpDelete => "oltp_delete",
+            WorkloadKind::BulkInsert => "bulk_insert",
+            WorkloadKind::SelectRandomPoints => "select_random_points",
+            WorkloadKind::SelectRandomRanges => "select_random_ranges",
         }
     }
 }

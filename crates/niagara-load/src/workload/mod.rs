@@ -1,16 +1,22 @@
 //! What the load consists of: tables, distributions, statements, transactions.
 
+mod bulk;
 mod distribution;
 mod kind;
+mod option;
+pub mod parameters;
 pub mod schema;
 mod spec;
 pub mod statement;
 pub mod transaction;
+mod unique;
 pub mod values;
+mod zipf;
 
 pub use distribution::{Distribution, Sampler};
 pub use kind::WorkloadKind;
-pub use spec::WorkloadSpec;
+pub use option::{OptionGroup, OptionValue, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadOption};
+pub use spec::{PreparedStatements, WorkloadSpec};
 
 /// The generator behind everything that is drawn; small, fast, and the same on every machine.
 pub type Rng = rand::rngs::Xoshiro256PlusPlus;

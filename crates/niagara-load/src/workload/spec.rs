@@ -38,6 +38,37 @@ pub struct WorkloadSpec {
     pub delete_inserts: u32,
     /// Leave out `BEGIN` and `COMMIT`: every statement is its own transaction.
     pub skip_trx: bool,
+    /// `id` is numbered by the server (`AUTO_INCREMENT`); otherwise by the client.
+    pub auto_inc: bool,
+    /// An ordinary index on `id` in place of the primary key.
+    pub secondary: bool,
+    /// An index on `k`.
+    pub create_secondary: bool,
+    /// Storage engine of the tables.
+    pub mysql_storage_engine: String,
+    /// Text that is appended to `CREATE TABLE`.
+    pub create_table_options: String,
+    /// Connect anew after so many transactions of a connection; 0: never.
+    pub reconnect: u32,
+    /// Values in the `IN` list of `select_random_points`.
+    pub random_points: u32,
+    /// Ranges of `select_random_ranges`.
+    pub number_of_ranges: u32,
+    /// Last value of such a range minus its first.
+    pub delta: u32,
+    /// Whether statements are prepared.
+    pub db_ps_mode: PreparedStatements,
+}
+
+/// Whether statements are prepared (sysbench: `db-ps-mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreparedStatements {
+    /// Those that sysbench prepares are prepared.
+    #[default]
+    Auto,
+    /// All statements go as text.
+    Disable,
 }
 
 impl Default for WorkloadSpec {
@@ -58,12 +89,24 @@ impl Default for WorkloadSpec {
             non_index_updates: 1,
             delete_inserts: 1,
             skip_trx: false,
+            auto_inc: true,
+            secondary: false,
+            create_secondary: true,
+            mysql_storage_engine: "innodb".into(),
+            create_table_options: String::new(),
+            reconnect: 0,
+            random_points: 10,
+            number_of_ranges: 10,
+            delta: 5,
+            db_ps_mode: PreparedStatements::Auto,
         }
     }
 }
 
 /// Statements of one kind in one transaction; more is surely a mistake.
 const MOST_PER_TRANSACTION: u32 = 100_000;
+/// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
+pub const MOST_PARAMETERS: u32 = u16::MAX as u32;
 
 impl WorkloadSpec {
     /// Refuses what cannot be run, naming the field and the values that can.
@@ -103,6 +146,39 @@ impl WorkloadSpec {
                 ));
             }
         }
+        // A range has two parameters.
+        for (field, count, most) in [
+            ("random_points", self.random_points, MOST_PARAMETERS),
+            (
+                "number_of_ranges",
+                self.number_of_ranges,
+                MOST_PARAMETERS / 2,
+            ),
+        ] {
+            if !(1..=most).contains(&count) {
+                return invalid(format!("{field} = {count}: must be from 1 to {most}"));
+            }
+        }
+        if self.delta > i32::MAX as u32 {
+            return invalid(format!(
+                "delta = {}: must be at most {}",
+                self.delta,
+                i32::MAX
+            ));
+        }
+        let engine = &self.mysql_storage_engine;
+        if engine.is_empty()
+            || !engine
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            return invalid(format!(
+                "mysql_storage_engine = '{engine}': cannot be the name of a storage engine"
+            ));
+        }
+        if self.create_table_options.contains('\0') {
+            return invalid("create_table_options: must not contain a zero byte".into());
+        }
         if super::transaction::steps(self).is_empty() {
             return invalid(format!(
                 "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
@@ -110,6 +186,78 @@ impl WorkloadSpec {
             ));
         }
         self.distribution.validate().map_err(LoadError::Invalid)
+    }
+
+    /// How many tables there are when the load has `threads` connections: `bulk_insert` has one for each.
+    pub fn table_count(&self, threads: u32) -> u32 {
+        match self.kind {
+            WorkloadKind::BulkInsert => threads,
+            _ => self.tables,
+        }
+    }
+
+    /// Rows that each table is made with. None where the load inserts rows under ids of its own.
+    pub fn rows(&self) -> u64 {
+        match self.kind {
+            WorkloadKind::BulkInsert => 0,
+            WorkloadKind::OltpInsert if !self.auto_inc => 0,
+            _ => self.table_size,
+        }
+    }
+
+    /// Names the tables and rows that [`prepare`](crate::prepare) makes for a load of `threads` connections: equal
+    /// names, equal data. What only decides the load, and the storage engine, are no part of it.
+    pub fn data_key(&self, threads: u32) -> String {
+        if self.kind == WorkloadKind::BulkInsert {
+            return format!("bulk-{threads}");
+        }
+        let mut key = format!("oltp-{}x{}", self.tables, self.rows());
+        // The values of k are drawn.
+        if self.rows() > 0 && self.distribution != Distribution::default() {
+            key += &format!(" {}", self.distribution);
+        }
+        for (word, differs) in [
+            (" auto_inc=off", !self.auto_inc),
+            (" secondary=on", self.secondary),
+            (" create_secondary=off", !self.create_secondary),
+        ] {
+            if differs {
+                key += word;
+            }
+        }
+        if !self.create_table_options.is_empty() {
+            key += &format!(" options: {}", self.create_table_options);
+        }
+        key
+    }
+
+    /// Statements that read every table and every index once, in `database`.
+    pub fn read_all_statements(&self, database: &str, threads: u32) -> Vec<String> {
+        let database = database.replace('`', "``");
+        let mut statements = Vec::new();
+        for number in 1..=self.table_count(threads) {
+            let table = format!("`{database}`.sbtest{number}");
+            if self.kind == WorkloadKind::BulkInsert {
+                statements.push(format!("SELECT SUM(k) FROM {table}"));
+                continue;
+            }
+            // Without a primary key the rows are not in an index that has a name.
+            let clustered = if self.secondary {
+                ""
+            } else {
+                " FORCE INDEX (PRIMARY)"
+            };
+            statements.push(format!("SELECT SUM(LENGTH(c)) FROM {table}{clustered}"));
+            if self.secondary {
+                statements.push(format!("SELECT SUM(id) FROM {table} FORCE INDEX (xid)"));
+            }
+            if self.create_secondary {
+                statements.push(format!(
+                    "SELECT SUM(k) FROM {table} FORCE INDEX (k_{number})"
+                ));
+            }
+        }
+        statements
     }
 }
 
@@ -187,9 +335,151 @@ mod tests {
                     percent: 1,
                     share: 75,
                 },
-                ..good
+                ..good.clone()
             },
             "iterations",
         );
+        for random_points in [0, 65_536] {
+            refused(
+                WorkloadSpec {
+                    random_points,
+                    ..good.clone()
+                },
+                "random_points",
+            );
+        }
+        for number_of_ranges in [0, 32_768] {
+            refused(
+                WorkloadSpec {
+                    number_of_ranges,
+                    ..good.clone()
+                },
+                "number_of_ranges",
+            );
+        }
+        refused(
+            WorkloadSpec {
+                delta: u32::MAX,
+                ..good.clone()
+            },
+            "delta",
+        );
+        refused(
+            WorkloadSpec {
+                mysql_storage_engine: "in`nodb".into(),
+                ..good.clone()
+            },
+            "mysql_storage_engine",
+        );
+        refused(
+            WorkloadSpec {
+                kind: WorkloadKind::OltpUpdateIndex,
+                index_updates: 0,
+                ..good
+            },
+            "no statements",
+        );
+    }
+
+    #[test]
+    fn every_field_survives_json() {
+        let spec = WorkloadSpec {
+            kind: WorkloadKind::SelectRandomRanges,
+            tables: 2,
+            table_size: 3,
+            distribution: Distribution::Zipfian { exponent: 1.5 },
+            range_size: 4,
+            point_selects: 5,
+            simple_ranges: 6,
+            sum_ranges: 7,
+            order_ranges: 8,
+            distinct_ranges: 9,
+            range_selects: false,
+            index_updates: 10,
+            non_index_updates: 11,
+            delete_inserts: 12,
+            skip_trx: true,
+            auto_inc: false,
+            secondary: true,
+            create_secondary: false,
+            mysql_storage_engine: "aria".into(),
+            create_table_options: "COMMENT 'a \"b\"'".into(),
+            reconnect: 13,
+            random_points: 14,
+            number_of_ranges: 15,
+            delta: 16,
+            db_ps_mode: PreparedStatements::Disable,
+        };
+        let text = serde_json::to_string(&spec).unwrap();
+        assert_eq!(serde_json::from_str::<WorkloadSpec>(&text).unwrap(), spec);
+    }
+
+    #[test]
+    fn equal_keys_for_equal_data_only() {
+        let base = WorkloadSpec::default();
+        assert_eq!(base.data_key(8), "oltp-1x10000");
+        let same = WorkloadSpec {
+            kind: WorkloadKind::OltpInsert,
+            range_size: 3,
+            point_selects: 4,
+            reconnect: 5,
+            random_points: 6,
+            skip_trx: true,
+            db_ps_mode: PreparedStatements::Disable,
+            ..base.clone()
+        };
+        assert_eq!(same.data_key(1), base.data_key(8));
+
+        let mut keys = std::collections::BTreeSet::from([base.data_key(8)]);
+        for other in [
+            WorkloadSpec {
+                tables: 2,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                table_size: 2,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                distribution: Distribution::Uniform,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                distribution: Distribution::Zipfian { exponent: 0.9 },
+                ..base.clone()
+            },
+            WorkloadSpec {
+                auto_inc: false,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                secondary: true,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                create_secondary: false,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                create_table_options: "ROW_FORMAT=COMPRESSED".into(),
+                ..base.clone()
+            },
+            WorkloadSpec {
+                kind: WorkloadKind::OltpInsert,
+                auto_inc: false,
+                ..base.clone()
+            },
+            WorkloadSpec {
+                kind: WorkloadKind::BulkInsert,
+                ..base.clone()
+            },
+        ] {
+            assert!(keys.insert(other.data_key(8)), "{}", other.data_key(8));
+        }
+        let bulk = WorkloadSpec {
+            kind: WorkloadKind::BulkInsert,
+            ..base
+        };
+        assert_ne!(bulk.data_key(8), bulk.data_key(9));
     }
 }

@@ -1,5 +1,6 @@
 //! The statements of the workloads.
 
+use super::spec::MOST_PARAMETERS;
 use crate::protocol::command::ParameterType;
 
 /// A statement; those on a table exist once per table.
@@ -15,19 +16,67 @@ pub enum Statement {
     IndexUpdate,
     NonIndexUpdate,
     Delete,
+    /// Puts the row back that `Delete` has removed.
     Insert,
+    /// `oltp_delete`'s: nothing follows.
+    SingleDelete,
+    /// `oltp_insert`'s: a new row.
+    NewRow,
+    /// `bulk_insert`'s: many new rows, in the connection's own table.
+    BulkInsert,
+    /// `select_random_points`'s, on the first table.
+    RandomPoints,
+    /// `select_random_ranges`'s, on the first table.
+    RandomRanges,
 }
 
-impl Statement {
-    pub const COUNT: usize = 11;
+/// As many integers as a statement may have.
+static INTS: [ParameterType; MOST_PARAMETERS as usize] =
+    [ParameterType::Int; MOST_PARAMETERS as usize];
 
-    /// Whether the statement names a table.
+impl Statement {
+    pub const COUNT: usize = 16;
+
+    #[cfg(test)]
+    pub const ALL: [Statement; Statement::COUNT] = [
+        Statement::Begin,
+        Statement::Commit,
+        Statement::PointSelect,
+        Statement::SimpleRange,
+        Statement::SumRange,
+        Statement::OrderRange,
+        Statement::DistinctRange,
+        Statement::IndexUpdate,
+        Statement::NonIndexUpdate,
+        Statement::Delete,
+        Statement::Insert,
+        Statement::SingleDelete,
+        Statement::NewRow,
+        Statement::BulkInsert,
+        Statement::RandomPoints,
+        Statement::RandomRanges,
+    ];
+
+    /// Whether there is one of it for every table.
     pub fn has_table(self) -> bool {
-        !matches!(self, Statement::Begin | Statement::Commit)
+        !matches!(
+            self,
+            Statement::Begin
+                | Statement::Commit
+                | Statement::BulkInsert
+                | Statement::RandomPoints
+                | Statement::RandomRanges
+        )
     }
 
-    /// The text to prepare, for table `table`.
-    pub fn sql(self, table: u32) -> String {
+    /// Whether sysbench sends it as text whatever it may prepare.
+    pub fn is_text(self) -> bool {
+        matches!(self, Statement::NewRow | Statement::BulkInsert)
+    }
+
+    /// The text to prepare, for table `table`; `repeats` is the number of points or ranges of the statements that
+    /// have any.
+    pub fn sql(self, table: u32, repeats: u32) -> String {
         match self {
             Statement::Begin => "BEGIN".into(),
             Statement::Commit => "COMMIT".into(),
@@ -46,27 +95,49 @@ impl Statement {
             }
             Statement::IndexUpdate => format!("UPDATE sbtest{table} SET k=k+1 WHERE id=?"),
             Statement::NonIndexUpdate => format!("UPDATE sbtest{table} SET c=? WHERE id=?"),
-            Statement::Delete => format!("DELETE FROM sbtest{table} WHERE id=?"),
-            Statement::Insert => {
+            Statement::Delete | Statement::SingleDelete => {
+                format!("DELETE FROM sbtest{table} WHERE id=?")
+            }
+            Statement::Insert | Statement::NewRow => {
                 format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)")
+            }
+            Statement::BulkInsert => format!("INSERT INTO sbtest{table} VALUES(?,?)"),
+            Statement::RandomPoints => {
+                let points = vec!["?"; repeats as usize].join(", ");
+                format!("SELECT id, k, c, pad FROM sbtest1 WHERE k IN ({points})")
+            }
+            Statement::RandomRanges => {
+                let ranges = vec!["k BETWEEN ? AND ?"; repeats as usize].join(" OR ");
+                format!("SELECT count(k) FROM sbtest1 WHERE {ranges}")
             }
         }
     }
 
     /// The types of its parameters, in order.
-    pub fn parameters(self) -> &'static [ParameterType] {
+    pub fn parameters(self, repeats: u32) -> &'static [ParameterType] {
         use ParameterType::{Int, String};
         match self {
             Statement::Begin | Statement::Commit => &[],
-            Statement::PointSelect | Statement::IndexUpdate | Statement::Delete => &[Int],
+            Statement::PointSelect
+            | Statement::IndexUpdate
+            | Statement::Delete
+            | Statement::SingleDelete => &[Int],
             Statement::SimpleRange
             | Statement::SumRange
             | Statement::OrderRange
-            | Statement::DistinctRange => &[Int, Int],
+            | Statement::DistinctRange
+            | Statement::BulkInsert => &[Int, Int],
             Statement::NonIndexUpdate => &[String, Int],
-            Statement::Insert => &[Int, Int, String, String],
+            Statement::Insert | Statement::NewRow => &[Int, Int, String, String],
+            Statement::RandomPoints => ints(repeats),
+            Statement::RandomRanges => ints(repeats.saturating_mul(2)),
         }
     }
+}
+
+fn ints(count: u32) -> &'static [ParameterType] {
+    // Validation holds the number within the array.
+    &INTS[..INTS.len().min(count as usize)]
 }
 
 #[cfg(test)]
@@ -75,23 +146,30 @@ mod tests {
 
     #[test]
     fn as_many_types_as_question_marks() {
-        for statement in [
-            Statement::Begin,
-            Statement::Commit,
-            Statement::PointSelect,
-            Statement::SimpleRange,
-            Statement::SumRange,
-            Statement::OrderRange,
-            Statement::DistinctRange,
-            Statement::IndexUpdate,
-            Statement::NonIndexUpdate,
-            Statement::Delete,
-            Statement::Insert,
-        ] {
-            let sql = statement.sql(7);
-            assert_eq!(sql.matches('?').count(), statement.parameters().len());
-            assert_eq!(sql.contains("sbtest7"), statement.has_table());
-            assert!((statement as usize) < Statement::COUNT);
+        for (position, statement) in Statement::ALL.into_iter().enumerate() {
+            assert_eq!(statement as usize, position);
+            for repeats in [1, 10, 1000] {
+                let sql = statement.sql(7, repeats);
+                assert_eq!(
+                    sql.matches('?').count(),
+                    statement.parameters(repeats).len()
+                );
+                if statement.has_table() {
+                    assert!(sql.contains("sbtest7"), "{sql}");
+                }
+            }
         }
+    }
+
+    #[test]
+    fn points_and_ranges() {
+        assert_eq!(
+            Statement::RandomPoints.sql(1, 3),
+            "SELECT id, k, c, pad FROM sbtest1 WHERE k IN (?, ?, ?)"
+        );
+        assert_eq!(
+            Statement::RandomRanges.sql(1, 2),
+            "SELECT count(k) FROM sbtest1 WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ?"
+        );
     }
 }

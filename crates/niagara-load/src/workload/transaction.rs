@@ -1,10 +1,13 @@
 //! Which statement comes next in a transaction, and with which parameters.
 
+use super::bulk;
+use super::parameters::{Parameters, Text};
+use super::unique::UniqueIds;
 use super::values::{C_LENGTH, PAD_LENGTH, fill_digits};
-use super::{Rng, Sampler, WorkloadKind, WorkloadSpec};
-use crate::protocol::command::Execute;
+use super::{PreparedStatements, Rng, Sampler, WorkloadKind, WorkloadSpec};
+use crate::protocol::command::ParameterType;
 use crate::workload::statement::Statement;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 
 /// One statement of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,27 +31,43 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
             }
         }
     };
-    let in_transaction = !spec.skip_trx && spec.kind != WorkloadKind::OltpPointSelect;
+    let (reads, writes) = match spec.kind {
+        WorkloadKind::OltpReadOnly => (true, false),
+        WorkloadKind::OltpReadWrite => (true, true),
+        WorkloadKind::OltpWriteOnly => (false, true),
+        _ => (false, false),
+    };
+    let in_transaction = !spec.skip_trx && (reads || writes);
     group(&[Statement::Begin], u32::from(in_transaction));
     match spec.kind {
         WorkloadKind::OltpPointSelect => group(&[Statement::PointSelect], 1),
-        WorkloadKind::OltpReadOnly | WorkloadKind::OltpReadWrite => {
-            group(&[Statement::PointSelect], spec.point_selects);
-            if spec.range_selects {
-                group(&[Statement::SimpleRange], spec.simple_ranges);
-                group(&[Statement::SumRange], spec.sum_ranges);
-                group(&[Statement::OrderRange], spec.order_ranges);
-                group(&[Statement::DistinctRange], spec.distinct_ranges);
-            }
+        WorkloadKind::OltpUpdateIndex => group(&[Statement::IndexUpdate], spec.index_updates),
+        WorkloadKind::OltpUpdateNonIndex => {
+            group(&[Statement::NonIndexUpdate], spec.non_index_updates);
+        }
+        WorkloadKind::OltpInsert => group(&[Statement::NewRow], 1),
+        WorkloadKind::OltpDelete => group(&[Statement::SingleDelete], 1),
+        WorkloadKind::BulkInsert => group(&[Statement::BulkInsert], 1),
+        WorkloadKind::SelectRandomPoints => group(&[Statement::RandomPoints], 1),
+        WorkloadKind::SelectRandomRanges => group(&[Statement::RandomRanges], 1),
+        WorkloadKind::OltpReadOnly | WorkloadKind::OltpReadWrite | WorkloadKind::OltpWriteOnly => {}
+    }
+    if reads {
+        group(&[Statement::PointSelect], spec.point_selects);
+        if spec.range_selects {
+            group(&[Statement::SimpleRange], spec.simple_ranges);
+            group(&[Statement::SumRange], spec.sum_ranges);
+            group(&[Statement::OrderRange], spec.order_ranges);
+            group(&[Statement::DistinctRange], spec.distinct_ranges);
         }
     }
-    if spec.kind == WorkloadKind::OltpReadWrite {
+    if writes {
         group(&[Statement::IndexUpdate], spec.index_updates);
         group(&[Statement::NonIndexUpdate], spec.non_index_updates);
         group(&[Statement::Delete, Statement::Insert], spec.delete_inserts);
     }
     // BEGIN and COMMIT alone are a transaction without statements.
-    if steps.iter().all(|step| !step.statement.has_table()) {
+    if steps.iter().all(|step| step.statement == Statement::Begin) {
         return Vec::new();
     }
     if in_transaction {
@@ -65,26 +84,44 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
 pub struct Plan {
     pub steps: Vec<Step>,
     pub tables: u32,
-    sampler: Sampler,
+    spec: WorkloadSpec,
+    threads: u32,
+    seed: u64,
+    /// The statements that go as text, with question marks for their parameters: by statement, then by table.
+    texts: [Vec<String>; Statement::COUNT],
     range_size: i32,
+    delta: i32,
     /// Whether a failed transaction must be rolled back.
     pub in_transaction: bool,
 }
 
 impl Plan {
-    /// For a spec that was validated.
-    pub fn new(spec: &WorkloadSpec) -> Self {
+    /// For a spec that was validated, and `threads` connections that draw from `seed`.
+    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
         let steps = steps(spec);
-        Plan {
+        let mut plan = Plan {
             in_transaction: steps
                 .first()
                 .is_some_and(|step| step.statement == Statement::Begin),
             steps,
             tables: spec.tables,
+            spec: spec.clone(),
+            threads: threads.max(1),
+            seed,
+            texts: Default::default(),
             // Validation holds both within i32.
-            sampler: Sampler::new(spec.distribution, spec.table_size as u32),
             range_size: spec.range_size as i32,
+            delta: spec.delta as i32,
+        };
+        for statement in plan.statements() {
+            // BEGIN and COMMIT are among them, as MySQL cannot prepare BEGIN.
+            if plan.is_text(statement) || plan.parameters(statement).is_empty() {
+                plan.texts[statement as usize] = (1..=plan.tables_of(statement))
+                    .map(|table| plan.sql(statement, table))
+                    .collect();
+            }
         }
+        plan
     }
 
     /// The distinct statements, in the order of their first use.
@@ -97,12 +134,79 @@ impl Plan {
         }
         distinct
     }
+
+    /// How many tables have a `statement` of their own.
+    pub fn tables_of(&self, statement: Statement) -> u32 {
+        if statement.has_table() {
+            self.tables
+        } else {
+            1
+        }
+    }
+
+    /// Whether `statement` is to be sent as text and not to be prepared.
+    pub fn is_text(&self, statement: Statement) -> bool {
+        statement.is_text() || self.spec.db_ps_mode == PreparedStatements::Disable
+    }
+
+    /// The statement for `table` (from 1), with question marks for its parameters.
+    pub fn sql(&self, statement: Statement, table: u32) -> String {
+        statement.sql(table, self.repeats(statement))
+    }
+
+    /// The types of its parameters, in order.
+    pub fn parameters(&self, statement: Statement) -> &'static [ParameterType] {
+        statement.parameters(self.repeats(statement))
+    }
+
+    fn repeats(&self, statement: Statement) -> u32 {
+        match statement {
+            Statement::RandomPoints => self.spec.random_points,
+            Statement::RandomRanges => self.spec.number_of_ranges,
+            _ => 1,
+        }
+    }
+
+    /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
+    pub fn transaction(&self, number: u32) -> Transaction {
+        let rng = Rng::seed_from_u64(
+            self.seed
+                .wrapping_add(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        );
+        // Validation holds it within i32.
+        let rows = self.spec.table_size as u32;
+        let sampler = match self.spec.kind {
+            WorkloadKind::SelectRandomPoints | WorkloadKind::SelectRandomRanges => {
+                // Every connection has its own part of the values, which begins at 0 and shares its ends with its
+                // neighbours: so it is in sysbench.
+                let part = f64::from(rows) / f64::from(self.threads);
+                let first = part * f64::from(number);
+                let last = (first + part).min(f64::from(i32::MAX));
+                Sampler::between(self.spec.distribution, first as u32, last as u32)
+            }
+            _ => Sampler::new(self.spec.distribution, rows),
+        };
+        Transaction {
+            rng,
+            sampler,
+            number,
+            position: 0,
+            table: 0,
+            deleted: 1,
+            new_k: 1,
+            new_ids: (!self.spec.auto_inc).then(|| UniqueIds::new(self.seed, number, self.threads)),
+            next_row: 1,
+        }
+    }
 }
 
 /// Where one connection is in its transaction.
 #[derive(Debug)]
 pub struct Transaction {
     rng: Rng,
+    sampler: Sampler,
+    /// Of the connection.
+    number: u32,
     position: usize,
     /// From 0.
     table: u32,
@@ -110,19 +214,13 @@ pub struct Transaction {
     deleted: i32,
     /// Its new k, drawn together with the row.
     new_k: i32,
+    /// Ids of new rows where the server does not number them.
+    new_ids: Option<UniqueIds>,
+    /// The next row of `bulk_insert`.
+    next_row: u64,
 }
 
 impl Transaction {
-    pub fn new(rng: Rng) -> Self {
-        Transaction {
-            rng,
-            position: 0,
-            table: 0,
-            deleted: 1,
-            new_k: 1,
-        }
-    }
-
     /// Goes to the first statement. After an error the transaction is drawn anew, as in sysbench.
     pub fn restart(&mut self) {
         self.position = 0;
@@ -144,36 +242,78 @@ impl Transaction {
         (statement, table)
     }
 
+    /// The statement at hand, with question marks for its parameters.
+    pub fn sql(&self, plan: &Plan) -> String {
+        match self.peek(plan) {
+            (Statement::BulkInsert, _) => plan.sql(Statement::BulkInsert, self.number + 1),
+            (statement, table) => plan.sql(statement, table + 1),
+        }
+    }
+
     /// Draws the parameters of `statement` into the command.
-    pub fn encode(&mut self, plan: &Plan, statement: Statement, execute: Execute<'_>) {
-        let rng = &mut self.rng;
-        let execute = match statement {
-            Statement::Begin | Statement::Commit => execute,
-            Statement::PointSelect | Statement::IndexUpdate => execute.int(plan.sampler.draw(rng)),
+    pub fn encode(&mut self, plan: &Plan, statement: Statement, command: impl Parameters) {
+        let (rng, sampler) = (&mut self.rng, &self.sampler);
+        let command = match statement {
+            Statement::Begin | Statement::Commit => command,
+            Statement::PointSelect | Statement::IndexUpdate | Statement::SingleDelete => {
+                command.int(sampler.draw(rng))
+            }
             Statement::SimpleRange
             | Statement::SumRange
             | Statement::OrderRange
             | Statement::DistinctRange => {
-                let first = plan.sampler.draw(rng);
-                execute
+                let first = sampler.draw(rng);
+                command
                     .int(first)
                     .int(first.saturating_add(plan.range_size - 1))
             }
-            Statement::NonIndexUpdate => execute
+            Statement::NonIndexUpdate => command
                 .string(C_LENGTH, |text| fill_digits(text, rng))
-                .int(plan.sampler.draw(rng)),
+                .int(sampler.draw(rng)),
             Statement::Delete => {
-                self.deleted = plan.sampler.draw(rng);
-                self.new_k = plan.sampler.draw(rng);
-                execute.int(self.deleted)
+                self.deleted = sampler.draw(rng);
+                self.new_k = sampler.draw(rng);
+                command.int(self.deleted)
             }
-            Statement::Insert => execute
+            Statement::Insert => command
                 .int(self.deleted)
                 .int(self.new_k)
                 .string(C_LENGTH, |text| fill_digits(text, rng))
                 .string(PAD_LENGTH, |text| fill_digits(text, rng)),
+            // An id of 0 asks the server for a number.
+            Statement::NewRow => command
+                .int(self.new_ids.as_mut().map_or(0, UniqueIds::draw))
+                .int(sampler.draw(rng))
+                .string(C_LENGTH, |text| fill_digits(text, rng))
+                .string(PAD_LENGTH, |text| fill_digits(text, rng)),
+            // Only in its shape: its rows are written by `encode_text`.
+            Statement::BulkInsert => command.int(0).int(0),
+            Statement::RandomPoints => (0..plan.spec.random_points)
+                .fold(command, |command, _| command.int(sampler.draw(rng))),
+            Statement::RandomRanges => {
+                (0..plan.spec.number_of_ranges).fold(command, |command, _| {
+                    let first = sampler.draw(rng);
+                    command.int(first).int(first.saturating_add(plan.delta))
+                })
+            }
         };
-        execute.finish();
+        command.finish();
+    }
+
+    /// Writes `statement` on `table` (from 0) as text into `out`, which is emptied, with its parameters drawn.
+    pub fn encode_text(
+        &mut self,
+        plan: &Plan,
+        statement: Statement,
+        table: u32,
+        out: &mut Vec<u8>,
+    ) {
+        if statement == Statement::BulkInsert {
+            self.next_row += bulk::write_insert(out, self.number + 1, self.next_row);
+            return;
+        }
+        let sql = &plan.texts[statement as usize][table as usize];
+        self.encode(plan, statement, Text::new(out, sql.as_bytes()));
     }
 
     /// Goes on to the next statement; false when that was the last one.
@@ -190,7 +330,7 @@ impl Transaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
+    use crate::protocol::command::Execute;
     use std::collections::BTreeSet;
 
     fn mix(spec: &WorkloadSpec) -> Vec<Statement> {
@@ -215,6 +355,21 @@ mod tests {
 
         reads.extend([IndexUpdate, NonIndexUpdate, Delete, Insert, Commit]);
         assert_eq!(mix(&spec(WorkloadKind::OltpReadWrite)), reads);
+        assert_eq!(
+            mix(&spec(WorkloadKind::OltpWriteOnly)),
+            [Begin, IndexUpdate, NonIndexUpdate, Delete, Insert, Commit]
+        );
+        for (kind, statement) in [
+            (WorkloadKind::OltpUpdateIndex, IndexUpdate),
+            (WorkloadKind::OltpUpdateNonIndex, NonIndexUpdate),
+            (WorkloadKind::OltpInsert, NewRow),
+            (WorkloadKind::OltpDelete, SingleDelete),
+            (WorkloadKind::BulkInsert, BulkInsert),
+            (WorkloadKind::SelectRandomPoints, RandomPoints),
+            (WorkloadKind::SelectRandomRanges, RandomRanges),
+        ] {
+            assert_eq!(mix(&spec(kind)), [statement]);
+        }
 
         let bare = WorkloadSpec {
             skip_trx: true,
@@ -227,13 +382,14 @@ mod tests {
 
     #[test]
     fn one_table_per_group_and_all_tables_in_time() {
-        let plan = Plan::new(&WorkloadSpec {
+        let spec = WorkloadSpec {
             kind: WorkloadKind::OltpReadWrite,
             tables: 5,
             delete_inserts: 2,
             ..WorkloadSpec::default()
-        });
-        let mut transaction = Transaction::new(Rng::seed_from_u64(5));
+        };
+        let plan = Plan::new(&spec, 1, 5);
+        let mut transaction = plan.transaction(0);
         let mut out = Vec::new();
         let mut seen = BTreeSet::new();
         for _ in 0..100 {
@@ -244,7 +400,7 @@ mod tests {
                 transaction.encode(
                     &plan,
                     statement,
-                    Execute::new(&mut out, 1, statement.parameters(), false),
+                    Execute::new(&mut out, 1, plan.parameters(statement), false),
                 );
                 seen.insert(table);
                 match statement {
@@ -269,19 +425,140 @@ mod tests {
 
     #[test]
     fn ranges_end_where_they_should() {
-        let plan = Plan::new(&WorkloadSpec {
+        let spec = WorkloadSpec {
             range_size: 100,
             ..WorkloadSpec::default()
-        });
-        let mut transaction = Transaction::new(Rng::seed_from_u64(5));
+        };
+        let plan = Plan::new(&spec, 1, 5);
+        let mut transaction = plan.transaction(0);
         let mut out = Vec::new();
         for _ in 0..1000 {
             let statement = Statement::SumRange;
-            let execute = Execute::new(&mut out, 1, statement.parameters(), false);
+            let execute = Execute::new(&mut out, 1, plan.parameters(statement), false);
             transaction.encode(&plan, statement, execute);
             let number =
                 |at: usize| i32::from_le_bytes([out[at], out[at + 1], out[at + 2], out[at + 3]]);
             assert_eq!(number(20) - number(16), 99);
         }
+    }
+
+    /// What connection `number` of `threads` sends first, as text.
+    fn text(spec: &WorkloadSpec, threads: u32, number: u32) -> String {
+        let plan = Plan::new(spec, threads, 9);
+        let mut transaction = plan.transaction(number);
+        let mut out = Vec::new();
+        let (statement, table) = transaction.current(&plan);
+        assert!(plan.is_text(statement));
+        transaction.encode_text(&plan, statement, table, &mut out);
+        String::from_utf8(out.split_off(5)).unwrap()
+    }
+
+    #[test]
+    fn new_rows_have_the_servers_numbers_or_unique_ones() {
+        let spec = WorkloadSpec {
+            kind: WorkloadKind::OltpInsert,
+            ..WorkloadSpec::default()
+        };
+        let sql = text(&spec, 4, 0);
+        assert!(
+            sql.starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, "),
+            "{sql}"
+        );
+        let spec = WorkloadSpec {
+            auto_inc: false,
+            ..spec
+        };
+        let mut ids = BTreeSet::new();
+        for number in 0..4 {
+            let sql = text(&spec, 4, number);
+            let id = sql.split(['(', ',']).nth(5).unwrap().to_owned();
+            assert!(id.parse::<i32>().unwrap() != 0, "{sql}");
+            assert!(ids.insert(id), "{sql}");
+        }
+    }
+
+    #[test]
+    fn bulk_inserts_go_on_where_the_last_one_ended() {
+        let spec = WorkloadSpec {
+            kind: WorkloadKind::BulkInsert,
+            ..WorkloadSpec::default()
+        };
+        let plan = Plan::new(&spec, 4, 1);
+        let mut transaction = plan.transaction(2);
+        let mut out = Vec::new();
+        let mut next = 1;
+        for _ in 0..3 {
+            let (statement, table) = transaction.current(&plan);
+            transaction.encode_text(&plan, statement, table, &mut out);
+            let sql = std::str::from_utf8(&out[5..]).unwrap();
+            let start = format!("INSERT INTO sbtest3 VALUES({next},{next}),");
+            assert!(sql.starts_with(&start), "{}", &sql[..60]);
+            next += sql.matches('(').count() as u64;
+            assert!(!transaction.advance(&plan));
+        }
+        assert_eq!(transaction.sql(&plan), "INSERT INTO sbtest3 VALUES(?,?)");
+    }
+
+    #[test]
+    fn every_connection_has_its_part_of_the_values() {
+        for kind in [
+            WorkloadKind::SelectRandomPoints,
+            WorkloadKind::SelectRandomRanges,
+        ] {
+            let spec = WorkloadSpec {
+                kind,
+                table_size: 1000,
+                distribution: crate::Distribution::Uniform,
+                random_points: 4000,
+                number_of_ranges: 4000,
+                delta: 0,
+                db_ps_mode: PreparedStatements::Disable,
+                ..WorkloadSpec::default()
+            };
+            for (number, first, last) in [(0, 0, 333), (1, 333, 666), (2, 666, 1000)] {
+                let sql = text(&spec, 3, number);
+                let values: Vec<i32> = sql
+                    .split(|letter: char| !letter.is_ascii_digit())
+                    .filter_map(|word| word.parse().ok())
+                    .skip(1) // sbtest1
+                    .collect();
+                assert_eq!(values.iter().min(), Some(&first), "{kind}");
+                assert_eq!(values.iter().max(), Some(&last), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_statement_can_go_as_text() {
+        let spec = WorkloadSpec {
+            kind: WorkloadKind::OltpReadWrite,
+            tables: 3,
+            db_ps_mode: PreparedStatements::Disable,
+            ..WorkloadSpec::default()
+        };
+        let plan = Plan::new(&spec, 1, 1);
+        let mut transaction = plan.transaction(0);
+        let mut out = Vec::new();
+        let mut shapes = Vec::new();
+        loop {
+            let (statement, table) = transaction.current(&plan);
+            transaction.encode_text(&plan, statement, table, &mut out);
+            let sql = std::str::from_utf8(&out[5..]).unwrap();
+            assert!(!sql.contains('?'), "{sql}");
+            assert_eq!(
+                usize::from(out[0]) + 256 * usize::from(out[1]),
+                out.len() - 4
+            );
+            shapes.push(sql.split(' ').next().unwrap().to_owned());
+            if !transaction.advance(&plan) {
+                break;
+            }
+        }
+        assert_eq!(shapes.len(), 20);
+        assert_eq!(
+            (shapes[0].as_str(), shapes[19].as_str()),
+            ("BEGIN", "COMMIT")
+        );
+        assert_eq!(&shapes[15..19], ["UPDATE", "UPDATE", "DELETE", "INSERT"]);
     }
 }
