@@ -97,11 +97,12 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec) {
     };
     allocations(100); // the first one grows the buffers to their size
     let (short, few) = allocations(100);
-    let (long, many) = allocations(1000);
-    // The inserts of `bulk_insert` are few and long.
-    if kind != WorkloadKind::BulkInsert {
-        assert!(many > 3 * few, "{kind}: {few} and {many} queries");
-    }
+    // As long as it takes: the server may have to write to its disk just now.
+    let (long, many) = [1000, 3000, 9000, 27_000]
+        .into_iter()
+        .map(&mut allocations)
+        .find(|(_, many)| *many > 3 * few)
+        .unwrap_or_else(|| panic!("{kind}: {few} queries, and hardly more in a longer slice"));
     assert!(short < 100, "{kind}: {short} allocations in a slice");
     assert!(
         long <= short + 10,

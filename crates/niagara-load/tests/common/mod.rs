@@ -36,6 +36,13 @@ fn binary() -> PathBuf {
         )
 }
 
+/// A folder of this server's own beside `log`: one that starts removes what others have there.
+fn temporary_tables(log: &Path) -> String {
+    let folder = log.with_file_name("tmp");
+    std::fs::create_dir_all(&folder).expect("a folder in a new folder");
+    format!("--tmpdir={}", folder.display())
+}
+
 /// A fresh data directory, with an administrator who has no password.
 /// `None` when a signal ended the server.
 fn initialize(binary: &Path, is_mariadb: bool, data: &str, log: &Path) -> Option<()> {
@@ -43,6 +50,7 @@ fn initialize(binary: &Path, is_mariadb: bool, data: &str, log: &Path) -> Option
     let mut command = Command::new(binary);
     command
         .args(["--no-defaults", data, "--user=root"])
+        .arg(temporary_tables(log))
         .stdout(output.try_clone().expect("a file handle"))
         .stderr(output);
     if is_mariadb {
@@ -116,6 +124,7 @@ impl Server {
                 "--bind-address=127.0.0.1",
                 &data,
             ])
+            .arg(temporary_tables(&log))
             .arg(format!("--port={port}"))
             .arg(format!(
                 "--socket={}",
