@@ -1,22 +1,31 @@
-# `make tune` and `make test` set up everything they need and say what they install.
+# `make tune`, `make test` and `make bench` set up everything they need and say what they install.
 
 CARGO ?= cargo
 SERVER ?= mariadb-10.11
 BUDGET ?= 10m
 NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 
-.PHONY: tune test setup setup-test lint unit end-to-end test-page build clean
+BENCH_SECONDS ?= 600
+BENCH_JSON ?= bench.json
+
+.PHONY: tune test bench setup setup-test setup-bench lint unit end-to-end test-page build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
 
 test: setup-test lint unit end-to-end ## Everything that continuous integration checks
 
+bench: setup-bench ## What the load generator costs, beside sysbench and a bare loop: a table, and $(BENCH_JSON)
+	$(CARGO) run --release --locked -p niagara-bench -- --seconds $(BENCH_SECONDS) --json $(BENCH_JSON)
+
 setup:
 	@scripts/setup
 
 setup-test:
 	@scripts/setup test
+
+setup-bench:
+	@scripts/setup bench
 
 build:
 	$(CARGO) build --release --locked

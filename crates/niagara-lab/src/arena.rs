@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_load::{Driver, DriverOptions, LoadError, SliceOptions, SliceStats};
+use niagara_load::{Driver, DriverOptions, LoadError, RunOptions, SliceOptions, SliceStats};
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::SliceRecord;
@@ -159,8 +159,11 @@ impl<'a> Arena<'a> {
         let outcome = match self.driver.as_mut() {
             Some(driver) => driver.run(
                 seat,
-                Duration::from_secs_f64(seconds),
-                WARM_UP_INTERVAL,
+                &RunOptions {
+                    duration: Some(Duration::from_secs_f64(seconds)),
+                    interval: Some(WARM_UP_INTERVAL),
+                    ..RunOptions::default()
+                },
                 &mut |interval: &SliceStats| {
                     if interval.seconds > 0.0 {
                         curve.push(interval.transactions as f64 / interval.seconds);

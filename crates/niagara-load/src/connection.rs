@@ -1,8 +1,9 @@
-//! One connection under load: a non-blocking socket, a buffer for commands, prepared statements, and the
-//! transaction it is in. Nothing here allocates once it is connected.
+//! One connection under load: its [`Link`] to the server (a non-blocking socket, a buffer for commands, prepared
+//! statements) and the transaction it is in. Nothing here allocates once it is connected.
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
+use crate::poll::Poll;
 use crate::protocol::command::{self, Execute};
 use crate::protocol::packet::ServerError;
 use crate::protocol::response::{Progress, ResponseReader};
@@ -10,7 +11,6 @@ use crate::session::{CANNOT_BE_PREPARED, Session, SessionError, describe_io};
 use crate::stream::Stream;
 use crate::workload::statement::Statement;
 use crate::workload::transaction::{Plan, Transaction};
-use mio::{Interest, Registry, Token};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,10 @@ pub enum State {
     Idle,
     Running,
     RollingBack,
+    /// Without a link; one is being made. `resume`: for a transaction in flight, which then begins again.
+    Lost {
+        resume: bool,
+    },
 }
 
 /// A connection that was lost, in words.
@@ -53,10 +57,10 @@ impl From<crate::protocol::ProtocolError> for Lost {
     }
 }
 
+/// The way to the server, replaced as a whole when it is lost.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Link {
     stream: Stream,
-    token: Token,
     out: Vec<u8>,
     /// Bytes of `out` that the system has taken.
     written: usize,
@@ -64,23 +68,13 @@ pub struct Connection {
     reader: ResponseReader,
     /// By statement, then by table.
     handles: [Vec<Handle>; Statement::COUNT],
-    transaction: Transaction,
-    pub state: State,
-    /// When the transaction in flight began; a restart after an error does not change it.
-    pub started: Instant,
-    /// Transactions completed in this slice.
-    pub transactions: u64,
+    /// Transactions completed on this link.
+    transactions: u64,
 }
 
-impl Connection {
-    /// Connects, logs in and prepares the plan's statements.
-    pub fn open(
-        endpoint: &Endpoint,
-        plan: &Plan,
-        transaction: Transaction,
-        token: Token,
-        timeout: Duration,
-    ) -> Result<Self, LoadError> {
+impl Link {
+    /// Connects, logs in and prepares the plan's statements. Blocking, every wait bounded by `timeout`.
+    pub fn open(endpoint: &Endpoint, plan: &Plan, timeout: Duration) -> Result<Self, LoadError> {
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,
@@ -127,67 +121,147 @@ impl Connection {
             }
         }
         let (stream, capabilities, out) = session.into_parts();
-        Ok(Connection {
+        Ok(Link {
             stream: stream
                 .into_stream()
                 .map_err(|error| failed(error.to_string()))?,
-            token,
             out,
             written: 0,
             waits_to_write: false,
             reader: ResponseReader::new(capabilities),
             handles,
-            transaction,
-            state: State::Idle,
-            started: Instant::now(),
             transactions: 0,
         })
     }
+}
+
+#[derive(Debug)]
+pub struct Connection {
+    link: Option<Link>,
+    token: u64,
+    transaction: Transaction,
+    pub state: State,
+    /// When the transaction in flight was to begin; a restart after an error does not change it.
+    pub intended: Instant,
+    /// When it did.
+    pub begun: Instant,
+    /// When its last statement was sent.
+    pub sent: Instant,
+    /// When the last transaction ended.
+    pub free_since: Instant,
+    /// Transactions completed in this slice.
+    pub transactions: u64,
+    /// Time within those transactions.
+    pub busy: Duration,
+}
+
+impl Connection {
+    /// A connection on a fresh link; `token` is what a poll will call it.
+    pub fn new(link: Link, token: u64, transaction: Transaction) -> Self {
+        let now = Instant::now();
+        Connection {
+            link: Some(link),
+            token,
+            transaction,
+            state: State::Idle,
+            intended: now,
+            begun: now,
+            sent: now,
+            free_since: now,
+            transactions: 0,
+            busy: Duration::ZERO,
+        }
+    }
+
+    /// What the poll calls it.
+    pub fn token(&self) -> u64 {
+        self.token
+    }
 
     /// Makes the poll report this connection.
-    pub fn register(&mut self, registry: &Registry) -> io::Result<()> {
-        self.stream
-            .register(registry, self.token, Interest::READABLE)
+    pub fn register(&self, poll: &Poll) -> io::Result<()> {
+        match &self.link {
+            Some(link) => poll.add(&link.stream, self.token),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives up the link. Closing the socket takes it off the poll.
+    pub fn lose(&mut self, resume: bool) {
+        self.link = None;
+        self.state = State::Lost { resume };
+    }
+
+    /// Goes on with a fresh link.
+    pub fn relink(&mut self, link: Link, poll: &Poll) -> io::Result<()> {
+        self.link = Some(link);
+        self.state = State::Idle;
+        self.register(poll)
     }
 
     /// Starts a transaction.
-    pub fn begin(&mut self, plan: &Plan, registry: &Registry, now: Instant) -> Result<(), Lost> {
-        self.started = now;
-        self.restart(plan, registry)
+    pub fn begin(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
+        self.begun = now;
+        self.restart(plan, poll, now)
     }
 
     /// Starts the transaction in flight from its beginning, with new parameters.
-    pub fn restart(&mut self, plan: &Plan, registry: &Registry) -> Result<(), Lost> {
+    pub fn restart(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
         self.state = State::Running;
         self.transaction.restart();
-        self.send_current(plan, registry)
+        self.send_current(plan, poll, now)
     }
 
     /// Sends the transaction's next statement; false when the last one was answered.
-    pub fn advance(&mut self, plan: &Plan, registry: &Registry) -> Result<bool, Lost> {
+    pub fn advance(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<bool, Lost> {
         if !self.transaction.advance(plan) {
             return Ok(false);
         }
-        self.send_current(plan, registry)?;
+        self.send_current(plan, poll, now)?;
         Ok(true)
     }
 
+    /// Counts the transaction that has just been answered; returns how many this link has served.
+    pub fn complete(&mut self, now: Instant) -> u64 {
+        self.transactions += 1;
+        self.busy += now.saturating_duration_since(self.begun);
+        self.free_since = now;
+        match &mut self.link {
+            Some(link) => {
+                link.transactions += 1;
+                link.transactions
+            }
+            None => 0,
+        }
+    }
+
     /// Sends ROLLBACK.
-    pub fn roll_back(&mut self, registry: &Registry) -> Result<(), Lost> {
+    pub fn roll_back(&mut self, poll: &Poll, now: Instant) -> Result<(), Lost> {
         self.state = State::RollingBack;
-        command::query(&mut self.out, b"ROLLBACK");
-        self.send(registry)
+        let link = self.link.as_mut().ok_or_else(no_link)?;
+        command::query(&mut link.out, b"ROLLBACK");
+        self.sent = now;
+        link.send(poll, self.token)
     }
 
     /// Says goodbye if that is possible at once.
     pub fn quit(&mut self) {
-        if self.state == State::Idle {
+        if let (State::Idle, Some(link)) = (self.state, &mut self.link) {
             // Nothing depends on whether the goodbye arrives.
-            let _ = self.stream.write(&command::QUIT);
+            let _ = link.stream.write(&command::QUIT);
         }
     }
 
-    /// The statement that was sent last.
+    /// The statement that was sent last; `None`: ROLLBACK.
+    #[inline]
+    pub fn statement(&self, plan: &Plan) -> Option<Statement> {
+        match self.state {
+            State::RollingBack => None,
+            _ => Some(self.transaction.peek(plan).0),
+        }
+    }
+
+    /// Its text.
     pub fn statement_sql(&self, plan: &Plan) -> String {
         if self.state == State::RollingBack {
             return "ROLLBACK".into();
@@ -197,32 +271,50 @@ impl Connection {
 
     /// The error of an answer that was `Failed`.
     pub fn error(&self) -> Result<ServerError, Lost> {
-        Ok(self.reader.error()?)
+        Ok(self.link.as_ref().ok_or_else(no_link)?.reader.error()?)
     }
 
-    fn send_current(&mut self, plan: &Plan, registry: &Registry) -> Result<(), Lost> {
+    fn send_current(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
+        let link = self.link.as_mut().ok_or_else(no_link)?;
         let (statement, table) = self.transaction.current(plan);
-        match &mut self.handles[statement as usize][table as usize] {
+        match &mut link.handles[statement as usize][table as usize] {
             Handle::Prepared { id, types_sent } => {
                 let execute =
-                    Execute::new(&mut self.out, *id, plan.parameters(statement), !*types_sent);
+                    Execute::new(&mut link.out, *id, plan.parameters(statement), !*types_sent);
                 *types_sent = true;
                 self.transaction.encode(plan, statement, execute);
             }
             Handle::Text => {
                 self.transaction
-                    .encode_text(plan, statement, table, &mut self.out);
+                    .encode_text(plan, statement, table, &mut link.out);
             }
         }
-        self.send(registry)
+        self.sent = now;
+        link.send(poll, self.token)
     }
 
-    fn send(&mut self, registry: &Registry) -> Result<(), Lost> {
+    /// Takes what has arrived. `More` means that everything there was has been taken.
+    #[inline]
+    pub fn receive(&mut self, buffer: &mut [u8], poll: &Poll) -> Result<Progress, Lost> {
+        match &mut self.link {
+            Some(link) => link.receive(buffer, poll, self.token, self.state == State::Idle),
+            // An event of the socket that has just been closed.
+            None => Ok(Progress::More),
+        }
+    }
+}
+
+fn no_link() -> Lost {
+    Lost("the connection was given up before".into())
+}
+
+impl Link {
+    fn send(&mut self, poll: &Poll, token: u64) -> Result<(), Lost> {
         self.written = 0;
-        self.flush(registry)
+        self.flush(poll, token)
     }
 
-    fn flush(&mut self, registry: &Registry) -> Result<(), Lost> {
+    fn flush(&mut self, poll: &Poll, token: u64) -> Result<(), Lost> {
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -232,8 +324,7 @@ impl Connection {
                     // Rare: commands are far smaller than a socket's buffer.
                     if !self.waits_to_write {
                         self.waits_to_write = true;
-                        let interest = Interest::READABLE | Interest::WRITABLE;
-                        self.stream.reregister(registry, self.token, interest)?;
+                        poll.want_writable(&self.stream, token, true)?;
                     }
                     return Ok(());
                 }
@@ -242,22 +333,26 @@ impl Connection {
         }
         if self.waits_to_write {
             self.waits_to_write = false;
-            self.stream
-                .reregister(registry, self.token, Interest::READABLE)?;
+            poll.want_writable(&self.stream, token, false)?;
         }
         Ok(())
     }
 
-    /// Takes what has arrived. `More` means that everything there was has been taken.
-    pub fn receive(&mut self, buffer: &mut [u8], registry: &Registry) -> Result<Progress, Lost> {
+    fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        poll: &Poll,
+        token: u64,
+        idle: bool,
+    ) -> Result<Progress, Lost> {
         if self.waits_to_write {
-            self.flush(registry)?;
+            self.flush(poll, token)?;
         }
         loop {
             match self.stream.read(buffer) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                Ok(count) if self.state == State::Idle => {
-                    return Err(Lost(self.unasked(&buffer[..count])));
+                Ok(count) if idle => {
+                    return Err(Lost(unasked(&buffer[..count])));
                 }
                 // A complete answer is followed by nothing until the next command, so the poll's edge for
                 // that next answer is still to come and the read that finds nothing can be spared.
@@ -273,12 +368,12 @@ impl Connection {
             }
         }
     }
+}
 
-    /// What a server says that was not asked: usually why it closes the connection.
-    fn unasked(&self, bytes: &[u8]) -> String {
-        match bytes.get(4..).map(ServerError::parse) {
-            Some(Ok(error)) => error.to_string(),
-            _ => format!("{} bytes that were not asked for", bytes.len()),
-        }
+/// What a server says that was not asked: usually why it closes the connection.
+fn unasked(bytes: &[u8]) -> String {
+    match bytes.get(4..).map(ServerError::parse) {
+        Some(Ok(error)) => error.to_string(),
+        _ => format!("{} bytes that were not asked for", bytes.len()),
     }
 }

@@ -2,74 +2,22 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::event_loop::{EventLoop, Order, Report, Setup};
-use crate::recorder::{SliceStats, Window};
+use crate::event_loop::{EventLoop, Order, Policy, Report, Setup};
+use crate::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
+use crate::pacing::{Arrivals, Pacing};
+use crate::recorder::{Kinds, Window};
+use crate::stats::SliceStats;
 use crate::workload::WorkloadSpec;
 use crate::workload::transaction::Plan;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long a loop may take beyond its own bounds before it is given up.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// How servers are loaded.
-#[derive(Debug, Clone)]
-pub struct DriverOptions {
-    /// Connections per side, each with one transaction in flight. Default 1.
-    pub threads: u32,
-    /// Threads of this process that drive them. Default: as many as CPUs, but no more than `threads`.
-    pub loops: Option<usize>,
-    /// Seed of everything that is drawn. A connection draws the same on every side. Default 1.
-    pub seed: u64,
-    /// Bound on every single wait while connecting. Default 10 s.
-    pub connect_timeout: Duration,
-    /// A loop that hears nothing from a loaded server for so long gives it up. Default 60 s, which is
-    /// longer than InnoDB waits for a lock.
-    pub stall_timeout: Duration,
-    /// Setting it ends whatever runs, within 100 ms plus the transactions in flight.
-    pub cancel: Arc<AtomicBool>,
-}
-
-impl Default for DriverOptions {
-    fn default() -> Self {
-        DriverOptions {
-            threads: 1,
-            loops: None,
-            seed: 1,
-            connect_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(60),
-            cancel: Arc::default(),
-        }
-    }
-}
-
-/// One slice.
-#[derive(Debug, Clone)]
-pub struct SliceOptions {
-    /// Counted time. Default 500 ms.
-    pub duration: Duration,
-    /// Load before counted time. Default 50 ms.
-    pub ramp: Duration,
-    /// CPUs the loops may use; `None`: those they had when they were started.
-    pub cpus: Option<Vec<usize>>,
-    /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
-    pub drain_timeout: Duration,
-}
-
-impl Default for SliceOptions {
-    fn default() -> Self {
-        SliceOptions {
-            duration: Duration::from_millis(500),
-            ramp: Duration::from_millis(50),
-            cpus: None,
-            drain_timeout: Duration::from_secs(30),
-        }
-    }
-}
 
 /// Connections to every side, and the loops that drive them. Dropping it disconnects.
 #[derive(Debug)]
@@ -80,6 +28,10 @@ pub struct Driver {
     broken: Vec<Option<LoadError>>,
     cancel: Arc<AtomicBool>,
     stall_timeout: Duration,
+    kinds: Arc<Kinds>,
+    seed: u64,
+    /// Runs begun so far: every run has arrivals of its own.
+    runs: u64,
 }
 
 #[derive(Debug)]
@@ -89,15 +41,8 @@ struct Loop {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a run is made of, for all loops.
-struct Run<'a> {
-    side: usize,
-    ramp: Duration,
-    duration: Duration,
-    interval: Option<Duration>,
-    cpus: Option<&'a Vec<usize>>,
-    drain_timeout: Duration,
-}
+/// CPUs per loop when nobody says how many loops: a loop serves more queries than eight CPUs of a server answer.
+const CPUS_PER_LOOP: usize = 8;
 
 impl Driver {
     /// Connects to all sides and prepares the workload's statements on every connection.
@@ -117,13 +62,19 @@ impl Driver {
             )));
         }
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let loops = options.loops.unwrap_or(cpus);
+        let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
+        if options.reconnect_after == Some(0) {
+            return Err(LoadError::Invalid(
+                "reconnect_after = 0: must be at least 1 transaction".into(),
+            ));
+        }
         if loops == 0 {
             return Err(LoadError::Invalid("loops = 0: must be at least 1".into()));
         }
         let loops = loops.min(options.threads as usize);
 
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+        let kinds = Arc::new(Kinds::of(&plan));
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
         let mut driver = Driver {
@@ -132,6 +83,9 @@ impl Driver {
             broken: vec![None; endpoints.len()],
             cancel: Arc::clone(&options.cancel),
             stall_timeout: options.stall_timeout,
+            kinds: Arc::clone(&kinds),
+            seed: options.seed,
+            runs: 0,
         };
         for index in 0..loops {
             let share =
@@ -140,8 +94,14 @@ impl Driver {
                 index,
                 endpoints: endpoints.to_vec(),
                 plan: Arc::clone(&plan),
+                kinds: Arc::clone(&kinds),
                 connections: share(index)..share(index + 1),
                 connect_timeout: options.connect_timeout,
+                policy: Policy {
+                    ignored_errors: options.ignored_errors.clone(),
+                    retry: options.retry,
+                    reconnect_after: options.reconnect_after,
+                },
                 cancel: Arc::clone(&options.cancel),
             };
             let (orders, inbox) = mpsc::channel();
@@ -178,81 +138,41 @@ impl Driver {
     /// Loads one side for one slice: every connection starts a transaction at once, the ramp passes, counted time
     /// passes, transactions in flight are finished, and that is it.
     pub fn slice(&mut self, side: usize, options: &SliceOptions) -> Result<SliceStats, LoadError> {
-        self.execute(
-            &Run {
-                side,
-                ramp: options.ramp,
-                duration: options.duration,
-                interval: None,
-                cpus: options.cpus.as_ref(),
-                drain_timeout: options.drain_timeout,
-            },
-            &mut |_| true,
-        )
+        self.run(side, &options.into(), &mut |_| true)
     }
 
-    /// Loads one side for `duration`, without a ramp, and hands out what every full `interval` did as soon as
-    /// it is over; `false` from `on_interval` ends the run. Returns the whole run.
+    /// Loads one side as `options` say and hands out what every full interval of counted time did as soon as it is
+    /// over; `false` from `on_interval` ends the run. Returns the whole run.
     pub fn run(
         &mut self,
         side: usize,
-        duration: Duration,
-        interval: Duration,
+        options: &RunOptions,
         on_interval: &mut dyn FnMut(&SliceStats) -> bool,
     ) -> Result<SliceStats, LoadError> {
-        if interval < Duration::from_millis(1) {
-            return Err(LoadError::Invalid(
-                "an interval must have at least 1 ms".into(),
-            ));
-        }
-        self.execute(
-            &Run {
-                side,
-                ramp: Duration::ZERO,
-                duration,
-                interval: Some(interval),
-                cpus: None,
-                drain_timeout: SliceOptions::default().drain_timeout,
-            },
-            on_interval,
-        )
-    }
-
-    /// Says goodbye to the servers.
-    pub fn disconnect(self) {}
-
-    fn execute(
-        &mut self,
-        run: &Run<'_>,
-        on_interval: &mut dyn FnMut(&SliceStats) -> bool,
-    ) -> Result<SliceStats, LoadError> {
-        match self.broken.get(run.side) {
+        match self.broken.get(side) {
             Some(None) => {}
             Some(Some(error)) => {
                 return Err(LoadError::ServerLost {
-                    side: run.side,
+                    side,
                     cause: format!("its connections were given up before ({error})"),
                 });
             }
             None => {
                 return Err(LoadError::Invalid(format!(
-                    "there is no side {}: {} are connected",
-                    run.side,
+                    "there is no side {side}: {} are connected",
                     self.broken.len()
                 )));
             }
         }
-        if run.duration.is_zero() {
-            return Err(LoadError::Invalid("a slice must have a duration".into()));
-        }
+        options.validate()?;
         if self.cancel.load(Ordering::Relaxed) {
             return Err(LoadError::Cancelled);
         }
-        let result = self.collect(run, on_interval);
+        let result = self.collect(side, options, on_interval);
         if let Err(error) = &result
             && !matches!(error, LoadError::Cancelled | LoadError::Invalid(_))
         {
-            self.broken[run.side] = Some(error.clone());
+            self.broken[side] = Some(error.clone());
             // A loop that does not answer is missing on every side.
             if matches!(error, LoadError::Client(_)) {
                 self.broken.fill(Some(error.clone()));
@@ -261,22 +181,37 @@ impl Driver {
         result
     }
 
+    /// Says goodbye to the servers.
+    pub fn disconnect(self) {}
+
     fn collect(
         &mut self,
-        run: &Run<'_>,
+        side: usize,
+        run: &RunOptions,
         on_interval: &mut dyn FnMut(&SliceStats) -> bool,
     ) -> Result<SliceStats, LoadError> {
+        self.runs += 1;
+        let arrivals = match &run.pacing {
+            Pacing::Closed => None,
+            Pacing::Open(schedule) => {
+                let seed = self.seed.wrapping_add(self.runs.rotate_left(32));
+                Some(Arrivals::new(schedule, run.warm_up, seed))
+            }
+        };
         let started = SystemTime::now();
         let kick = Instant::now();
-        let count_from = kick + run.ramp;
+        let count_from = kick + run.warm_up;
         let order = Order {
-            side: run.side,
+            side,
+            kick,
             count_from,
-            stop_at: count_from + run.duration,
+            stop_at: count_from + run.duration.unwrap_or(LONGEST_RUN),
             interval: run.interval,
             drain_timeout: run.drain_timeout,
             stall_timeout: self.stall_timeout,
-            cpus: run.cpus.cloned(),
+            cpus: run.cpus.clone(),
+            events: run.events.map(|limit| (limit, Arc::new(AtomicU64::new(0)))),
+            arrivals: arrivals.clone().map(|all| Arc::new(Mutex::new(all))),
             abort: Arc::default(),
             stop: Arc::default(),
             cancel: Arc::clone(&self.cancel),
@@ -287,11 +222,18 @@ impl Driver {
             orders.send(order.clone()).map_err(|_| dead())?;
         }
 
-        let mut whole = SliceStats::new(started);
-        let mut intervals = Intervals::new(self.loops.len(), started, run.interval);
-        let (mut ended, mut stopped) = (kick, order.stop_at);
+        let mut whole = SliceStats::new(started, &self.kinds.names);
+        let mut intervals = Intervals::new(
+            self.loops.len(),
+            started + run.warm_up,
+            run,
+            arrivals.clone(),
+            Arc::clone(&self.kinds),
+        );
+        let (mut ended, mut stopped) = (kick, kick);
         let mut failure: Option<LoadError> = None;
-        let mut shares: Vec<Vec<u64>> = vec![Vec::new(); self.loops.len()];
+        let mut shares: Vec<Vec<(u64, Duration)>> = vec![Vec::new(); self.loops.len()];
+        let mut begun = 0;
         let mut finished = 0;
         let last_moment = order.stop_at + run.drain_timeout + GRACE;
         while finished < self.loops.len() {
@@ -308,7 +250,8 @@ impl Driver {
             };
             match report {
                 Report::Interval(window) => {
-                    whole.add(&window);
+                    whole.add(index, &window);
+                    begun += window.begun;
                     intervals.push(index, window);
                 }
                 Report::Finished {
@@ -318,11 +261,12 @@ impl Driver {
                     per_connection,
                 } => {
                     finished += 1;
-                    whole.add(&window);
+                    whole.add(index, &window);
+                    begun += window.begun;
                     ended = ended.max(loop_ended);
-                    stopped = stopped.min(loop_stopped);
+                    stopped = stopped.max(loop_stopped);
                     shares[index] = per_connection;
-                    intervals.push(index, window);
+                    intervals.finish(index, window);
                 }
                 Report::Failed(error) => {
                     finished += 1;
@@ -333,7 +277,12 @@ impl Driver {
                 }
             }
             // Only full intervals are handed out: the last one is if the run was not cut short.
-            while let Some(stats) = intervals.next(stopped, count_from) {
+            let end = if finished < self.loops.len() {
+                order.stop_at
+            } else {
+                stopped
+            };
+            while let Some(stats) = intervals.next(end.saturating_duration_since(count_from)) {
                 if failure.is_none() && !on_interval(&stats) {
                     order.stop.store(true, Ordering::Relaxed);
                     intervals.close();
@@ -349,7 +298,14 @@ impl Driver {
         whole.seconds = stopped.saturating_duration_since(count_from).as_secs_f64();
         whole.load_seconds = ended.saturating_duration_since(kick).as_secs_f64();
         whole.drain_seconds = ended.saturating_duration_since(stopped).as_secs_f64();
-        whole.per_connection_transactions = shares.concat();
+        for (transactions, busy) in shares.concat() {
+            whole.per_connection_transactions.push(transactions);
+            whole.per_connection_busy_seconds.push(busy.as_secs_f64());
+        }
+        if let Some(mut arrivals) = arrivals {
+            whole.arrivals = arrivals.pass(stopped.saturating_duration_since(kick));
+            whole.backlog = whole.arrivals.saturating_sub(begun);
+        }
         Ok(whole)
     }
 }
@@ -372,19 +328,43 @@ impl Drop for Driver {
 struct Intervals {
     /// What each loop has reported and others have not yet.
     waiting: Vec<VecDeque<Window>>,
+    /// Loops that report no more.
+    finished: Vec<bool>,
+    kinds: Arc<Kinds>,
+    /// When counted time began.
     started: SystemTime,
+    warm_up: Duration,
+    /// The loops' first windows are the warm-up.
+    warming_up: bool,
     /// `None`: nothing is handed out.
     interval: Option<Duration>,
     given: u32,
+    /// Of an open loop: a cursor at the end of the last interval that was handed out.
+    arrivals: Option<Arrivals>,
+    /// Transactions that arrived until there, less those that had begun.
+    backlog: i128,
 }
 
 impl Intervals {
-    fn new(loops: usize, started: SystemTime, interval: Option<Duration>) -> Self {
+    fn new(
+        loops: usize,
+        started: SystemTime,
+        run: &RunOptions,
+        mut arrivals: Option<Arrivals>,
+        kinds: Arc<Kinds>,
+    ) -> Self {
+        let backlog = arrivals.as_mut().map_or(0, |all| all.pass(run.warm_up));
         Intervals {
             waiting: (0..loops).map(|_| VecDeque::new()).collect(),
+            finished: vec![false; loops],
+            kinds,
             started,
-            interval,
+            warm_up: run.warm_up,
+            warming_up: !run.warm_up.is_zero(),
+            interval: run.interval,
             given: 0,
+            arrivals,
+            backlog: backlog.into(),
         }
     }
 
@@ -394,22 +374,45 @@ impl Intervals {
         }
     }
 
-    /// The next interval that all loops have reported and that is full.
-    fn next(&mut self, stopped: Instant, count_from: Instant) -> Option<SliceStats> {
+    fn finish(&mut self, index: usize, window: Window) {
+        self.push(index, window);
+        self.finished[index] = true;
+    }
+
+    /// The next interval that all loops have reported and that ends within counted time, which has `counted`.
+    fn next(&mut self, counted: Duration) -> Option<SliceStats> {
         let interval = self.interval?;
-        if count_from + interval * (self.given + 1) > stopped
-            || self.waiting.iter().any(VecDeque::is_empty)
-        {
+        let end = interval * (self.given + 1);
+        if self.warming_up && self.all_reported() {
+            self.warming_up = false;
+            for window in self.waiting.iter_mut().filter_map(VecDeque::pop_front) {
+                self.backlog -= i128::from(window.begun);
+            }
+        }
+        if end > counted || self.warming_up || !self.all_reported() {
             return None;
         }
-        let mut stats = SliceStats::new(self.started + interval * self.given);
-        for window in self.waiting.iter_mut().filter_map(VecDeque::pop_front) {
-            stats.add(&window);
+        let mut stats = SliceStats::new(self.started + interval * self.given, &self.kinds.names);
+        for (index, windows) in self.waiting.iter_mut().enumerate() {
+            if let Some(window) = windows.pop_front() {
+                stats.add(index, &window);
+                self.backlog -= i128::from(window.begun);
+            }
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            stats.arrivals = arrivals.pass(self.warm_up + end);
+            self.backlog += i128::from(stats.arrivals);
+            stats.backlog = self.backlog.max(0) as u64;
         }
         stats.seconds = interval.as_secs_f64();
         stats.load_seconds = stats.seconds;
         self.given += 1;
         Some(stats)
+    }
+
+    fn all_reported(&self) -> bool {
+        let mut loops = self.waiting.iter().zip(&self.finished);
+        loops.all(|(windows, finished)| *finished || !windows.is_empty())
     }
 
     fn close(&mut self) {

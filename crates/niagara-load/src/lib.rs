@@ -23,7 +23,7 @@
 //! ```
 //!
 //! The path of one query: `workload::transaction` says which statement is next and draws its parameters,
-//! `protocol::command` writes it into the connection's buffer, `connection` sends it, `event_loop` waits,
+//! `protocol::command` writes it into the connection's buffer, `connection` sends it, `running` waits,
 //! `protocol::response` skims the answer, `recorder` counts it. Nothing on that path allocates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -34,20 +34,29 @@ mod driver;
 mod endpoint;
 mod error;
 mod event_loop;
+pub mod floor;
+mod options;
+mod pacing;
+mod poll;
 mod prepare;
 mod protocol;
+mod reconnect;
 mod recorder;
+mod running;
 mod session;
+mod stats;
 mod stream;
 mod workload;
 
 pub use admin::{Admin, Row};
-pub use driver::{Driver, DriverOptions, SliceOptions};
+pub use driver::Driver;
 pub use endpoint::{Endpoint, Transport};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
+pub use options::{DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions};
+pub use pacing::{Pacing, Phase, Schedule};
 pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
-pub use recorder::SliceStats;
+pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
     WorkloadKind, WorkloadOption, WorkloadSpec,

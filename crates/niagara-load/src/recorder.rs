@@ -1,93 +1,14 @@
 //! What happened, counted per loop without sharing and merged when a slice or an interval ends.
 
 use crate::error::LoadError;
+use crate::stats::{LONGEST, StatementClass, coarse_histogram, fine_histogram};
+use crate::workload::statement::Statement;
+use crate::workload::transaction::Plan;
 use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime};
-
-/// The shortest and the longest latency told apart, in nanoseconds. Outliers count as the bound.
-const SHORTEST: u64 = 100;
-const LONGEST: u64 = 3_600_000_000_000;
-
-/// What one slice (or one interval of a run) did to one side.
-///
-/// *Counted* time goes from the end of the ramp to the stop. *Whole* also has the ramp and the drain: it is what
-/// the server's own counters see.
-#[derive(Debug, Clone)]
-pub struct SliceStats {
-    /// When the load was kicked off; of an interval: when the interval began.
-    pub started: SystemTime,
-    /// Counted time, in seconds.
-    pub seconds: f64,
-    /// Transactions completed in counted time.
-    pub transactions: u64,
-    /// Statements answered in counted time, `BEGIN`, `COMMIT` and `ROLLBACK` among them.
-    pub queries: u64,
-    /// Transactions completed at any time.
-    pub transactions_whole: u64,
-    /// Statements answered at any time.
-    pub queries_whole: u64,
-    /// From the kick to the last answer, in seconds.
-    pub load_seconds: f64,
-    /// From the stop to the last answer, in seconds.
-    pub drain_seconds: f64,
-    /// Errors after which a transaction was rolled back and begun again, by the server's number; whole.
-    pub errors: BTreeMap<u16, u64>,
-    /// Connections made anew. None of the workloads so far does that: always 0.
-    pub reconnects: u64,
-    /// Latency of the transactions completed in counted time, in nanoseconds, to 3 significant digits: from
-    /// the first statement's sending to the last one's answer, restarts after errors included.
-    pub latency: Histogram<u64>,
-    /// CPU time of the loops, in seconds; whole.
-    pub client_cpu_seconds: f64,
-    /// Context switches of the loops, voluntary and involuntary; whole.
-    pub client_context_switches: u64,
-    /// Transactions completed at any time, by connection. Empty for intervals of a run.
-    pub per_connection_transactions: Vec<u64>,
-}
-
-impl SliceStats {
-    pub(crate) fn new(started: SystemTime) -> Self {
-        SliceStats {
-            started,
-            seconds: 0.0,
-            transactions: 0,
-            queries: 0,
-            transactions_whole: 0,
-            queries_whole: 0,
-            load_seconds: 0.0,
-            drain_seconds: 0.0,
-            errors: BTreeMap::new(),
-            reconnects: 0,
-            latency: new_histogram(),
-            client_cpu_seconds: 0.0,
-            client_context_switches: 0,
-            per_connection_transactions: Vec::new(),
-        }
-    }
-
-    /// Adds what one loop counted.
-    pub(crate) fn add(&mut self, window: &Window) {
-        self.transactions += window.transactions;
-        self.queries += window.queries;
-        self.transactions_whole += window.transactions_whole;
-        self.queries_whole += window.queries_whole;
-        for (&code, count) in &window.errors {
-            *self.errors.entry(code).or_default() += count;
-        }
-        // Both have the same bounds, so nothing is too large.
-        let _ = self.latency.add(&window.latency);
-        self.client_cpu_seconds += window.cpu.as_secs_f64();
-        self.client_context_switches += window.switches;
-    }
-}
-
-fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(SHORTEST, LONGEST, 3)
-        .expect("the bounds are constants that the histogram accepts")
-}
+use std::time::{Duration, Instant};
 
 /// What one loop counted in one interval.
 #[derive(Debug)]
@@ -96,41 +17,101 @@ pub struct Window {
     pub queries: u64,
     pub transactions_whole: u64,
     pub queries_whole: u64,
+    /// Transactions begun at any time.
+    pub begun: u64,
     pub errors: BTreeMap<u16, u64>,
+    pub reconnects: u64,
+    pub renewals: u64,
     pub latency: Histogram<u64>,
+    pub start_delay: Histogram<u64>,
+    /// By the place of the statement in [`Kinds`].
+    pub statements: Vec<Histogram<u64>>,
     pub cpu: Duration,
     pub switches: u64,
 }
 
 impl Window {
-    fn new() -> Self {
+    fn new(kinds: usize) -> Self {
         Window {
             transactions: 0,
             queries: 0,
             transactions_whole: 0,
             queries_whole: 0,
+            begun: 0,
             errors: BTreeMap::new(),
-            latency: new_histogram(),
+            reconnects: 0,
+            renewals: 0,
+            latency: fine_histogram(),
+            start_delay: coarse_histogram(),
+            statements: (0..kinds).map(|_| coarse_histogram()).collect(),
             cpu: Duration::ZERO,
             switches: 0,
         }
     }
 }
 
+/// The kinds of statement that a plan has, `ROLLBACK` last.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    /// What they are called and counted as.
+    pub names: Vec<(String, StatementClass)>,
+    places: [u8; Statement::COUNT],
+}
+
+impl Kinds {
+    pub fn of(plan: &Plan) -> Self {
+        let mut names = Vec::new();
+        let mut places = [0; Statement::COUNT];
+        for statement in plan.statements() {
+            places[statement as usize] = names.len() as u8;
+            let name = snake_case(&format!("{statement:?}"));
+            names.push((name, StatementClass::of(&plan.sql(statement, 1))));
+        }
+        names.push(("rollback".into(), StatementClass::Other));
+        Kinds { names, places }
+    }
+
+    fn rollback(&self) -> usize {
+        self.names.len() - 1
+    }
+}
+
+/// `PointSelect` as `point_select`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
 /// One loop's counters.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct Recorder<'a> {
+    kinds: &'a Kinds,
     window: Window,
     count_from: Instant,
     count_until: Instant,
     usage: ThreadUsage,
 }
 
-impl Recorder {
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(LONGEST)
+}
+
+impl<'a> Recorder<'a> {
     /// Counts from `count_from` until `count_until`. Must be made by the loop's own thread.
-    pub fn new(count_from: Instant, count_until: Instant) -> Result<Self, LoadError> {
+    pub fn new(
+        kinds: &'a Kinds,
+        count_from: Instant,
+        count_until: Instant,
+    ) -> Result<Self, LoadError> {
         Ok(Recorder {
-            window: Window::new(),
+            kinds,
+            window: Window::new(kinds.names.len()),
             count_from,
             count_until,
             usage: ThreadUsage::now()?,
@@ -146,10 +127,28 @@ impl Recorder {
         now >= self.count_from && now < self.count_until
     }
 
-    /// A statement was answered.
-    pub fn query(&mut self, now: Instant) {
+    /// A statement (`None`: `ROLLBACK`) was answered.
+    #[inline]
+    pub fn query(&mut self, now: Instant, statement: Option<Statement>, latency: Duration) {
         self.window.queries_whole += 1;
-        self.window.queries += u64::from(self.is_counted(now));
+        if self.is_counted(now) {
+            self.window.queries += 1;
+            let place = match statement {
+                Some(statement) => usize::from(self.kinds.places[statement as usize]),
+                None => self.kinds.rollback(),
+            };
+            self.window.statements[place].saturating_record(nanoseconds(latency));
+        }
+    }
+
+    /// A transaction began; `late` says by how much although a connection was free, in an open loop.
+    pub fn began(&mut self, now: Instant, late: Option<Duration>) {
+        self.window.begun += 1;
+        if let Some(late) = late
+            && self.is_counted(now)
+        {
+            self.window.start_delay.saturating_record(nanoseconds(late));
+        }
     }
 
     /// A transaction was completed.
@@ -157,8 +156,7 @@ impl Recorder {
         self.window.transactions_whole += 1;
         if self.is_counted(now) {
             self.window.transactions += 1;
-            let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(LONGEST);
-            self.window.latency.saturating_record(nanoseconds);
+            self.window.latency.saturating_record(nanoseconds(latency));
         }
     }
 
@@ -167,14 +165,27 @@ impl Recorder {
         *self.window.errors.entry(code).or_default() += 1;
     }
 
+    /// A connection is there again: after it was lost, or because its time had come (`renewed`).
+    pub fn reconnected(&mut self, renewed: bool) {
+        if renewed {
+            self.window.renewals += 1;
+        } else {
+            self.window.reconnects += 1;
+        }
+    }
+
     /// Takes what was counted so far and starts from zero.
     pub fn take(&mut self) -> Result<Window, LoadError> {
-        let usage = ThreadUsage::now()?;
-        let mut window = std::mem::replace(&mut self.window, Window::new());
-        window.cpu = usage.cpu.saturating_sub(self.usage.cpu);
-        window.switches = usage.switches.saturating_sub(self.usage.switches);
-        self.usage = usage;
-        Ok(window)
+        let fresh = Window::new(self.kinds.names.len());
+        let window = std::mem::replace(&mut self.window, fresh);
+        let before = self.usage;
+        self.usage = ThreadUsage::now()?;
+        Ok(self.usage.since(before, window))
+    }
+
+    /// Takes what was counted since the last time.
+    pub fn finish(self) -> Result<Window, LoadError> {
+        Ok(ThreadUsage::now()?.since(self.usage, self.window))
     }
 }
 
@@ -195,45 +206,94 @@ impl ThreadUsage {
             switches: u64::try_from(switches).unwrap_or(0),
         })
     }
+
+    /// `window`, with what was used since `before`.
+    fn since(self, before: ThreadUsage, mut window: Window) -> Window {
+        window.cpu = self.cpu.saturating_sub(before.cpu);
+        window.switches = self.switches.saturating_sub(before.switches);
+        window
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::SliceStats;
+    use crate::workload::WorkloadSpec;
+    use std::time::SystemTime;
+
+    fn kinds() -> Kinds {
+        Kinds::of(&Plan::new(&WorkloadSpec::default(), 1, 1))
+    }
+
+    #[test]
+    fn names_and_classes_come_from_the_statements() {
+        let kinds = kinds();
+        let names: Vec<_> = kinds.names.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.first(), Some(&"begin"));
+        assert_eq!(names.last(), Some(&"rollback"));
+        assert!(
+            kinds
+                .names
+                .contains(&("point_select".into(), StatementClass::Read))
+        );
+        assert!(
+            kinds
+                .names
+                .contains(&("commit".into(), StatementClass::Other))
+        );
+    }
 
     #[test]
     fn only_counted_time_is_counted() {
+        let kinds = kinds();
         let kick = Instant::now();
         let at = |milliseconds| kick + Duration::from_millis(milliseconds);
-        let mut recorder = Recorder::new(at(100), at(200)).unwrap();
+        let mut recorder = Recorder::new(&kinds, at(100), at(200)).unwrap();
         for milliseconds in [0, 99, 100, 199, 200, 250] {
-            recorder.query(at(milliseconds));
-            recorder.transaction(at(milliseconds), Duration::from_micros(milliseconds));
+            let latency = Duration::from_micros(milliseconds);
+            recorder.began(at(milliseconds), Some(latency));
+            recorder.query(at(milliseconds), Some(Statement::PointSelect), latency);
+            recorder.query(at(milliseconds), None, latency);
+            recorder.transaction(at(milliseconds), latency);
         }
         recorder.error(1213);
+        recorder.reconnected(false);
         let window = recorder.take().unwrap();
-        assert_eq!((window.queries, window.queries_whole), (2, 6));
+        assert_eq!((window.queries, window.queries_whole), (4, 12));
         assert_eq!((window.transactions, window.transactions_whole), (2, 6));
+        assert_eq!((window.begun, window.start_delay.len()), (6, 2));
         assert_eq!(window.latency.len(), 2);
         let longest = window.latency.max() as f64;
         assert!((longest / 199_000.0 - 1.0).abs() < 1e-3, "{longest}");
 
-        let mut stats = SliceStats::new(SystemTime::now());
-        stats.add(&window);
-        stats.add(&window);
-        assert_eq!(stats.queries, 4);
+        let mut stats = SliceStats::new(SystemTime::now(), &kinds.names);
+        stats.add(0, &window);
+        stats.add(1, &window);
+        assert_eq!(stats.queries, 8);
+        assert_eq!(stats.queries_of(StatementClass::Read), 4);
+        assert_eq!(stats.queries_of(StatementClass::Other), 4);
         assert_eq!(stats.errors[&1213], 2);
+        assert_eq!(stats.reconnects, 2);
         assert_eq!(stats.latency.len(), 4);
+        assert_eq!(stats.loop_cpu_seconds.len(), 2);
         assert_eq!(recorder.take().unwrap().queries_whole, 0);
     }
 
     #[test]
     fn latencies_beyond_the_bounds_do_not_fail() {
+        let kinds = kinds();
         let now = Instant::now();
-        let mut recorder = Recorder::new(now, now + Duration::from_secs(1)).unwrap();
-        recorder.transaction(now, Duration::ZERO);
-        recorder.transaction(now, Duration::from_secs(1_000_000));
-        recorder.transaction(now, Duration::MAX);
-        assert_eq!(recorder.take().unwrap().latency.len(), 3);
+        let mut recorder = Recorder::new(&kinds, now, now + Duration::from_secs(1)).unwrap();
+        for latency in [
+            Duration::ZERO,
+            Duration::from_secs(1_000_000),
+            Duration::MAX,
+        ] {
+            recorder.transaction(now, latency);
+            recorder.query(now, None, latency);
+        }
+        let window = recorder.take().unwrap();
+        assert_eq!((window.latency.len(), window.queries), (3, 3));
     }
 }

@@ -2,9 +2,8 @@
 //! and under load (non-blocking, registered with a poll).
 
 use crate::endpoint::Transport;
-use mio::{Interest, Registry, Token};
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Blocking, every wait bounded by a timeout.
@@ -116,28 +115,11 @@ impl Write for BlockingStream {
     }
 }
 
-impl Stream {
-    pub fn register(
-        &mut self,
-        registry: &Registry,
-        token: Token,
-        interest: Interest,
-    ) -> io::Result<()> {
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Stream::Unix(stream) => registry.register(stream, token, interest),
-            Stream::Tcp(stream) => registry.register(stream, token, interest),
-        }
-    }
-
-    pub fn reregister(
-        &mut self,
-        registry: &Registry,
-        token: Token,
-        interest: Interest,
-    ) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => registry.reregister(stream, token, interest),
-            Stream::Tcp(stream) => registry.reregister(stream, token, interest),
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
         }
     }
 }

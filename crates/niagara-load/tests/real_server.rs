@@ -7,7 +7,8 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, SliceOptions, WorkloadKind, WorkloadSpec, prepare,
+    Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceOptions, WorkloadKind,
+    WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::sync::Arc;
@@ -519,8 +520,11 @@ fn a_run_hands_out_its_intervals() {
     let whole = driver
         .run(
             0,
-            Duration::from_millis(600),
-            Duration::from_millis(100),
+            &RunOptions {
+                duration: Some(Duration::from_millis(600)),
+                interval: Some(Duration::from_millis(100)),
+                ..RunOptions::default()
+            },
             &mut |stats| {
                 intervals.push((
                     stats.started,
@@ -553,8 +557,11 @@ fn a_run_hands_out_its_intervals() {
     let cut = driver
         .run(
             0,
-            Duration::from_secs(30),
-            Duration::from_millis(100),
+            &RunOptions {
+                duration: Some(Duration::from_secs(30)),
+                interval: Some(Duration::from_millis(100)),
+                ..RunOptions::default()
+            },
             &mut |_| {
                 count += 1;
                 count < 3

@@ -1,0 +1,122 @@
+//! Who is measured: the driver, the bare loop, sysbench.
+
+use crate::ground::{Stand, endpoint, spec};
+use crate::sysbench::Sysbench;
+use anyhow::Result;
+use niagara_load::floor::Floor;
+use niagara_load::{Driver, DriverOptions, SliceOptions, WorkloadKind};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Load before counted time, for contestants that keep their connections.
+const RAMP: Duration = Duration::from_millis(200);
+
+/// Who is measured, on how many connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Niagara's load generator.
+    Niagara(u32),
+    /// A bare loop that replays packets and drains replies.
+    Floor(u32),
+    /// The distribution's sysbench.
+    Sysbench(u32),
+}
+
+impl Kind {
+    /// As in tables; with the number of connections where the same contestant is there more than `once`.
+    pub fn name(self, once: bool) -> String {
+        let (name, connections) = match self {
+            Kind::Niagara(connections) => ("niagara", connections),
+            Kind::Floor(connections) => ("floor", connections),
+            Kind::Sysbench(connections) => ("sysbench", connections),
+        };
+        if once {
+            name.into()
+        } else {
+            format!("{name} × {connections}")
+        }
+    }
+}
+
+/// What a slice did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sample {
+    /// Queries answered per second.
+    pub queries_per_second: f64,
+    /// Client's CPU time per query, in microseconds.
+    pub cpu_microseconds: f64,
+    /// Transactions of the busiest connection over those of the mean one; 0 where it is not known.
+    pub unevenness: f64,
+}
+
+/// A contestant with its connections.
+pub enum Contestant {
+    Niagara(Box<Driver>),
+    Floor(Floor),
+    Sysbench(Sysbench),
+}
+
+impl Contestant {
+    /// Connects to the server.
+    pub fn new(
+        kind: Kind,
+        workload: WorkloadKind,
+        stand: &Stand,
+        loops: Option<usize>,
+    ) -> Result<Contestant> {
+        let endpoint = endpoint(&stand.server);
+        let spec = spec(workload);
+        Ok(match kind {
+            Kind::Niagara(threads) => {
+                let options = DriverOptions {
+                    threads,
+                    loops,
+                    ..DriverOptions::default()
+                };
+                Contestant::Niagara(Box::new(Driver::connect(&[endpoint], &spec, &options)?))
+            }
+            Kind::Floor(connections) => Contestant::Floor(Floor::connect(
+                &endpoint,
+                &spec,
+                connections,
+                Duration::from_secs(10),
+            )?),
+            Kind::Sysbench(threads) => {
+                Contestant::Sysbench(Sysbench::new(&endpoint, &spec, threads)?)
+            }
+        })
+    }
+
+    /// Loads the server for a slice.
+    pub fn slice(&mut self, duration: Duration, cpus: Option<&Vec<usize>>) -> Result<Sample> {
+        match self {
+            Contestant::Niagara(driver) => {
+                let options = SliceOptions {
+                    duration,
+                    ramp: RAMP,
+                    cpus: cpus.cloned(),
+                    ..SliceOptions::default()
+                };
+                let stats = driver.slice(0, &options)?;
+                let most = stats.per_connection_transactions.iter().max();
+                let mean = stats.fairness().transactions_mean;
+                Ok(Sample {
+                    queries_per_second: stats.queries as f64 / stats.seconds,
+                    // whole time for both: the loops' CPU time is that of the whole slice
+                    cpu_microseconds: stats.client_cpu_seconds * 1e6 / stats.queries_whole as f64,
+                    unevenness: most.map_or(0.0, |&most| most as f64 / mean),
+                })
+            }
+            Contestant::Floor(floor) => {
+                let stats = floor.slice(RAMP + duration, cpus.map(Vec::as_slice))?;
+                Ok(Sample {
+                    queries_per_second: stats.queries as f64 / stats.seconds,
+                    cpu_microseconds: stats.cpu_seconds * 1e6 / stats.queries as f64,
+                    unevenness: 0.0,
+                })
+            }
+            Contestant::Sysbench(sysbench) => sysbench.slice(duration, cpus.map(Vec::as_slice)),
+        }
+    }
+}

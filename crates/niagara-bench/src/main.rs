@@ -1,0 +1,75 @@
+//! What the load generator costs: its CPU time per query and the throughput it reaches, beside sysbench and beside a
+//! bare loop that only sends and drains, on one server, in short slices of random order.
+//!
+//! One walk: [`case::CASES`] → server → contestants → rounds of slices → ratios with intervals → table and JSON.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod case;
+mod contestant;
+mod ground;
+mod ratio;
+mod report;
+mod sysbench;
+
+use crate::case::Case;
+use crate::ground::Ground;
+use anyhow::{Result, bail};
+use clap::Parser;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measures what the load generator costs, beside sysbench and beside a bare loop.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// Seconds for all cases together.
+    #[arg(long, default_value_t = 600)]
+    seconds: u64,
+    /// Counted seconds of a slice.
+    #[arg(long, default_value_t = 2.0)]
+    slice: f64,
+    /// Only the cases whose names contain this.
+    #[arg(long)]
+    only: Option<String>,
+    /// The server, a name of the catalogue.
+    #[arg(long, default_value = "mariadb-10.11")]
+    server: String,
+    /// Threads of the load generator; its own choice if not given.
+    #[arg(long)]
+    loops: Option<usize>,
+    /// Also writes everything that was measured to this file, as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if !(0.2..=60.0).contains(&arguments.slice) {
+        bail!("--slice {}: must be from 0.2 to 60 s", arguments.slice);
+    }
+    let wanted = |case: &&Case| {
+        arguments
+            .only
+            .as_ref()
+            .is_none_or(|part| case.name.contains(part.as_str()))
+    };
+    let cases: Vec<&Case> = case::CASES.iter().filter(wanted).collect();
+    if cases.is_empty() {
+        let names: Vec<_> = case::CASES.iter().map(|case| case.name).collect();
+        bail!("no such case; there are {}", names.join(", "));
+    }
+    let ground = Ground::prepare(&arguments.server)?;
+    let each = Duration::from_secs(arguments.seconds) / cases.len() as u32;
+    let slice = Duration::from_secs_f64(arguments.slice);
+    let mut results = Vec::new();
+    for case in cases {
+        let result = case.measure(&ground, each, slice, arguments.loops)?;
+        print!("{}", report::table(&result));
+        results.push(result);
+    }
+    if let Some(path) = &arguments.json {
+        report::write_json(path, &arguments.server, &results)?;
+    }
+    Ok(())
+}

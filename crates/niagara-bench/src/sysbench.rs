@@ -1,0 +1,146 @@
+//! The distribution's sysbench: started for every slice, measured while it runs steadily.
+//!
+//! It reports once a second. What counts goes from its first report to a later one: queries from the reports, CPU time
+//! from its process' clock at the moments the reports come. Start-up, connecting and preparing stay outside.
+
+use crate::contestant::Sample;
+use anyhow::{Context, Result, bail};
+use niagara_load::{Endpoint, Transport, WorkloadSpec};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// How sysbench is called.
+pub struct Sysbench {
+    /// Its options; a file of its own, because others could read a password on the command line.
+    options: NamedTempFile,
+    workload: &'static str,
+}
+
+/// Ended when dropped.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Sysbench {
+    /// Writes the options down.
+    pub fn new(endpoint: &Endpoint, spec: &WorkloadSpec, threads: u32) -> Result<Sysbench> {
+        let Transport::Unix(socket) = &endpoint.transport else {
+            bail!("sysbench is measured over a Unix socket");
+        };
+        let mut options = NamedTempFile::new().context("a file for sysbench's options")?;
+        for (name, value) in [
+            ("db-driver", "mysql".to_owned()),
+            ("mysql-socket", socket.display().to_string()),
+            ("mysql-user", endpoint.user.clone()),
+            ("mysql-password", endpoint.password.clone()),
+            ("mysql-db", endpoint.database.clone()),
+            ("tables", spec.tables.to_string()),
+            ("table-size", spec.table_size.to_string()),
+            ("threads", threads.to_string()),
+            ("report-interval", "1".to_owned()),
+        ] {
+            writeln!(options, "{name}={value}")?;
+        }
+        options.flush()?;
+        Ok(Sysbench {
+            options,
+            workload: spec.kind.name(),
+        })
+    }
+
+    /// Runs it for a second and then for `duration`, rounded to whole seconds, which is what counts.
+    pub fn slice(&mut self, duration: Duration, cpus: Option<&[usize]>) -> Result<Sample> {
+        let seconds = (duration.as_secs_f64().round() as u64).max(1);
+        let mut command = match cpus {
+            Some(cpus) => {
+                let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
+                let mut command = Command::new("taskset");
+                command.args(["-c", &list.join(","), "sysbench"]);
+                command
+            }
+            None => Command::new("sysbench"),
+        };
+        let options = format!("--config-file={}", self.options.path().display());
+        // More time than is counted: it is ended when enough has been reported.
+        let time = format!("--time={}", seconds + 10);
+        command
+            .args([&options, &time, self.workload, "run"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = Process(command.spawn().with_context(|| {
+            format!("cannot start {command:?}; remedy: scripts/setup bench installs sysbench")
+        })?);
+        let output = process.0.stdout.take().context("sysbench's output")?;
+        let clock = clock_getcpuclockid(Pid::from_raw(process.0.id() as i32))
+            .context("sysbench's CPU clock")?;
+        let cpu = || clock_gettime(clock).map(Duration::from);
+
+        let mut said = String::new();
+        let mut begin: Option<(Instant, Duration)> = None;
+        let mut last = Instant::now();
+        let mut queries = 0.0;
+        let mut reports = 0;
+        for line in BufReader::new(output).lines() {
+            let line = line.context("reading sysbench's output")?;
+            let now = Instant::now();
+            let Some(rate) = queries_per_second(&line) else {
+                said += &line;
+                said.push('\n');
+                continue;
+            };
+            match begin {
+                None => begin = Some((now, cpu()?)),
+                Some((began, cpu_before)) => {
+                    queries += rate * (now - last).as_secs_f64();
+                    reports += 1;
+                    if reports == seconds {
+                        let used = cpu()?.saturating_sub(cpu_before);
+                        return Ok(Sample {
+                            queries_per_second: queries / (now - began).as_secs_f64(),
+                            cpu_microseconds: used.as_secs_f64() * 1e6 / queries,
+                            unevenness: 0.0,
+                        });
+                    }
+                }
+            }
+            last = now;
+        }
+        let mut errors = String::new();
+        if let Some(mut stderr) = process.0.stderr.take() {
+            let _ = std::io::Read::read_to_string(&mut stderr, &mut errors);
+        }
+        bail!("sysbench ended early\ncommand: {command:?}\n{said}{errors}")
+    }
+}
+
+/// `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …`
+fn queries_per_second(line: &str) -> Option<f64> {
+    line.strip_prefix('[')?;
+    let mut words = line.split_whitespace();
+    words.find(|&word| word == "qps:")?;
+    words.next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_in_a_report() {
+        let line = "[ 1s ] thds: 4 tps: 571.43 qps: 9188.82 (r/w/o: 8041.96/0.00/1146.86) lat (ms,95%): 9.06 err/s: 0.00 reconn/s: 0.00";
+        assert_eq!(queries_per_second(line), Some(9188.82));
+        assert_eq!(queries_per_second("Threads started!"), None);
+        assert_eq!(queries_per_second("qps: 5"), None);
+        assert_eq!(queries_per_second("[ 1s ] qps:"), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! The least that a client can do: a bare loop that sends prepared packets and drains the replies.
+//!
+//! It draws no parameters, reads no reply (their lengths are known from one rehearsal), counts no latency, and deals
+//! with nothing that goes wrong. What a load generator uses beyond it is the generator's own work; `make bench`
+//! measures [`Driver`](crate::Driver) against it.
+
+use crate::endpoint::Endpoint;
+use crate::error::LoadError;
+use crate::poll::{Event, Poll};
+use crate::protocol::command::{self, Execute};
+use crate::protocol::response::{Progress, ResponseReader};
+use crate::session::{CANNOT_BE_PREPARED, Session, SessionError};
+use crate::stream::Stream;
+use crate::workload::transaction::{Plan, Transaction};
+use crate::workload::{Rng, WorkloadSpec};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+use rand::SeedableRng;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+const READ_BUFFER: usize = 64 * 1024;
+
+/// Connections that replay one and the same transaction.
+#[derive(Debug)]
+pub struct Floor {
+    poll: Poll,
+    connections: Vec<Replay>,
+    script: Vec<Exchange>,
+}
+
+/// What was sent and received in one slice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FloorStats {
+    /// Replies drained.
+    pub queries: u64,
+    /// From the first packet to the last reply, in seconds.
+    pub seconds: f64,
+    /// CPU time of the loop, in seconds.
+    pub cpu_seconds: f64,
+}
+
+/// A packet, and the length of its reply.
+#[derive(Debug)]
+struct Exchange {
+    packet: Vec<u8>,
+    reply: usize,
+}
+
+#[derive(Debug)]
+struct Replay {
+    stream: Stream,
+    position: usize,
+    received: usize,
+}
+
+impl Floor {
+    /// Connects, prepares the statements of a workload that only reads, and rehearses one transaction on every
+    /// connection.
+    ///
+    /// # Errors
+    /// The workload writes; the server cannot be reached or answers otherwise than it did on the first connection.
+    pub fn connect(
+        endpoint: &Endpoint,
+        spec: &WorkloadSpec,
+        connections: u32,
+        timeout: Duration,
+    ) -> Result<Self, LoadError> {
+        spec.validate()?;
+        if spec.kind.writes() {
+            return Err(LoadError::Invalid(format!(
+                "{} changes data, so its replies cannot be foreseen: take a workload that only reads",
+                spec.kind
+            )));
+        }
+        let plan = Plan::new(spec);
+        let failed = |cause: String| LoadError::Connect {
+            endpoint: endpoint.to_string(),
+            cause,
+        };
+        let poll = Poll::new().map_err(client)?;
+        let mut floor = Floor {
+            poll,
+            connections: Vec::with_capacity(connections as usize),
+            script: Vec::new(),
+        };
+        for token in 0..u64::from(connections) {
+            let (stream, script) =
+                rehearse(endpoint, &plan, timeout).map_err(|error| failed(error.to_string()))?;
+            if token == 0 {
+                floor.script = script;
+            } else if !script
+                .iter()
+                .zip(&floor.script)
+                .all(|(one, first)| one.packet == first.packet)
+            {
+                return Err(failed(
+                    "it numbers prepared statements differently on every connection".into(),
+                ));
+            }
+            floor.poll.add(&stream, token).map_err(client)?;
+            floor.connections.push(Replay {
+                stream,
+                position: 0,
+                received: 0,
+            });
+        }
+        Ok(floor)
+    }
+
+    /// Replays for `duration` on the CPUs given; what is in flight is drained.
+    ///
+    /// # Errors
+    /// The server goes away or a reply is longer than in the rehearsal.
+    pub fn slice(
+        &mut self,
+        duration: Duration,
+        cpus: Option<&[usize]>,
+    ) -> Result<FloorStats, LoadError> {
+        // A thread of its own: where it may run is not to outlast it.
+        std::thread::scope(|scope| {
+            scope
+                .spawn(|| self.replay(duration, cpus))
+                .join()
+                .unwrap_or_else(|_| Err(LoadError::Client("the bare loop died".into())))
+        })
+    }
+
+    fn replay(
+        &mut self,
+        duration: Duration,
+        cpus: Option<&[usize]>,
+    ) -> Result<FloorStats, LoadError> {
+        if let Some(cpus) = cpus {
+            let mut set = CpuSet::new();
+            for &cpu in cpus {
+                set.set(cpu)
+                    .map_err(|_| LoadError::Invalid(format!("there is no CPU {cpu}")))?;
+            }
+            sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| client(error.into()))?;
+        }
+        let lost = |error: io::Error| LoadError::ServerLost {
+            side: 0,
+            cause: error.to_string(),
+        };
+        let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().min(1024));
+        let mut buffer = vec![0; READ_BUFFER];
+        let begin = Instant::now();
+        let stop_at = begin + duration;
+        let cpu_before = thread_cpu()?;
+        let mut queries = 0;
+        for replay in &mut self.connections {
+            replay.send(&self.script).map_err(lost)?;
+        }
+        let mut in_flight = self.connections.len();
+        while in_flight > 0 {
+            self.poll
+                .wait(&mut events, Duration::from_secs(10))
+                .map_err(client)?;
+            if events.is_empty() {
+                return Err(lost(io::ErrorKind::TimedOut.into()));
+            }
+            let stopping = Instant::now() >= stop_at;
+            for event in &events {
+                let Some(replay) = self.connections.get_mut(event.data.u64() as usize) else {
+                    continue;
+                };
+                if !replay.drain(&mut buffer, &self.script).map_err(lost)? {
+                    continue;
+                }
+                queries += 1;
+                replay.position = (replay.position + 1) % self.script.len();
+                if stopping && replay.position == 0 {
+                    in_flight -= 1;
+                } else {
+                    replay.send(&self.script).map_err(lost)?;
+                }
+            }
+        }
+        Ok(FloorStats {
+            queries,
+            seconds: begin.elapsed().as_secs_f64(),
+            cpu_seconds: (thread_cpu()? - cpu_before).as_secs_f64(),
+        })
+    }
+}
+
+impl Replay {
+    fn send(&mut self, script: &[Exchange]) -> io::Result<()> {
+        let packet = &script[self.position].packet;
+        self.received = 0;
+        // Commands are far smaller than a socket's buffer.
+        match self.stream.write(packet)? {
+            count if count == packet.len() => Ok(()),
+            _ => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
+
+    /// Whether the reply is complete.
+    fn drain(&mut self, buffer: &mut [u8], script: &[Exchange]) -> io::Result<bool> {
+        let expected = script[self.position].reply;
+        while self.received < expected {
+            match self.stream.read(buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.received += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        if self.received > expected {
+            return Err(io::Error::other(format!(
+                "a reply of {} bytes where the rehearsal saw {expected}",
+                self.received
+            )));
+        }
+        Ok(true)
+    }
+}
+
+/// Runs one transaction twice, blocking; the packets of the second time and the lengths of their replies. The first
+/// time tells the server the types of the parameters.
+fn rehearse(
+    endpoint: &Endpoint,
+    plan: &Plan,
+    timeout: Duration,
+) -> Result<(Stream, Vec<Exchange>), SessionError> {
+    let mut session = Session::connect(endpoint, Some(&endpoint.database), timeout)?;
+    let mut prepared = HashMap::new();
+    let rehearsals = [
+        packets(&mut session, plan, &mut prepared, true)?,
+        packets(&mut session, plan, &mut prepared, false)?,
+    ];
+    let (mut stream, capabilities, _) = session.into_parts();
+    let mut buffer = vec![0; READ_BUFFER];
+    let mut script = Vec::new();
+    for packets in rehearsals {
+        script.clear();
+        for packet in packets {
+            stream.write_all(&packet)?;
+            let mut reader = ResponseReader::new(capabilities);
+            let mut reply = 0;
+            loop {
+                let count = stream.read(&mut buffer)?;
+                if count == 0 {
+                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                }
+                reply += count;
+                match reader.feed(&buffer[..count])? {
+                    Progress::More => {}
+                    Progress::Done => break,
+                    Progress::Failed => return Err(SessionError::Server(reader.error()?)),
+                }
+            }
+            script.push(Exchange { packet, reply });
+        }
+    }
+    Ok((stream.into_stream()?, script))
+}
+
+/// The commands of one transaction, drawn the same at every call. `prepared` keeps the statements by their text;
+/// one that cannot be prepared goes as text.
+fn packets(
+    session: &mut Session,
+    plan: &Plan,
+    prepared: &mut HashMap<String, Option<u32>>,
+    send_types: bool,
+) -> Result<Vec<Vec<u8>>, SessionError> {
+    let mut transaction = Transaction::new(Rng::seed_from_u64(1));
+    let mut packets = Vec::new();
+    loop {
+        let (statement, table) = transaction.current(plan);
+        let mut packet = Vec::new();
+        let sql = statement.sql(table + 1);
+        let id = match prepared.get(&sql) {
+            Some(id) => *id,
+            None => {
+                let id = match session.prepare(&sql) {
+                    Ok(statement) => Some(statement.statement),
+                    Err(SessionError::Server(error)) if error.code == CANNOT_BE_PREPARED => None,
+                    Err(error) => return Err(error),
+                };
+                prepared.insert(sql.clone(), id);
+                id
+            }
+        };
+        match id {
+            Some(id) => {
+                let execute = Execute::new(&mut packet, id, statement.parameters(), send_types);
+                transaction.encode(plan, statement, execute);
+            }
+            None => command::query(&mut packet, sql.as_bytes()),
+        }
+        packets.push(packet);
+        if !transaction.advance(plan) {
+            return Ok(packets);
+        }
+    }
+}
+
+fn client(error: io::Error) -> LoadError {
+    LoadError::Client(error.to_string())
+}
+
+fn thread_cpu() -> Result<Duration, LoadError> {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map(Duration::from)
+        .map_err(|error| client(error.into()))
+}

@@ -1,0 +1,264 @@
+//! How servers are loaded: connections, limits, and what is put up with.
+
+use crate::error::LoadError;
+use crate::pacing::Pacing;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How servers are loaded.
+#[derive(Debug, Clone)]
+pub struct DriverOptions {
+    /// Connections per side, each with one transaction in flight. Default 1.
+    pub threads: u32,
+    /// Threads of this process that drive them. Default: one for every eight CPUs, at least one, no more than
+    /// `threads`. One is enough for more queries than eight CPUs of a server answer.
+    pub loops: Option<usize>,
+    /// Seed of everything that is drawn. A connection draws the same on every side. Default 1.
+    pub seed: u64,
+    /// Bound on every single wait while connecting. Default 10 s.
+    pub connect_timeout: Duration,
+    /// A loop that waits for answers and hears nothing from a loaded server for so long gives it up.
+    /// Default 60 s, which is longer than InnoDB waits for a lock.
+    pub stall_timeout: Duration,
+    /// Setting it ends whatever runs, within 100 ms plus the transactions in flight.
+    pub cancel: Arc<AtomicBool>,
+    /// Server errors after which a transaction is rolled back, counted and begun again.
+    pub ignored_errors: IgnoredErrors,
+    /// What becomes of a connection that is lost under load. `None` (the default): the run fails.
+    pub retry: Option<Retry>,
+    /// Every connection is made anew after so many transactions. `None` (the default): never.
+    pub reconnect_after: Option<u64>,
+}
+
+impl Default for DriverOptions {
+    fn default() -> Self {
+        DriverOptions {
+            threads: 1,
+            loops: None,
+            seed: 1,
+            connect_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(60),
+            cancel: Arc::default(),
+            ignored_errors: IgnoredErrors::default(),
+            retry: None,
+            reconnect_after: None,
+        }
+    }
+}
+
+/// Server errors that belong to a transaction's life: it is rolled back, counted and begun again.
+///
+/// Written as sysbench's `--mysql-ignore-errors`: numbers with commas between them, or `all`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IgnoredErrors {
+    /// These, by the server's numbers.
+    These(Vec<u16>),
+    /// Every one that does not end the connection.
+    All,
+}
+
+impl Default for IgnoredErrors {
+    /// Deadlock (1213), lock wait timeout (1205), record changed since it was read (1020): sysbench's list; and
+    /// duplicate key (1062), which a delete and insert outside of a transaction can meet.
+    fn default() -> Self {
+        IgnoredErrors::These(vec![1213, 1205, 1020, 1062])
+    }
+}
+
+impl IgnoredErrors {
+    pub(crate) fn contain(&self, code: u16) -> bool {
+        match self {
+            IgnoredErrors::These(codes) => codes.contains(&code),
+            IgnoredErrors::All => true,
+        }
+    }
+}
+
+impl FromStr for IgnoredErrors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim() == "all" {
+            return Ok(IgnoredErrors::All);
+        }
+        text.split(',')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(|word| {
+                word.parse().map_err(|_| {
+                    format!("'{word}' is no number of a server error: write numbers with commas between them, or all")
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(IgnoredErrors::These)
+    }
+}
+
+/// How a lost connection is made anew. The wait doubles from `first` to `longest` with every attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Before the first attempt. Default 10 ms.
+    pub first: Duration,
+    /// Between later attempts. Default 1 s.
+    pub longest: Duration,
+    /// A connection that is not there again after this long fails the run. Default 60 s.
+    pub give_up_after: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry {
+            first: Duration::from_millis(10),
+            longest: Duration::from_secs(1),
+            give_up_after: Duration::from_secs(60),
+        }
+    }
+}
+
+/// One slice.
+#[derive(Debug, Clone)]
+pub struct SliceOptions {
+    /// Counted time. Default 500 ms.
+    pub duration: Duration,
+    /// Load before counted time. Default 50 ms.
+    pub ramp: Duration,
+    /// CPUs the loops may use; `None`: those they had when they were started.
+    pub cpus: Option<Vec<usize>>,
+    /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for SliceOptions {
+    fn default() -> Self {
+        SliceOptions {
+            duration: Duration::from_millis(500),
+            ramp: Duration::from_millis(50),
+            cpus: None,
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// One run: a slice with intervals, pacing and limits.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Load before counted time. Default 0.
+    pub warm_up: Duration,
+    /// Counted time at most. `None`: until `events` are done or `on_interval` says stop. Default 10 s.
+    pub duration: Option<Duration>,
+    /// Transactions begun in counted time at most; over all connections. Default: no limit.
+    pub events: Option<u64>,
+    /// When transactions start. Default [`Pacing::Closed`].
+    pub pacing: Pacing,
+    /// What every full interval of counted time did is handed out as soon as it is over. Default: nothing is.
+    pub interval: Option<Duration>,
+    /// CPUs the loops may use; `None`: those they had when they were started.
+    pub cpus: Option<Vec<usize>>,
+    /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            warm_up: Duration::ZERO,
+            duration: Some(Duration::from_secs(10)),
+            events: None,
+            pacing: Pacing::Closed,
+            interval: None,
+            cpus: None,
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// No run is longer; bounds keep the clock's arithmetic from overflowing.
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(10 * 366 * 86_400);
+
+impl RunOptions {
+    pub(crate) fn validate(&self) -> Result<(), LoadError> {
+        let invalid = |message: &str| Err(LoadError::Invalid(message.into()));
+        if self.duration == Some(Duration::ZERO) {
+            return invalid("a run must have a duration");
+        }
+        if self.duration.is_some_and(|duration| duration > LONGEST_RUN)
+            || self.warm_up > LONGEST_RUN
+            || self.drain_timeout > LONGEST_RUN
+        {
+            return invalid("a run can last ten years at most");
+        }
+        if self.events == Some(0) {
+            return invalid("events = 0: a run must have at least one transaction");
+        }
+        if self
+            .interval
+            .is_some_and(|interval| interval < Duration::from_millis(1))
+        {
+            return invalid("an interval must have at least 1 ms");
+        }
+        if let Pacing::Open(schedule) = &self.pacing {
+            schedule.validate().map_err(LoadError::Invalid)?;
+        }
+        Ok(())
+    }
+}
+
+impl From<&SliceOptions> for RunOptions {
+    fn from(slice: &SliceOptions) -> Self {
+        RunOptions {
+            warm_up: slice.ramp,
+            duration: Some(slice.duration),
+            cpus: slice.cpus.clone(),
+            drain_timeout: slice.drain_timeout,
+            ..RunOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_errors_as_sysbench_writes_them() {
+        assert_eq!("all".parse(), Ok(IgnoredErrors::All));
+        assert_eq!(
+            "1213, 1020,1205".parse(),
+            Ok(IgnoredErrors::These(vec![1213, 1020, 1205]))
+        );
+        assert_eq!("".parse(), Ok(IgnoredErrors::These(vec![])));
+        assert!(
+            "1213,x"
+                .parse::<IgnoredErrors>()
+                .unwrap_err()
+                .contains("'x'")
+        );
+        assert!("70000".parse::<IgnoredErrors>().is_err());
+        assert!(IgnoredErrors::All.contain(1));
+        assert!(!IgnoredErrors::default().contain(1146));
+    }
+
+    #[test]
+    fn runs_that_cannot_be() {
+        let refused = |options: RunOptions| options.validate().unwrap_err();
+        refused(RunOptions {
+            duration: Some(Duration::ZERO),
+            ..RunOptions::default()
+        });
+        refused(RunOptions {
+            duration: Some(Duration::MAX),
+            ..RunOptions::default()
+        });
+        refused(RunOptions {
+            events: Some(0),
+            ..RunOptions::default()
+        });
+        refused(RunOptions {
+            interval: Some(Duration::from_micros(1)),
+            ..RunOptions::default()
+        });
+        RunOptions::default().validate().unwrap();
+    }
+}
