@@ -7,16 +7,15 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::poll::{Event, Poll};
-use crate::protocol::command::{self, Execute};
+use crate::protocol::command::Execute;
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::session::{CANNOT_BE_PREPARED, Session, SessionError};
 use crate::stream::Stream;
-use crate::workload::transaction::{Plan, Transaction};
-use crate::workload::{Rng, WorkloadSpec};
+use crate::workload::WorkloadSpec;
+use crate::workload::transaction::Plan;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
-use rand::SeedableRng;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -76,7 +75,7 @@ impl Floor {
                 spec.kind
             )));
         }
-        let plan = Plan::new(spec);
+        let plan = Plan::new(spec, connections, 1);
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,
@@ -257,14 +256,15 @@ fn packets(
     prepared: &mut HashMap<String, Option<u32>>,
     send_types: bool,
 ) -> Result<Vec<Vec<u8>>, SessionError> {
-    let mut transaction = Transaction::new(Rng::seed_from_u64(1));
+    let mut transaction = plan.transaction(0);
     let mut packets = Vec::new();
     loop {
         let (statement, table) = transaction.current(plan);
         let mut packet = Vec::new();
-        let sql = statement.sql(table + 1);
+        let sql = transaction.sql(plan);
         let id = match prepared.get(&sql) {
             Some(id) => *id,
+            None if plan.is_text(statement) => None,
             None => {
                 let id = match session.prepare(&sql) {
                     Ok(statement) => Some(statement.statement),
@@ -277,10 +277,10 @@ fn packets(
         };
         match id {
             Some(id) => {
-                let execute = Execute::new(&mut packet, id, statement.parameters(), send_types);
+                let execute = Execute::new(&mut packet, id, plan.parameters(statement), send_types);
                 transaction.encode(plan, statement, execute);
             }
-            None => command::query(&mut packet, sql.as_bytes()),
+            None => transaction.encode_text(plan, statement, table, &mut packet),
         }
         packets.push(packet);
         if !transaction.advance(plan) {
