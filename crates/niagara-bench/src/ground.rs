@@ -1,7 +1,7 @@
 //! What all cases stand on: a fetched server, a dataset image, and where client and server may run.
 
 use anyhow::{Context, Result};
-use niagara_load::{Endpoint, Transport, WorkloadKind, WorkloadSpec};
+use niagara_load::{Endpoint, TlsOptions, Transport, WorkloadKind, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime,
     WorkFolder, get, launch,
@@ -134,5 +134,6 @@ pub fn endpoint(server: &RunningServer) -> Endpoint {
         user: server.user().to_owned(),
         password: server.password().to_owned(),
         database: "sbtest".to_owned(),
+        tls: TlsOptions::default(),
     }
 }

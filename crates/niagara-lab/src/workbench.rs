@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{Endpoint, TableEvent, TableOptions, Transport, WorkloadSpec};
+use niagara_load::{Endpoint, TableEvent, TableOptions, TlsOptions, Transport, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
     TransportKind, WorkFolder,
@@ -205,6 +205,7 @@ fn socket_endpoint(server: &RunningServer) -> Endpoint {
         user: server.user().to_owned(),
         password: server.password().to_owned(),
         database: "sbtest".to_owned(),
+        tls: TlsOptions::default(),
     }
 }
 

@@ -123,7 +123,7 @@ impl Link {
         let (stream, capabilities, out) = session.into_parts();
         Ok(Link {
             stream: stream
-                .into_stream()
+                .into_nonblocking()
                 .map_err(|error| failed(error.to_string()))?,
             out,
             written: 0,

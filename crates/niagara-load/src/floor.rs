@@ -245,7 +245,7 @@ fn rehearse(
             script.push(Exchange { packet, reply });
         }
     }
-    Ok((stream.into_stream()?, script))
+    Ok((stream.into_nonblocking()?, script))
 }
 
 /// The commands of one transaction, drawn the same at every call. `prepared` keeps the statements by their text;

@@ -5,7 +5,7 @@
 //! [`WorkloadBuilder`] reads a workload from options with sysbench's names.
 //!
 //! ```no_run
-//! use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, Transport, WorkloadSpec, prepare};
+//! use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, TlsOptions, Transport, WorkloadSpec, prepare};
 //! use std::time::Duration;
 //!
 //! let endpoint = Endpoint {
@@ -13,6 +13,7 @@
 //!     user: "niagara".into(),
 //!     password: "secret".into(),
 //!     database: "sbtest".into(),
+//!     tls: TlsOptions::default(),
 //! };
 //! let spec = WorkloadSpec::default();
 //! prepare(&endpoint, &spec, "innodb", &mut |done, total| eprintln!("{done} of {total} rows"))?;
@@ -44,18 +45,25 @@ mod reconnect;
 mod recorder;
 mod running;
 mod session;
+mod socket;
 mod stats;
 mod stream;
+mod tls;
 mod workload;
 
-pub use admin::{Admin, Row};
+pub use admin::Admin;
 pub use driver::Driver;
-pub use endpoint::{Endpoint, Transport};
+pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
 pub use options::{DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions};
 pub use pacing::{Pacing, Phase, Schedule};
 pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
+/// Every decoder of the protocol on any bytes, for the fuzzer.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use protocol::decode::decode;
+pub use protocol::rows::Row;
 pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,

@@ -17,7 +17,7 @@ pub struct DriverOptions {
     pub loops: Option<usize>,
     /// Seed of everything that is drawn. A connection draws the same on every side. Default 1.
     pub seed: u64,
-    /// Bound on every single wait while connecting. Default 10 s.
+    /// Bound on a login, and on preparing each statement after it. Default 10 s.
     pub connect_timeout: Duration,
     /// A loop that waits for answers and hears nothing from a loaded server for so long gives it up.
     /// Default 60 s, which is longer than InnoDB waits for a lock.

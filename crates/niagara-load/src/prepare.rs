@@ -277,12 +277,13 @@ fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
 }
 
 fn connect(endpoint: &Endpoint, database: Option<&str>) -> Result<Session, LoadError> {
-    let failed = |error: crate::session::SessionError| LoadError::Connect {
-        endpoint: endpoint.to_string(),
-        cause: error.to_string(),
-    };
-    let session = Session::connect(endpoint, database, CONNECT_TIMEOUT).map_err(failed)?;
-    session.set_timeout(STATEMENT_TIMEOUT).map_err(failed)?;
+    let mut session = Session::connect(endpoint, database, CONNECT_TIMEOUT).map_err(|error| {
+        LoadError::Connect {
+            endpoint: endpoint.to_string(),
+            cause: error.to_string(),
+        }
+    })?;
+    session.set_timeout(STATEMENT_TIMEOUT);
     Ok(session)
 }
 

@@ -1,20 +1,26 @@
-//! A connection during set-up: log in, prepare statements, run statements one at a time. Blocking, every wait
+//! A connection during set-up: log in, prepare statements, run statements one at a time. Blocking, every step
 //! bounded. Under load it becomes a [`Connection`](crate::connection::Connection).
 
-use crate::endpoint::Endpoint;
-use crate::protocol::command::{self, Prepared};
-use crate::protocol::packet::{Fields, MAX_PAYLOAD, ServerError};
+use crate::endpoint::{Endpoint, TlsMode};
+use crate::protocol::auth::Channel;
+use crate::protocol::command;
+use crate::protocol::inbox::Inbox;
+use crate::protocol::login::{Account, Encryption, Login, Step};
+use crate::protocol::packet::{MAX_PAYLOAD, ServerError};
+use crate::protocol::prepared::{PrepareReader, Prepared};
 use crate::protocol::response::{Progress, ResponseReader};
-use crate::protocol::{ProtocolError, auth, capability, handshake};
-use crate::stream::BlockingStream;
-use std::io::{self, Read, Write};
-use std::time::Duration;
+use crate::protocol::rows::{Row, RowReader};
+use crate::protocol::{ExchangeError, ProtocolError};
+use crate::stream::Stream;
+use crate::tls::{TlsClient, TlsError};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 /// MySQL's ER_UNSUPPORTED_PS: the statement cannot be prepared, only sent as text.
 pub const CANNOT_BE_PREPARED: u16 = 1295;
 
-/// Nothing that is read whole during set-up is longer; a greater length is not the protocol.
-const LONGEST_SETUP_PACKET: usize = 1 << 20;
+/// Bytes read at once.
+const READ: usize = 4096;
 
 /// Why a step of the set-up failed.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +29,19 @@ pub enum SessionError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    #[error("{0}")]
+    #[error(transparent)]
     Server(ServerError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl From<ExchangeError> for SessionError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Protocol(error) => SessionError::Protocol(error),
+            ExchangeError::Server(error) => SessionError::Server(error),
+        }
+    }
 }
 
 /// An I/O error in words for somebody whose server does not answer.
@@ -41,128 +58,117 @@ pub fn describe_io(error: &io::Error) -> String {
 /// A logged-in blocking connection.
 #[derive(Debug)]
 pub struct Session {
-    stream: BlockingStream,
+    stream: Stream,
     capabilities: u32,
     out: Vec<u8>,
-    sequence: u8,
+    /// Empty between commands.
+    inbox: Inbox,
+    timeout: Duration,
 }
 
 impl Session {
-    /// Connects and logs in; `database` may be left out to create it first.
+    /// Connects and logs in within `timeout`; `database` may be left out to create it first. The timeout then
+    /// bounds every single command.
     pub fn connect(
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
     ) -> Result<Self, SessionError> {
-        let stream = BlockingStream::connect(&endpoint.transport, timeout)?;
-        let mut session = Session {
+        let deadline = Instant::now() + timeout;
+        let encryption = match endpoint.tls.mode {
+            TlsMode::Disabled => Encryption::Never,
+            TlsMode::Preferred => Encryption::IfOffered,
+            TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => Encryption::Always,
+        };
+        let tls = match encryption {
+            Encryption::Never => None,
+            _ => Some(TlsClient::new(&endpoint.tls, &endpoint.transport)?),
+        };
+        let stream = Stream::connect(&endpoint.transport, deadline)?;
+        let (channel, encryption) = match (stream.is_unix(), encryption) {
+            // A Unix socket is as good as encrypted.
+            (true, Encryption::IfOffered) => (Channel::Local, Encryption::Never),
+            (true, encryption) => (Channel::Local, encryption),
+            (false, encryption) => (Channel::Open, encryption),
+        };
+        let account = Account {
+            user: &endpoint.user,
+            password: &endpoint.password,
+            database,
+        };
+        let session = Session {
             stream,
             capabilities: 0,
             out: Vec::with_capacity(512),
-            sequence: 0,
+            inbox: Inbox::default(),
+            timeout,
         };
-        session.log_in(&endpoint.user, &endpoint.password, database)?;
-        Ok(session)
+        session.log_in(
+            Login::new(account, channel, encryption),
+            tls.as_ref(),
+            deadline,
+        )
     }
 
-    /// Changes the bound on every single wait.
-    pub fn set_timeout(&self, timeout: Duration) -> Result<(), SessionError> {
-        Ok(self.stream.set_timeout(timeout)?)
+    /// Changes the bound on every single command.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// The stream, the capabilities, and the buffer, for a connection under load.
-    pub fn into_parts(self) -> (BlockingStream, u32, Vec<u8>) {
+    pub fn into_parts(self) -> (Stream, u32, Vec<u8>) {
         (self.stream, self.capabilities, self.out)
     }
 
     fn log_in(
-        &mut self,
-        user: &str,
-        password: &str,
-        database: Option<&str>,
-    ) -> Result<(), SessionError> {
-        let greeting =
-            handshake::parse_greeting(&self.read_packet()?)?.map_err(SessionError::Server)?;
-        self.capabilities = handshake::agree(greeting.capabilities, database.is_some());
-        let mut nonce = greeting.nonce;
-        let mut plugin = if auth::is_known(&greeting.plugin) {
-            greeting.plugin
-        } else {
-            auth::FALLBACK_PLUGIN.to_owned()
-        };
-        let answer = auth::first_answer(&plugin, password, &nonce)?;
-        let response = handshake::response(self.capabilities, user, &answer, database, &plugin)?;
-        self.write_packet(&response)?;
-
-        // A switch of plugin, then at most a few exchanges within it.
-        for _ in 0..8 {
-            let packet = self.read_packet()?;
-            match packet.first() {
-                Some(0x00) => return Ok(()),
-                Some(0xff) => return Err(SessionError::Server(ServerError::parse(&packet)?)),
-                Some(0xfe) => {
-                    let mut fields = Fields::new(&packet[1..]);
-                    plugin = String::from_utf8_lossy(fields.until_nul()).into_owned();
-                    nonce = fields.rest().to_vec();
-                    if nonce.last() == Some(&0) {
-                        nonce.pop();
-                    }
-                    let answer = auth::first_answer(&plugin, password, &nonce)?;
-                    self.write_packet(&answer)?;
+        mut self,
+        mut login: Login,
+        tls: Option<&TlsClient>,
+        deadline: Instant,
+    ) -> Result<Self, SessionError> {
+        loop {
+            let packet = self.read_packet(deadline)?;
+            match login.packet(&packet)? {
+                Step::Wait => {}
+                Step::Send(payload) => self.write_packet(&payload, deadline)?,
+                Step::Encrypt(payload) => {
+                    // What came in clear after the greeting must not be taken for something encrypted.
+                    self.expect_silence()?;
+                    self.write_packet(&payload, deadline)?;
+                    let tls = tls.ok_or_else(|| ProtocolError::new("nobody asked for TLS"))?;
+                    self.stream = self.stream.encrypt(tls, deadline)?;
+                    self.write_packet(&login.encrypted()?, deadline)?;
                 }
-                Some(0x01) if plugin == "caching_sha2_password" => match packet.get(1) {
-                    Some(&auth::FAST_AUTH_SUCCESS) => {}
-                    Some(&auth::FULL_AUTH_NEEDED) if self.stream.is_local() => {
-                        self.write_packet(&auth::clear_password(password))?;
-                    }
-                    Some(&auth::FULL_AUTH_NEEDED) => {
-                        self.write_packet(&[auth::REQUEST_PUBLIC_KEY])?;
-                        let key = self.read_packet()?;
-                        match key.split_first() {
-                            Some((0x01, key)) => {
-                                let answer = auth::encrypted_password(password, &nonce, key)?;
-                                self.write_packet(&answer)?;
-                            }
-                            Some((0xff, _)) => {
-                                return Err(SessionError::Server(ServerError::parse(&key)?));
-                            }
-                            _ => {
-                                return Err(ProtocolError::new("no RSA public key came").into());
-                            }
-                        }
-                    }
-                    _ => return Err(ProtocolError::new("an unknown authentication step").into()),
-                },
-                _ => return Err(ProtocolError::new("an unknown answer to the login").into()),
+                Step::Done => {
+                    self.capabilities = login.capabilities();
+                    self.expect_silence()?;
+                    return Ok(self);
+                }
             }
         }
-        Err(ProtocolError::new("the login goes in circles").into())
     }
 
     /// Prepares a statement.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, SessionError> {
         check_length(sql)?;
+        let deadline = Instant::now() + self.timeout;
         command::prepare(&mut self.out, sql.as_bytes());
-        self.stream.write_all(&self.out)?;
-        self.sequence = 1;
-        let packet = self.read_packet()?;
-        if packet.first() == Some(&0xff) {
-            return Err(SessionError::Server(ServerError::parse(&packet)?));
-        }
-        let prepared = Prepared::parse(&packet)?;
-        let eof = self.capabilities & capability::DEPRECATE_EOF == 0;
-        for count in [prepared.parameters, prepared.columns] {
-            if count > 0 {
-                for _ in 0..usize::from(count) + usize::from(eof) {
-                    self.read_packet()?;
-                }
-            }
-        }
-        Ok(prepared)
+        let mut reader = PrepareReader::new(self.capabilities);
+        self.exchange(deadline, |packet| reader.packet(packet))
+    }
+
+    /// Runs a statement in text form and keeps its rows.
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Row>, SessionError> {
+        check_length(sql)?;
+        let deadline = Instant::now() + self.timeout;
+        command::query(&mut self.out, sql.as_bytes());
+        let mut reader = RowReader::new(self.capabilities);
+        self.exchange(deadline, |packet| reader.packet(packet))
     }
 
     /// Runs a statement in text form and discards what it returns.
     pub fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
+        let deadline = Instant::now() + self.timeout;
         let mut payload = Vec::new();
         if sql.len() + 1 < MAX_PAYLOAD {
             command::query(&mut self.out, sql);
@@ -172,14 +178,11 @@ impl Session {
             self.out.clear();
             command::write_packets(&mut self.out, 0, &payload);
         }
-        self.stream.write_all(&self.out)?;
+        self.stream.write_before(deadline, &self.out)?;
         let mut reader = ResponseReader::new(self.capabilities);
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; READ];
         loop {
-            let count = self.stream.read(&mut buffer)?;
-            if count == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
+            let count = self.stream.read_before(deadline, &mut buffer)?;
             match reader.feed(&buffer[..count])? {
                 Progress::More => {}
                 Progress::Done => return Ok(()),
@@ -191,56 +194,56 @@ impl Session {
     /// Says goodbye; the server may then forget the connection without a warning in its log.
     pub fn quit(mut self) {
         // Nothing depends on whether the goodbye arrives.
-        let _ = self.stream.write_all(&command::QUIT);
+        let _ = self.stream.write(&command::QUIT);
     }
 
-    /// Sends a statement in text form; the first packet of its answer.
-    pub fn ask(&mut self, sql: &str) -> Result<Vec<u8>, SessionError> {
-        check_length(sql)?;
-        command::query(&mut self.out, sql.as_bytes());
-        self.stream.write_all(&self.out)?;
-        self.sequence = 1;
-        self.read_answer()
-    }
-
-    /// The next packet of an answer; an error packet is an error.
-    pub fn read_answer(&mut self) -> Result<Vec<u8>, SessionError> {
-        let packet = self.read_packet()?;
-        if packet.first() == Some(&0xff) {
-            return Err(SessionError::Server(ServerError::parse(&packet)?));
+    /// Sends the command in the buffer and hands the packets of its answer to `take` until it has a result.
+    fn exchange<T>(
+        &mut self,
+        deadline: Instant,
+        mut take: impl FnMut(&[u8]) -> Result<Option<T>, ExchangeError>,
+    ) -> Result<T, SessionError> {
+        self.stream.write_before(deadline, &self.out)?;
+        self.inbox.set_sequence(1);
+        loop {
+            let packet = self.read_packet(deadline)?;
+            let result = match take(&packet) {
+                Ok(None) => continue,
+                Ok(Some(result)) => Ok(result),
+                Err(ExchangeError::Server(error)) => Err(SessionError::Server(error)),
+                Err(ExchangeError::Protocol(error)) => return Err(error.into()),
+            };
+            // A refused statement leaves the connection usable, unless more follows.
+            self.expect_silence()?;
+            return result;
         }
-        Ok(packet)
     }
 
-    /// Whether an end-of-file packet stands between columns and rows.
-    pub fn sends_eof(&self) -> bool {
-        self.capabilities & capability::DEPRECATE_EOF == 0
-    }
-
-    pub fn read_packet(&mut self) -> Result<Vec<u8>, SessionError> {
-        let mut header = [0; 4];
-        self.stream.read_exact(&mut header)?;
-        let [a, b, c, sequence] = header;
-        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-        // An error may come before anything was numbered (as when there are too many connections).
-        if sequence != self.sequence || length > LONGEST_SETUP_PACKET {
-            return Err(ProtocolError::new(format!(
-                "packet number {sequence} of {length} bytes during set-up (number {} was due)",
-                self.sequence
-            ))
-            .into());
+    fn read_packet(&mut self, deadline: Instant) -> Result<Vec<u8>, SessionError> {
+        let mut buffer = [0; READ];
+        loop {
+            if let Some(payload) = self.inbox.packet()? {
+                return Ok(payload.to_vec());
+            }
+            let count = self.stream.read_before(deadline, &mut buffer)?;
+            self.inbox.put(&buffer[..count]);
         }
-        self.sequence = sequence.wrapping_add(1);
-        let mut payload = vec![0; length];
-        self.stream.read_exact(&mut payload)?;
-        Ok(payload)
     }
 
-    fn write_packet(&mut self, payload: &[u8]) -> Result<(), SessionError> {
+    fn write_packet(&mut self, payload: &[u8], deadline: Instant) -> Result<(), SessionError> {
         self.out.clear();
-        self.sequence = command::write_packets(&mut self.out, self.sequence, payload);
-        self.stream.write_all(&self.out)?;
-        Ok(())
+        let next = command::write_packets(&mut self.out, self.inbox.sequence(), payload);
+        self.inbox.set_sequence(next);
+        Ok(self.stream.write_before(deadline, &self.out)?)
+    }
+
+    /// An answer is complete: what follows it is not the protocol.
+    fn expect_silence(&self) -> Result<(), ProtocolError> {
+        if self.inbox.is_empty() {
+            Ok(())
+        } else {
+            Err(ProtocolError::new("bytes follow a complete answer"))
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Commands, written into a buffer that is used again for every one of them.
 
-use super::ProtocolError;
 use super::packet::MAX_PAYLOAD;
 
 const COM_QUIT: u8 = 0x01;
@@ -119,31 +118,6 @@ impl<'a> Execute<'a> {
     }
 }
 
-/// The server's answer to COM_STMT_PREPARE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prepared {
-    pub statement: u32,
-    pub columns: u16,
-    pub parameters: u16,
-}
-
-impl Prepared {
-    /// Reads the first packet of the answer, which starts with 0.
-    pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
-        let mut fields = super::packet::Fields::new(payload);
-        if fields.u8()? != 0 {
-            return Err(ProtocolError::new(
-                "the answer to COM_STMT_PREPARE must start with 0",
-            ));
-        }
-        Ok(Prepared {
-            statement: fields.u32()?,
-            columns: fields.u16()?,
-            parameters: fields.u16()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,16 +167,5 @@ mod tests {
         assert_eq!(next, 2);
         assert_eq!(out.len(), MAX_PAYLOAD + 8);
         assert_eq!(out[out.len() - 4..], [0, 0, 0, 1]);
-    }
-
-    #[test]
-    fn truncated_prepare_answers() {
-        let whole = [0, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0];
-        let prepared = Prepared::parse(&whole).unwrap();
-        assert_eq!((prepared.columns, prepared.parameters), (2, 3));
-        for length in 0..9 {
-            assert!(Prepared::parse(&whole[..length]).is_err());
-        }
-        assert!(Prepared::parse(&[0xff; 12]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The server's greeting (version 10) and the client's answer to it.
 
-use super::packet::{Fields, ServerError};
+use super::packet::Fields;
 use super::{ProtocolError, capability};
 
 /// utf8mb4_general_ci: known to every server of the family since 5.5.
@@ -19,11 +19,8 @@ pub struct Greeting {
     pub plugin: String,
 }
 
-/// A greeting, or the error a server sends in its place (too many connections, host blocked).
-pub fn parse_greeting(payload: &[u8]) -> Result<Result<Greeting, ServerError>, ProtocolError> {
-    if payload.first() == Some(&0xff) {
-        return Ok(Err(ServerError::parse(payload)?));
-    }
+/// Reads a greeting.
+pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
     let mut fields = Fields::new(payload);
     let protocol = fields.u8()?;
     if protocol != 10 {
@@ -67,16 +64,16 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Result<Greeting, ServerError>, P
             nonce.len()
         )));
     }
-    Ok(Ok(Greeting {
+    Ok(Greeting {
         version,
         capabilities,
         nonce,
         plugin,
-    }))
+    })
 }
 
 /// The capabilities both ends use from now on.
-pub fn agree(server: u32, with_database: bool) -> u32 {
+pub fn agree(server: u32, with_database: bool, encrypted: bool) -> u32 {
     let mut wanted = capability::LONG_PASSWORD
         | capability::LONG_FLAG
         | capability::PROTOCOL_41
@@ -88,8 +85,21 @@ pub fn agree(server: u32, with_database: bool) -> u32 {
     if with_database {
         wanted |= capability::CONNECT_WITH_DB;
     }
+    if encrypted {
+        wanted |= capability::SSL;
+    }
     // MariaDB leaves LONG_PASSWORD out of its greeting to show that it has capabilities of its own.
     wanted & (server | capability::LONG_PASSWORD)
+}
+
+/// The payload that asks for TLS; it is also how the client's answer to the greeting begins.
+pub fn tls_request(capabilities: u32) -> Vec<u8> {
+    let mut payload = Vec::with_capacity(128);
+    payload.extend_from_slice(&capabilities.to_le_bytes());
+    payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
+    payload.push(COLLATION);
+    payload.extend_from_slice(&[0; 23]);
+    payload
 }
 
 /// The payload of the client's answer to the greeting.
@@ -100,19 +110,18 @@ pub fn response(
     database: Option<&str>,
     plugin: &str,
 ) -> Result<Vec<u8>, ProtocolError> {
-    let mut payload = Vec::with_capacity(128);
-    payload.extend_from_slice(&capabilities.to_le_bytes());
-    payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
-    payload.push(COLLATION);
-    payload.extend_from_slice(&[0; 23]);
+    let mut payload = tls_request(capabilities);
     payload.extend_from_slice(user.as_bytes());
     payload.push(0);
     // One byte of length is the same in both encodings as long as it is at most 250.
-    let length = u8::try_from(auth.len())
-        .ok()
-        .filter(|&length| length <= 250)
-        .ok_or_else(|| ProtocolError::new("the authentication data is too long"))?;
-    payload.push(length);
+    match u16::try_from(auth.len()) {
+        Ok(length @ ..=250) => payload.push(length as u8),
+        Ok(length) if capabilities & capability::PLUGIN_AUTH_LENENC_CLIENT_DATA != 0 => {
+            payload.push(0xfc);
+            payload.extend_from_slice(&length.to_le_bytes());
+        }
+        _ => return Err(ProtocolError::new("the authentication data is too long")),
+    }
     payload.extend_from_slice(auth);
     if capabilities & capability::CONNECT_WITH_DB != 0 {
         payload.extend_from_slice(database.unwrap_or_default().as_bytes());
@@ -167,13 +176,11 @@ mod tests {
                 "mysql_native_password",
             ),
         ] {
-            let greeting = parse_greeting(&greeting(version, capabilities, plugin))
-                .unwrap()
-                .unwrap();
+            let greeting = parse_greeting(&greeting(version, capabilities, plugin)).unwrap();
             assert_eq!(greeting.version, version);
             assert_eq!(greeting.plugin, plugin);
             assert_eq!(greeting.nonce, b"abcdefghijklmnopqrst");
-            let agreed = agree(greeting.capabilities, true);
+            let agreed = agree(greeting.capabilities, true, false);
             assert_ne!(agreed & capability::LONG_PASSWORD, 0);
             assert_eq!(
                 agreed & capability::DEPRECATE_EOF,
@@ -194,16 +201,29 @@ mod tests {
     fn other_greetings() {
         assert!(parse_greeting(&[9, 0, 0]).is_err());
         assert!(parse_greeting(&greeting("5.5", capability::PROTOCOL_41, "")).is_err());
-        let refused = parse_greeting(b"\xff\x10\x04Too many connections").unwrap();
-        assert_eq!(refused.unwrap_err().code, 1040);
+    }
+
+    #[test]
+    fn tls_is_asked_for_where_both_want_it() {
+        assert_eq!(agree(MODERN, true, false) & capability::SSL, 0);
+        assert_ne!(agree(MODERN, true, true) & capability::SSL, 0);
+        assert_eq!(
+            agree(MODERN & !capability::SSL, true, true) & capability::SSL,
+            0
+        );
+        assert_eq!(tls_request(MODERN).len(), 32);
     }
 
     #[test]
     fn response_has_the_agreed_parts() {
-        let capabilities = agree(MODERN, true);
+        let capabilities = agree(MODERN, true, false);
         let payload = response(capabilities, "u", b"xyz", Some("d"), "p").unwrap();
         assert_eq!(payload[..4], capabilities.to_le_bytes());
         assert_eq!(payload[32..], *b"u\0\x03xyzd\0p\0");
-        assert!(response(capabilities, "u", &[0; 251], None, "p").is_err());
+        let long = response(capabilities, "u", &[7; 251], None, "p").unwrap();
+        assert_eq!(long[32..38], *b"u\0\xfc\xfb\x00\x07");
+        assert!(response(capabilities, "u", &[0; 70_000], None, "p").is_err());
+        let old = capabilities & !capability::PLUGIN_AUTH_LENENC_CLIENT_DATA;
+        assert!(response(old, "u", &[0; 251], None, "p").is_err());
     }
 }

@@ -8,9 +8,16 @@
 
 pub mod auth;
 pub mod command;
+#[cfg(any(test, fuzzing))]
+pub mod decode;
 pub mod handshake;
+pub mod inbox;
+pub mod login;
 pub mod packet;
+pub mod prepared;
 pub mod response;
+pub mod rows;
+mod rsa_key;
 
 /// Capability flags, as the protocol numbers them.
 pub mod capability {
@@ -19,6 +26,8 @@ pub mod capability {
     pub const LONG_FLAG: u32 = 1 << 2;
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
     pub const PROTOCOL_41: u32 = 1 << 9;
+    /// TLS follows the client's first packet.
+    pub const SSL: u32 = 1 << 11;
     pub const TRANSACTIONS: u32 = 1 << 13;
     pub const SECURE_CONNECTION: u32 = 1 << 15;
     pub const PLUGIN_AUTH: u32 = 1 << 19;
@@ -35,4 +44,13 @@ impl ProtocolError {
     pub fn new(what: impl Into<String>) -> Self {
         ProtocolError(what.into())
     }
+}
+
+/// Why an exchange did not end as it should.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExchangeError {
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error(transparent)]
+    Server(#[from] packet::ServerError),
 }

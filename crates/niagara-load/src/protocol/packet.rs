@@ -113,6 +113,8 @@ impl ServerError {
     }
 }
 
+impl std::error::Error for ServerError {}
+
 impl std::fmt::Display for ServerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "server error {}: {}", self.code, self.message)

@@ -8,6 +8,9 @@ use super::{ProtocolError, capability};
 
 /// Bytes of an error packet that are kept: the protocol's messages end at 512.
 const KEPT: usize = 640;
+/// Bytes of one answer, all its packets together (1 GiB, the greatest max_allowed_packet there is). More is taken for a
+/// server that never ends.
+const LONGEST_ANSWER: u64 = 1 << 30;
 
 /// What is known after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,10 @@ pub struct ResponseReader {
     header: [u8; 4],
     header_length: usize,
     sequence: u8,
+    /// The packet at hand has another number than was due, which only errors may have.
+    misnumbered: bool,
+    /// Bytes of the answer at hand so far.
+    taken: u64,
     /// Bytes of the packet at hand that have not come yet.
     left: usize,
     /// The packet at hand is of the greatest length: the next one continues it.
@@ -76,6 +83,8 @@ impl ResponseReader {
             header: [0; 4],
             header_length: 0,
             sequence: 1,
+            misnumbered: false,
+            taken: 0,
             left: 0,
             continued: false,
             kept: Vec::with_capacity(KEPT),
@@ -89,6 +98,12 @@ impl ResponseReader {
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        self.taken += bytes.len() as u64;
+        if self.taken > LONGEST_ANSWER {
+            return Err(ProtocolError::new(format!(
+                "an answer of more than {LONGEST_ANSWER} bytes"
+            )));
+        }
         while !bytes.is_empty() {
             if self.packet == Packet::Header {
                 bytes = self.take_header(bytes)?;
@@ -121,6 +136,7 @@ impl ResponseReader {
                     }
                     self.phase = Phase::First;
                     self.sequence = 1;
+                    self.taken = 0;
                     self.continued = false;
                     return Ok(progress);
                 }
@@ -139,11 +155,10 @@ impl ResponseReader {
         }
         self.header_length = 0;
         let [a, b, c, sequence] = self.header;
-        if sequence != self.sequence {
-            return Err(ProtocolError::new(format!(
-                "packet number {sequence} where {} was due",
-                self.sequence
-            )));
+        // What a server says unasked (why it closes the connection) is numbered from 0.
+        self.misnumbered = sequence != self.sequence;
+        if self.misnumbered && self.continued {
+            return Err(self.wrong_number());
         }
         self.sequence = sequence.wrapping_add(1);
         self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
@@ -163,7 +178,17 @@ impl ResponseReader {
         Ok(rest)
     }
 
+    fn wrong_number(&self) -> ProtocolError {
+        ProtocolError::new(format!(
+            "a packet has number {}, which was not due",
+            self.header[3]
+        ))
+    }
+
     fn classify(&mut self, first: u8) -> Result<(), ProtocolError> {
+        if self.misnumbered && first != 0xff {
+            return Err(self.wrong_number());
+        }
         self.packet = match (self.phase, first) {
             (_, 0xff) => Packet::Error,
             (Phase::First, 0x00) => Packet::Ok,
@@ -314,6 +339,37 @@ mod tests {
             all.push(ERROR);
             assert_eq!(read(MODERN, &packets(&all)), Ok(Progress::Failed));
         }
+    }
+
+    #[test]
+    fn errors_that_were_not_asked_for_are_numbered_from_zero() {
+        let mut bytes = packets(&[ERROR]);
+        bytes[3] = 0;
+        assert_eq!(read(MODERN, &bytes), Ok(Progress::Failed));
+        let mut bytes = packets(&[OK]);
+        bytes[3] = 0;
+        assert!(read(MODERN, &bytes).is_err());
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_an_error() {
+        let row = vec![0; MAX_PAYLOAD - 1];
+        let mut reader = ResponseReader::new(MODERN);
+        let mut bytes = packets(&[&[1], COLUMN]);
+        let mut sequence = bytes[bytes.len() - 1 - COLUMN.len()];
+        for fed in 0..=LONGEST_ANSWER / row.len() as u64 + 1 {
+            match reader.feed(&bytes) {
+                Ok(progress) => assert_eq!(progress, Progress::More),
+                Err(error) => {
+                    assert!(fed > 50, "{error}");
+                    return;
+                }
+            }
+            bytes.clear();
+            sequence = sequence.wrapping_add(1);
+            crate::protocol::command::write_packets(&mut bytes, sequence, &row);
+        }
+        panic!("more than {LONGEST_ANSWER} bytes were taken");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use mysql::prelude::Queryable;
-use niagara_load::{Endpoint, Transport};
+use niagara_load::{Endpoint, TlsOptions, Transport};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -200,6 +200,7 @@ impl Server {
             user: USER.into(),
             password: PASSWORD.into(),
             database: "sbtest".into(),
+            tls: TlsOptions::default(),
         }
     }
 

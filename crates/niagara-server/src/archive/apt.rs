@@ -64,11 +64,26 @@ impl Apt {
         debs(&archives)
     }
 
+    /// Downloads this package without what it depends on, for a file that it holds; the `.deb` file.
+    pub fn download_alone(&self, package: &str) -> Result<PathBuf> {
+        let archives = self.folder.join("cache/archives");
+        for old in debs(&archives)? {
+            fs::remove_file(old)?;
+        }
+        self.run(&["download", package])
+            .with_context(|| format!("cannot download {package}"))?;
+        debs(&archives)?
+            .pop()
+            .with_context(|| format!("apt-get downloaded no {package}"))
+    }
+
     fn run(&self, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new("apt-get");
+        // `apt-get download` puts its file where it is called.
         command
+            .current_dir(self.folder.join("cache/archives"))
             .arg("-c")
-            .arg(self.folder.join("apt.conf"))
+            .arg(std::path::absolute(self.folder.join("apt.conf"))?)
             .args(arguments);
         let output = command.env("LC_ALL", "C").output().map_err(|error| {
             anyhow::anyhow!(

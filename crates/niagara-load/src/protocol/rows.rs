@@ -1,0 +1,181 @@
+//! The answer to a statement in text form whose rows are wanted. Not for load: everything is kept.
+
+use super::packet::{Fields, ServerError};
+use super::{ExchangeError, ProtocolError, capability};
+
+/// The bytes that begin packets other than rows.
+const OK: u8 = 0x00;
+const LOCAL_FILE: u8 = 0xfb;
+const EOF: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+/// A NULL where a length would stand.
+const NULL: u8 = 0xfb;
+
+/// Columns of a result; servers of the family allow no more in a table.
+const MOST_COLUMNS: u64 = 4096;
+/// Bytes of memory that the rows of one answer may take.
+const MOST_MEMORY: usize = 64 << 20;
+
+/// A row; `None` is NULL.
+pub type Row = Vec<Option<String>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    First,
+    /// Definitions of columns, this many to come.
+    Columns(usize),
+    /// The EOF between columns and rows.
+    ColumnsEnd,
+    Rows,
+}
+
+/// Reads one answer, a packet at a time.
+#[derive(Debug)]
+pub struct RowReader {
+    deprecate_eof: bool,
+    phase: Phase,
+    columns: usize,
+    rows: Vec<Row>,
+    memory: usize,
+}
+
+impl RowReader {
+    /// For a connection that agreed on `capabilities`.
+    pub fn new(capabilities: u32) -> Self {
+        RowReader {
+            deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
+            phase: Phase::First,
+            columns: 0,
+            rows: Vec::new(),
+            memory: 0,
+        }
+    }
+
+    /// Takes the next packet; all rows when it was the last one.
+    pub fn packet(&mut self, payload: &[u8]) -> Result<Option<Vec<Row>>, ExchangeError> {
+        let first = *payload
+            .first()
+            .ok_or_else(|| ProtocolError::new("an empty packet within an answer"))?;
+        match (self.phase, first) {
+            (_, ERROR) => return Err(ServerError::parse(payload)?.into()),
+            (Phase::First, OK) => return Ok(Some(Vec::new())),
+            (Phase::First, LOCAL_FILE) => {
+                return Err(ProtocolError::new("the server asks for a local file").into());
+            }
+            (Phase::First, _) => {
+                let columns = Fields::new(payload).lenenc()?;
+                if columns == 0 || columns > MOST_COLUMNS {
+                    return Err(ProtocolError::new(format!("a result of {columns} columns")).into());
+                }
+                self.columns = columns as usize;
+                self.phase = Phase::Columns(self.columns);
+            }
+            (Phase::Columns(left), _) => {
+                self.phase = match (left, self.deprecate_eof) {
+                    (2.., _) => Phase::Columns(left - 1),
+                    (_, true) => Phase::Rows,
+                    (_, false) => Phase::ColumnsEnd,
+                };
+            }
+            (Phase::ColumnsEnd, EOF) => self.phase = Phase::Rows,
+            (Phase::ColumnsEnd, _) => {
+                return Err(ProtocolError::new("no EOF between columns and rows").into());
+            }
+            // A row cannot begin so: a value of 16 MB or more does not come in one packet of set-up.
+            (Phase::Rows, EOF) => return Ok(Some(std::mem::take(&mut self.rows))),
+            (Phase::Rows, _) => {
+                self.memory += payload.len() + self.columns * size_of::<Option<String>>();
+                if self.memory > MOST_MEMORY {
+                    return Err(ProtocolError::new(format!(
+                        "rows that take more than {MOST_MEMORY} bytes"
+                    ))
+                    .into());
+                }
+                self.rows.push(row(payload, self.columns)?);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn row(packet: &[u8], columns: usize) -> Result<Row, ProtocolError> {
+    let mut fields = Fields::new(packet);
+    let mut row = Row::with_capacity(columns);
+    for _ in 0..columns {
+        if fields.rest().first() == Some(&NULL) {
+            fields.u8()?;
+            row.push(None);
+            continue;
+        }
+        let length = usize::try_from(fields.lenenc()?)
+            .map_err(|_| ProtocolError::new("a value longer than memory"))?;
+        row.push(Some(
+            String::from_utf8_lossy(fields.bytes(length)?).into_owned(),
+        ));
+    }
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMN: &[u8] = b"\x03def\x06sbtest";
+    const END: &[u8] = &[0xfe, 0, 0, 2, 0];
+
+    #[test]
+    fn rows_with_nulls_and_too_short_ones() {
+        assert_eq!(
+            row(b"\x02ab\xfb\x00", 3),
+            Ok(vec![Some("ab".into()), None, Some(String::new())])
+        );
+        assert!(row(b"\x05ab", 1).is_err());
+        assert!(row(b"\x02ab", 2).is_err());
+        assert!(row(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffab", 1).is_err());
+    }
+
+    #[test]
+    fn answers_of_both_kinds() {
+        for (capabilities, packets) in [
+            (
+                capability::DEPRECATE_EOF,
+                &[&[1][..], COLUMN, b"\x01x", END][..],
+            ),
+            (0, &[&[1], COLUMN, END, b"\x01x", END]),
+        ] {
+            let mut reader = RowReader::new(capabilities);
+            let (last, others) = packets.split_last().unwrap();
+            for packet in others {
+                assert_eq!(reader.packet(packet), Ok(None));
+            }
+            assert_eq!(reader.packet(last), Ok(Some(vec![vec![Some("x".into())]])));
+        }
+        assert_eq!(RowReader::new(0).packet(&[0, 0, 0]), Ok(Some(Vec::new())));
+    }
+
+    #[test]
+    fn absurd_answers_are_errors() {
+        for absurd in [
+            &[][..],
+            &[0xfb],
+            &[0xfc, 0, 0],
+            &[0xfc, 0xff, 0xff],
+            &[0xfd, 1],
+            b"\xff\x10\x04Too many connections",
+        ] {
+            assert!(RowReader::new(0).packet(absurd).is_err(), "{absurd:?}");
+        }
+        // rows without an end: little on the wire, much in memory
+        let mut reader = RowReader::new(capability::DEPRECATE_EOF);
+        assert_eq!(reader.packet(&[0xfc, 0, 4]), Ok(None));
+        for _ in 0..1024 {
+            assert_eq!(reader.packet(COLUMN), Ok(None));
+        }
+        let row = [NULL; 1024];
+        let taken = (0..).take_while(|_| reader.packet(&row).is_ok()).count();
+        assert!(
+            (100..MOST_MEMORY / 1024 / 24 + 1).contains(&taken),
+            "{taken}"
+        );
+    }
+}
