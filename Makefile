@@ -3,12 +3,13 @@
 CARGO ?= cargo
 SERVER ?= mariadb-10.11
 BUDGET ?= 10m
+FUZZ_SECONDS ?= 600
 NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 
 BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
 
-.PHONY: tune test bench setup setup-test setup-bench lint unit end-to-end test-page build clean
+.PHONY: tune test bench setup setup-test setup-bench lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -44,6 +45,13 @@ end-to-end: build
 
 test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
 	scripts/check-page $(REPORT)
+
+fuzz: ## Fuzzes the protocol's decoders for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
+
+corpus: ## Records anew what the fuzzer starts from, from real servers
+	rm -rf fuzz/corpus/decode
+	$(CARGO) test --locked -p niagara-load --test corpus -- --ignored --nocapture
 
 clean:
 	$(CARGO) clean
