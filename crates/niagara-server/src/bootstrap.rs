@@ -62,6 +62,11 @@ fn bootstrap(install: &Install, datadir: &Path, scratch: &Path) -> Result<Accoun
     let log = scratch.join("bootstrap.log");
     let mut command = Command::new(&install.server);
     command.args(base_arguments(install, datadir));
+    // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,
+    // whoever they belong to.
+    let tmp = scratch.join("tmp");
+    fs::create_dir_all(&tmp)?;
+    command.arg(format!("--tmpdir={}", tmp.display()));
     if install.family.is_mariadb() {
         crate::cache::write_private(&input, mariadb_sql(install, &account)?.as_bytes())?;
         command.args([
@@ -120,6 +125,7 @@ fn bootstrap(install: &Install, datadir: &Path, scratch: &Path) -> Result<Accoun
         bail!("{message}");
     }
     fs::remove_file(&input)?;
+    fs::remove_dir_all(&tmp)?;
     account.write(datadir)?;
     Ok(account)
 }
