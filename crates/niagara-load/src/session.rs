@@ -50,7 +50,9 @@ pub fn describe_io(error: &io::Error) -> String {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "no answer within the time allowed".into()
         }
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => "the server closed the connection".into(),
         _ => error.to_string(),
     }
 }

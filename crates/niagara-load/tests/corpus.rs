@@ -5,13 +5,14 @@ mod families;
 use families::{
     Authority, MARIADB, MYSQL, Server, ed25519_folder, endpoint, refused, spec, try_load,
 };
-use niagara_load::{Endpoint, Transport, WorkloadKind, WorkloadSpec};
+use niagara_load::{Admin, Endpoint, Transport, WorkloadKind, WorkloadSpec};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Longer recordings are left out: the fuzzer likes short inputs.
 const LONGEST: usize = 3000;
@@ -134,6 +135,8 @@ impl Corpus {
             b't' => "login-tls",
             b'p' => "prepare",
             b'P' => "prepare-eof",
+            b'q' => "rows",
+            b'Q' => "rows-eof",
             b'r' => "answer",
             _ => "answer-eof",
         };
@@ -160,8 +163,12 @@ impl Corpus {
         for Exchange { client, server } in exchanges.iter().filter(is_command) {
             match client[4] {
                 0x16 => self.add(if old { b'P' } else { b'p' }, server),
-                0x03 | 0x17 if statements.insert(client[4..9.min(client.len())].to_vec()) => {
+                0x17 if statements.insert(client[4..9.min(client.len())].to_vec()) => {
                     self.add(if old { b'R' } else { b'r' }, server);
+                }
+                0x03 => {
+                    self.add(if old { b'R' } else { b'r' }, server);
+                    self.add(if old { b'Q' } else { b'q' }, server);
                 }
                 _ => {}
             }
@@ -226,6 +233,20 @@ fn conversations_of_real_servers() {
                         try_load(endpoint, &load, 1).expect("an answer to everything");
                     });
                     corpus.take(&whole, is_unix, old);
+                    let asked = record(&real, old, |endpoint| {
+                        let mut admin =
+                            Admin::connect(endpoint, Duration::from_secs(10)).expect("a login");
+                        for sql in [
+                            "SELECT 1, NULL, '', REPEAT('x', 300)",
+                            "SHOW GLOBAL STATUS LIKE 'Com_stmt%'",
+                            "SELECT 1 WHERE 1 = 0",
+                            "SET @a = 1",
+                        ] {
+                            admin.rows(sql).expect("an answer");
+                        }
+                        admin.rows("SELECT nothing").expect_err("no such column");
+                    });
+                    corpus.take(&asked, is_unix, old);
                 }
                 let wrong = Endpoint {
                     password: "wrong".into(),

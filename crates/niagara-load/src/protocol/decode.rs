@@ -119,7 +119,9 @@ mod tests {
         let mut rng = rand::rngs::Xoshiro256PlusPlus::seed_from_u64(1);
         for input in &inputs {
             decode(input);
-            for _ in 0..500 {
+            // A login takes signatures and a key, which are slow without optimisation.
+            let times = if b"lst".contains(&input[0]) { 20 } else { 300 };
+            for _ in 0..times {
                 let mut damaged = input.clone();
                 for _ in 0..rng.random_range(1..6) {
                     let at = rng.random_range(1..damaged.len());
