@@ -4,7 +4,8 @@
 
 use niagara_load::{
     Driver, DriverOptions, Endpoint, LoadError, PreparedStatements, SliceOptions, TableEvent,
-    TableOptions, Transport, WorkloadKind, WorkloadSpec, cleanup, prepare_tables, warm_up,
+    TableOptions, TlsOptions, Transport, WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
+    warm_up,
 };
 use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime};
 use std::sync::Arc;
@@ -68,6 +69,7 @@ impl Server {
             user: running.user().to_owned(),
             password: running.password().to_owned(),
             database: "sbtest".into(),
+            tls: TlsOptions::default(),
         }
     }
 
