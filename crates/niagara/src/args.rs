@@ -152,7 +152,7 @@ impl From<ProtocolArg> for Protocol {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// oltp_point_select, oltp_read_only or oltp_read_write, as sysbench defines them
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges
     #[arg(long, default_value = "oltp_read_only")]
     pub workload: WorkloadKind,
     /// Connections
