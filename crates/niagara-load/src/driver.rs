@@ -100,7 +100,9 @@ impl Driver {
                 policy: Policy {
                     ignored_errors: options.ignored_errors.clone(),
                     retry: options.retry,
-                    reconnect_after: options.reconnect_after,
+                    reconnect_after: options
+                        .reconnect_after
+                        .or((spec.reconnect > 0).then_some(u64::from(spec.reconnect))),
                 },
                 cancel: Arc::clone(&options.cancel),
             };

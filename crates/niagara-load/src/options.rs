@@ -28,7 +28,7 @@ pub struct DriverOptions {
     pub ignored_errors: IgnoredErrors,
     /// What becomes of a connection that is lost under load. `None` (the default): the run fails.
     pub retry: Option<Retry>,
-    /// Every connection is made anew after so many transactions. `None` (the default): never.
+    /// Every connection is made anew after so many transactions. `None` (the default): as the workload's `reconnect` says.
     pub reconnect_after: Option<u64>,
 }
 

@@ -247,6 +247,33 @@ fn every_workload_runs_on_mysql() {
 }
 
 #[test]
+fn a_workload_may_connect_anew() {
+    let server = Server::start("mariadb-10.11");
+    let spec = WorkloadSpec {
+        reconnect: 5,
+        table_size: 100,
+        ..WorkloadSpec::default()
+    };
+    let endpoint = server.endpoint();
+    prepare_tables(&endpoint, &spec, &TableOptions::default(), &mut |_| {}).unwrap();
+    let mut driver = Driver::connect(&[endpoint], &spec, &DriverOptions::default()).unwrap();
+    let connections = || -> u64 {
+        let status = server.running().status().unwrap();
+        status["Connections"].parse().unwrap()
+    };
+    let before = connections();
+    let stats = driver.slice(0, &SliceOptions::default()).unwrap();
+    let made = connections() - before;
+    // one of them asked for the counter
+    assert!(stats.transactions_whole >= 5, "{stats:?}");
+    assert!(
+        made >= stats.transactions_whole / 5,
+        "{made} connections for {} transactions",
+        stats.transactions_whole
+    );
+}
+
+#[test]
 fn making_tables_can_be_cancelled() {
     let server = Server::start("mariadb-10.11");
     let cancel = Arc::new(AtomicBool::new(false));
