@@ -182,7 +182,7 @@ impl Workbench {
     }
 
     /// Reads every table and index once, so that the buffer pool holds what fits into it.
-    pub(crate) fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
+    pub fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
         for statement in load.read_all_statements() {
             server.query(&statement)?;
         }
@@ -190,7 +190,7 @@ impl Workbench {
     }
 
     /// Where the load generator reaches `server`, by the variant's transport.
-    pub(crate) fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
+    pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         let mut endpoint = socket_endpoint(server);
         if variant.runtime.transport == TransportKind::Tcp {
             endpoint.transport = Transport::Tcp(server.tcp());

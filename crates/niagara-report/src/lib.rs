@@ -8,7 +8,7 @@ mod interval_bar;
 mod json;
 mod ladder;
 mod markdown;
-mod number;
+pub mod number;
 mod report;
 mod svg;
 mod terminal;

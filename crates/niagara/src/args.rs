@@ -8,6 +8,8 @@ use niagara_lab::Protocol;
 use niagara_lab::lever::Risk;
 use niagara_load::WorkloadKind;
 
+use crate::cmd::bench::BenchArgs;
+
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
@@ -24,6 +26,7 @@ pub struct Cli {
 pub enum Command {
     Tune(TuneArgs),
     Compare(CompareArgs),
+    Bench(Box<BenchArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),
@@ -167,6 +170,9 @@ pub struct LoadArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
+    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]
@@ -306,8 +312,18 @@ pub enum Format {
     Files,
 }
 
+/// `name=value`, the name with underscores.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().replace('-', "_"), value.trim().to_owned()))
+        }
+        _ => Err("expected an option and its value, such as point_selects=5".to_owned()),
+    }
+}
+
 /// `90s`, `10m`, `1h30m`, `500ms`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let parsed = match text.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         Err(_) => text
@@ -366,5 +382,8 @@ mod tests {
         assert_eq!(percent("2%"), Ok(0.02));
         assert_eq!(percent("0.005"), Ok(0.005));
         assert!(percent("200%").is_err());
+        let set = ("range_size".to_owned(), "7".to_owned());
+        assert_eq!(assignment("range-size=7"), Ok(set));
+        assert!(assignment("range_size").is_err());
     }
 }

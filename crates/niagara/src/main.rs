@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Tune(args) => cmd::tune::run(args),
         Command::Compare(args) => cmd::compare::run(args),
+        Command::Bench(args) => cmd::bench::run(*args),
         Command::Server(args) => cmd::server::run(args),
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),

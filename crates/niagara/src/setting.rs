@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench};
-use niagara_load::WorkloadSpec;
+use niagara_load::{WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadOption, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
 use niagara_store::StudyRecord;
@@ -47,15 +47,32 @@ impl Setting {
     }
 }
 
-/// The load that the options describe.
+/// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
-    let workload = WorkloadSpec {
+    let mut builder = WorkloadBuilder::from(WorkloadSpec {
         kind: args.workload,
         tables: args.tables,
         table_size: args.table_size,
         ..WorkloadSpec::default()
-    };
-    workload.validate()?;
+    });
+    builder.set("mysql_storage_engine", &args.engine)?;
+    for (name, value) in &args.set {
+        let known =
+            WorkloadOption::find(name).is_some_and(|option| option.applies_to(args.workload));
+        if !known || !builder.set(name, value)? {
+            let options: Vec<&str> = WORKLOAD_OPTIONS
+                .iter()
+                .filter(|option| option.applies_to(args.workload))
+                .map(|option| option.name)
+                .collect();
+            bail!(
+                "--set {name}: {} has no such option\nits options: {}",
+                args.workload,
+                options.join(", ")
+            );
+        }
+    }
+    let workload = builder.build()?;
     Ok(Load {
         workload,
         engine: args.engine.clone(),
@@ -163,7 +180,7 @@ fn key(content: &impl Serialize) -> Result<String> {
 }
 
 /// The command as typed, quoted where a shell would need it.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
     std::env::args()
         .enumerate()

@@ -1,0 +1,175 @@
+//! `niagara bench WORKLOAD`: one workload against one server, private or already running.
+
+mod args;
+mod cost;
+mod hdr_log;
+mod live;
+mod measure;
+mod password;
+mod result;
+mod status;
+mod tables;
+mod target;
+mod text;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use niagara_lab::{Cancel, Load};
+use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule};
+
+pub use args::BenchArgs;
+
+use self::args::{Action, RunArgs};
+use self::hdr_log::HdrFile;
+use self::measure::Bench;
+use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
+use self::target::Target;
+use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::progress::colour_on_stdout;
+use crate::setting::{command_line, load};
+
+pub fn run(args: BenchArgs) -> Result<ExitCode> {
+    let load = load(&args.load)?;
+    if !args.connect.is_foreign() {
+        check_private(&args)?;
+    }
+    // Before anything is started: a name that cannot be written is known at once.
+    let file = args.output.hdr_log.as_deref().map(HdrFile::create);
+    let mut file = file.transpose()?;
+    if args.connect.is_foreign() {
+        // The password is asked for before Ctrl-C has a meaning of its own.
+        let mut target = Target::running(&args.connect)?;
+        let cancel = on_ctrl_c()?;
+        match args.action {
+            Action::Prepare => {
+                let replace = args.connect.replace;
+                let done = tables::prepare(&mut target, &load, replace, &cancel)?;
+                println!("{done}");
+                Ok(ExitCode::SUCCESS)
+            }
+            Action::Cleanup => {
+                println!("{}", tables::cleanup(&mut target, &load)?);
+                Ok(ExitCode::SUCCESS)
+            }
+            Action::Run => {
+                tables::check(&mut target, &load)?;
+                measure(&args, &load, &mut target, &cancel, file.as_mut())
+            }
+        }
+    } else {
+        let cancel = on_ctrl_c()?;
+        let mut target = Target::private(&args, &load, &cancel)?;
+        measure(&args, &load, &mut target, &cancel, file.as_mut())
+    }
+}
+
+/// Refuses what means nothing to a private server.
+fn check_private(args: &BenchArgs) -> Result<()> {
+    if let Some(option) = args.connect.stray() {
+        bail!(
+            "{option} speaks of a server that is already running\n\
+             remedy: name it with --socket or --host"
+        );
+    }
+    if args.action != Action::Run {
+        bail!(
+            "a private server is filled and thrown away by itself\n\
+             remedy: leave out `prepare` and `cleanup`, or name a running server with --socket or --host"
+        );
+    }
+    Ok(())
+}
+
+fn measure(
+    args: &BenchArgs,
+    load: &Load,
+    target: &mut Target,
+    cancel: &Cancel,
+    file: Option<&mut HdrFile>,
+) -> Result<ExitCode> {
+    let title = format!("{} on {}", load.one_line(), target.title());
+    if args.output.json {
+        eprintln!("{title}");
+    } else {
+        println!("{title}");
+    }
+    let log = file.map(|file| file.begin(&title)).transpose()?;
+    let mut driver = Driver::connect(
+        std::slice::from_ref(&target.endpoint),
+        &load.workload,
+        &DriverOptions {
+            threads: load.threads,
+            seed: args.run.seed,
+            // A private server that ends is not started again.
+            retry: target.private.is_none().then(Retry::default),
+            ..DriverOptions::default()
+        },
+    )
+    .map_err(|error| target.explain(error))?;
+    let pacings = pacings(&args.run);
+    let mut runs = Vec::new();
+    let mut bench = Bench {
+        args: &args.run,
+        threads: load.threads,
+        target,
+        driver: &mut driver,
+        cancel,
+        log,
+    };
+    for pacing in &pacings {
+        if let Some(run) = bench.run(pacing)? {
+            runs.push(run);
+        }
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    let result = document(args, load, bench.target, cancel, runs);
+    driver.disconnect();
+    if args.output.json {
+        println!("{}", serde_json::to_string_pretty(&result)?);
+    } else {
+        print!("{}", text::report(&result, colour_on_stdout()));
+    }
+    Ok(exit_code(cancel.is_cancelled(), true))
+}
+
+/// One pacing for every run.
+fn pacings(args: &RunArgs) -> Vec<Pacing> {
+    if !args.rate_steps.is_empty() {
+        let open = |rate: &f64| Pacing::Open(Schedule::constant(*rate));
+        return args.rate_steps.iter().map(open).collect();
+    }
+    match &args.rate {
+        Some(schedule) => vec![Pacing::Open(schedule.clone())],
+        None => vec![Pacing::Closed],
+    }
+}
+
+fn document(
+    args: &BenchArgs,
+    load: &Load,
+    target: &Target,
+    cancel: &Cancel,
+    runs: Vec<RunResult>,
+) -> BenchResult {
+    BenchResult {
+        format: FORMAT,
+        niagara: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command_line(),
+        server: ServerInfo {
+            version: target.version.clone(),
+            address: target.endpoint.transport.to_string(),
+            tls: target.endpoint.tls.mode.to_string(),
+            private: target.private.clone(),
+        },
+        workload: load.workload.clone(),
+        threads: load.threads,
+        seed: args.run.seed,
+        warm_up_seconds: args.run.warm_up.as_secs_f64(),
+        interrupted: cancel.is_cancelled(),
+        highest_sustained_rate: highest_sustained_rate(&args.run.rate_steps, &runs),
+        runs,
+    }
+}

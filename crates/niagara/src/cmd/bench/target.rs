@@ -1,0 +1,277 @@
+//! The server under load: a private one that is made for the run, or one that is already running.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_lab::{Cancel, Load, Variant, Workbench};
+use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_server::{
+    RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind_address,
+    server_behind_socket,
+};
+
+use super::args::{BenchArgs, ConnectArgs, TransportArg};
+use super::password;
+use crate::progress::Terminal;
+use crate::setting::Setting;
+
+/// The server when none is named.
+const DEFAULT_SERVER: &str = "mariadb-10.11";
+/// Bound on every wait for an answer to a statement outside of the load.
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// The server's errors for a wrong password, and for an account that only its system user may use.
+const ACCESS_DENIED: [&str; 2] = ["error 1045", "error 1698"];
+
+/// A server that can be loaded, and what is known of it.
+pub struct Target {
+    /// The way to it.
+    pub endpoint: Endpoint,
+    /// A connection for everything but the load.
+    pub admin: Admin,
+    /// What it calls itself: `10.11.19-MariaDB`.
+    pub version: String,
+    /// The kernel's accounts of its process, or why they cannot be had.
+    pub meter: Result<UsageMeter, String>,
+    /// The catalogue's name of a private server.
+    pub private: Option<String>,
+    server: Option<RunningServer>,
+    // Dropped after the server: its folder goes when nothing uses it any more.
+    _clone: Option<WorkFolder>,
+}
+
+impl Target {
+    /// Starts a private server on a clone of the dataset, all of it read once.
+    ///
+    /// # Errors
+    /// It cannot be fetched, filled or started.
+    pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
+        let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
+        let name = if niagara_lab::looks_like_path(name) {
+            std::path::absolute(name)?.display().to_string()
+        } else {
+            name.to_owned()
+        };
+        let setting = Setting::open(&args.private.servers, &[])?;
+        let mut terminal = Terminal::new(Duration::ZERO);
+        let mut bench = setting.workbench(load.clone(), cancel.clone());
+        let mut variant = Variant::base(&name);
+        variant.runtime.transport = match args.private.transport {
+            TransportArg::Tcp => TransportKind::Tcp,
+            TransportArg::Unix => TransportKind::Unix,
+        };
+        let started = bench
+            .set_up(&name, &mut terminal)
+            .and_then(|()| start(&bench, &variant, &mut terminal));
+        terminal.finish();
+        let (server, clone) = started?;
+        cancel.check()?;
+        let endpoint = bench.endpoint(&server, &variant);
+        let mut admin = Admin::connect(&endpoint, ADMIN_TIMEOUT)?;
+        Ok(Target {
+            version: version(&mut admin)?,
+            meter: UsageMeter::new(server.pid()).map_err(|error| format!("{error:#}")),
+            endpoint,
+            admin,
+            private: Some(name),
+            server: Some(server),
+            _clone: Some(clone),
+        })
+    }
+
+    /// Connects to a server that is already running.
+    ///
+    /// # Errors
+    /// It is not there or refuses the account.
+    pub fn running(args: &ConnectArgs) -> Result<Target> {
+        let mut endpoint = endpoint(args)?;
+        let given = password::given(args.password_file.as_deref())?;
+        endpoint.password = given.clone().unwrap_or_default();
+        let connected = match Admin::connect(&endpoint, ADMIN_TIMEOUT) {
+            Err(LoadError::Connect { cause, .. }) if given.is_none() && is_denied(&cause) => {
+                match password::ask(&endpoint.user)? {
+                    Some(password) => {
+                        endpoint.password = password;
+                        Admin::connect(&endpoint, ADMIN_TIMEOUT)
+                    }
+                    None => Err(LoadError::Connect {
+                        endpoint: endpoint.to_string(),
+                        cause,
+                    }),
+                }
+            }
+            connected => connected,
+        };
+        let mut admin = connected.map_err(|error| unreachable(&error, &endpoint))?;
+        Ok(Target {
+            version: version(&mut admin)?,
+            meter: meter_of(&endpoint.transport),
+            endpoint,
+            admin,
+            private: None,
+            server: None,
+            _clone: None,
+        })
+    }
+
+    /// For people: `MariaDB 10.11.19 (private mariadb-10.11, 127.0.0.1:4711)`.
+    pub fn title(&self) -> String {
+        let place = match &self.private {
+            Some(name) => format!("private {name}, {}", self.endpoint.transport),
+            None => self.endpoint.transport.to_string(),
+        };
+        format!("{} ({place})", self.version)
+    }
+
+    /// An error of the load in words for who sees one server only, with the log of a private one that has ended.
+    pub fn explain(&self, error: LoadError) -> anyhow::Error {
+        let explained = match &error {
+            LoadError::ServerLost { cause, .. } => anyhow!(
+                "the server at {} was lost: {cause}",
+                self.endpoint.transport
+            ),
+            LoadError::Statement {
+                code,
+                message,
+                statement,
+                ..
+            } => {
+                anyhow!("the server refused a statement with error {code} ({message}): {statement}")
+            }
+            LoadError::Connect { .. } => unreachable(&error, &self.endpoint),
+            _ => anyhow!(error),
+        };
+        match &self.server {
+            Some(server) if !server.is_alive() => explained.context(format!(
+                "the private server has ended; last lines of its log:\n{}",
+                server.log_tail(20)
+            )),
+            _ => explained,
+        }
+    }
+}
+
+fn start(
+    bench: &Workbench,
+    variant: &Variant,
+    terminal: &mut Terminal,
+) -> Result<(RunningServer, WorkFolder)> {
+    use niagara_lab::{Event, Observer};
+    terminal.see(Event::SettingUp(&format!("starting {}", variant.server)));
+    let clone = bench.clone_for(variant)?;
+    bench.cancel().check()?;
+    let server = bench.spawn(variant, &clone)?.wait_ready()?;
+    bench.cancel().check()?;
+    // What fits into the buffer pool is in it before any load, as in duels.
+    bench.read_tables(&server, bench.load())?;
+    Ok((server, clone))
+}
+
+fn endpoint(args: &ConnectArgs) -> Result<Endpoint> {
+    let transport = match (&args.socket, &args.host) {
+        (Some(path), _) => Transport::Unix(std::path::absolute(path)?),
+        (None, Some(name)) => Transport::Host {
+            name: name.clone(),
+            port: args.port,
+        },
+        (None, None) => bail!("name the server with --socket or --host"),
+    };
+    let user = match &args.user {
+        Some(user) => user.clone(),
+        None => std::env::var("USER")
+            .or_else(|_| std::env::var("LOGNAME"))
+            .ok()
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "root".to_owned()),
+    };
+    Ok(Endpoint {
+        transport,
+        user,
+        password: String::new(),
+        database: args.database.clone(),
+        tls: TlsOptions {
+            mode: args.tls,
+            ca: args.tls_ca.clone(),
+            certificate: args.tls_cert.clone(),
+            key: args.tls_key.clone(),
+        },
+    })
+}
+
+fn version(admin: &mut Admin) -> Result<String> {
+    let version = admin
+        .value("SELECT VERSION()")?
+        .context("the server does not say its version")?;
+    let number: String = version
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    let comment = admin.value("SELECT @@version_comment")?.unwrap_or_default();
+    let name = if version.contains("MariaDB") {
+        "MariaDB"
+    } else if comment.contains("Percona") {
+        "Percona Server"
+    } else {
+        "MySQL"
+    };
+    Ok(format!("{name} {number}"))
+}
+
+/// The kernel's accounts of the process behind an address of this machine, or why they cannot be had.
+fn meter_of(transport: &Transport) -> Result<UsageMeter, String> {
+    let pid = match transport {
+        Transport::Unix(path) => server_behind_socket(path),
+        Transport::Tcp(address) => server_behind_address(*address),
+        Transport::Host { name, port } => {
+            first_address(name, *port).and_then(server_behind_address)
+        }
+    };
+    pid.and_then(UsageMeter::new)
+        .map_err(|error| format!("{error:#}"))
+}
+
+fn first_address(name: &str, port: u16) -> Result<SocketAddr> {
+    (name, port)
+        .to_socket_addrs()
+        .with_context(|| format!("cannot resolve {name}"))?
+        .next()
+        .with_context(|| format!("{name} has no address"))
+}
+
+fn is_denied(cause: &str) -> bool {
+    ACCESS_DENIED.iter().any(|code| cause.contains(code))
+}
+
+/// Why a server could not be connected to, with what can be done about it.
+fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
+    let text = error.to_string();
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let remedy = if is_denied(&text) {
+        "check --user and the password (--password-file, NIAGARA_PASSWORD or MYSQL_PWD)".to_owned()
+    } else if has(&["error 1044", "error 1049"]) {
+        format!(
+            "`niagara bench WORKLOAD prepare` makes the database {} where the account may; else make it, or name another with --database",
+            endpoint.database
+        )
+    } else if has(&["error 1040"]) {
+        "raise the server's max_connections, or take fewer --threads".to_owned()
+    } else if has(&["error 1130"]) {
+        "the account may not connect from this host: grant it, or use --socket".to_owned()
+    } else if has(&["resolve", "lookup", "not known"]) {
+        "check the spelling of --host".to_owned()
+    } else if has(&[
+        "refused",
+        "No such file",
+        "os error 2",
+        "no answer",
+        "timed out",
+    ]) {
+        match &endpoint.transport {
+            Transport::Unix(_) => "check --socket, and that the server runs (`SELECT @@socket` on it says where it listens)".to_owned(),
+            _ => "check --host and --port, that the server runs, and that it listens on TCP (bind_address, skip_networking)".to_owned(),
+        }
+    } else {
+        return anyhow!(text);
+    };
+    anyhow!("{text}\nremedy: {remedy}")
+}
