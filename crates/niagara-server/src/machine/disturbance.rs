@@ -2,7 +2,9 @@
 //!
 //! A slice is disturbed by what is *not* part of the measurement:
 //! - **steal**: CPU time that the hypervisor gave to other machines;
-//! - **foreign CPU**: CPU time of processes that are neither the load generator nor a server under test;
+//! - **foreign CPU**: CPU time of processes that are neither the load generator nor a server under test, the kernel's own
+//!   threads aside: what writeback, the file system's journal and the block layer do is mostly done for the server, and a
+//!   workload that writes has a share of it that no other process took;
 //! - **memory stall**: time in which nobody could run for want of memory (reclaim, swapping).
 //!
 //! What the measurement does to itself is no disturbance. CPU pressure is high by nature with 32
@@ -19,6 +21,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
+use super::kernel_threads::{KernelThreads, KernelTimes};
 use super::pressure::{self, Stall};
 use super::proc_stat::{self, CpuTimes};
 
@@ -29,6 +32,7 @@ pub struct DisturbanceMeter {
     cpu: Option<File>,
     memory: Option<File>,
     io: Option<File>,
+    kernel: Option<KernelThreads>,
     own: Vec<(u32, ClockId)>,
     hertz: f64,
     cpus: usize,
@@ -47,6 +51,8 @@ pub struct Sample {
     pub memory_stall: Option<Stall>,
     /// Tasks waiting for I/O.
     pub io_stall: Option<Stall>,
+    /// The kernel's own threads, where they can be seen.
+    pub kernel: Option<KernelTimes>,
     /// CPU seconds used so far by each of the measurement's own processes that is alive.
     pub own: Vec<(u32, f64)>,
     /// Online CPUs.
@@ -62,6 +68,8 @@ pub struct Interval {
     pub cpus: usize,
     /// Share of all CPU time that the hypervisor gave to others.
     pub steal: f64,
+    /// CPU seconds used by the kernel's own threads; where they cannot be seen they are part of what is foreign.
+    pub kernel_cpu_seconds: Option<f64>,
     /// CPU seconds used by processes that are not part of the measurement.
     pub foreign_cpu_seconds: f64,
     /// The same as a share of all CPU time.
@@ -87,7 +95,7 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     /// 5 % of the machine taken by others shifts a rate by about as much: four times the noise of a
-    /// duel, while the kernel's own housekeeping stays below 2 %. A memory stall is never part of
+    /// duel. A memory stall is never part of
     /// a workload that fits, so 1 % is allowed for the start of a clone.
     fn default() -> Self {
         Self {
@@ -119,6 +127,7 @@ impl DisturbanceMeter {
             cpu: pressure("cpu"),
             memory: pressure("memory"),
             io: pressure("io"),
+            kernel: KernelThreads::find(Path::new("/proc")),
             own: clocks,
             hertz: online(SysconfVar::CLK_TCK).unwrap_or(100) as f64,
             cpus: online(SysconfVar::_NPROCESSORS_ONLN).unwrap_or(1) as usize,
@@ -150,6 +159,7 @@ impl DisturbanceMeter {
             cpu_stall: stall(self.cpu.as_ref()),
             memory_stall: stall(self.memory.as_ref()),
             io_stall: stall(self.io.as_ref()),
+            kernel: self.kernel.as_ref().and_then(KernelThreads::times),
             own,
             cpus: self.cpus,
         })
@@ -184,7 +194,10 @@ impl Sample {
             .sum();
         // From idle time, which tickless kernels keep exactly, not from busy time, which they sample.
         let used = machine - (unused(&self.cpu) - unused(&earlier.cpu));
-        let foreign_cpu_seconds = (used - own).clamp(0.0, machine);
+        let kernel = self.kernel.as_ref().zip(earlier.kernel.as_ref());
+        let kernel_cpu_seconds = kernel.map(|(after, before)| after.since(before));
+        let foreign_cpu_seconds =
+            (used - own - kernel_cpu_seconds.unwrap_or(0.0)).clamp(0.0, machine);
         let share = |after: Option<Stall>, before: Option<Stall>, of: fn(Stall) -> f64| {
             Some(((of(after?) - of(before?)) / length).clamp(0.0, 1.0))
         };
@@ -192,6 +205,7 @@ impl Sample {
             seconds,
             cpus: self.cpus,
             steal: ((self.cpu.steal - earlier.cpu.steal) / machine).clamp(0.0, 1.0),
+            kernel_cpu_seconds,
             foreign_cpu_seconds,
             foreign: foreign_cpu_seconds / machine,
             cpu_pressure_some: share(self.cpu_stall, earlier.cpu_stall, |stall| stall.some),
@@ -251,6 +265,7 @@ mod tests {
             }),
             memory_stall: None,
             io_stall: None,
+            kernel: None,
             own: own.to_vec(),
             cpus: 2,
         }
@@ -285,6 +300,30 @@ mod tests {
             .as_deref(),
             Some("other processes used 10 % of the CPUs")
         );
+    }
+
+    #[test]
+    fn what_the_kernels_threads_do_is_not_foreign() {
+        let start = Instant::now();
+        let mut before = sample(start, 10.0, 0.0, &[(1, 0.5)]);
+        let mut after = sample(start + Duration::from_secs(1), 10.5, 0.0, &[(1, 1.7)]);
+        // One second of two CPUs: 0.5 s idle, ours 1.2 s; of the other 0.3 s a journal and a work queue used 0.25 s.
+        assert!(disturbed(&after.since(&before), &Thresholds::default()));
+        before.kernel = Some(KernelTimes::of(&[(40, 7.0)]));
+        after.kernel = Some(KernelTimes::of(&[(40, 7.15), (41, 0.1)]));
+        let interval = after.since(&before);
+        assert!(
+            (interval.foreign_cpu_seconds - 0.05).abs() < 1e-9,
+            "{interval:?}"
+        );
+        assert_eq!(
+            interval.kernel_cpu_seconds.map(|s| (s * 1e6).round()),
+            Some(250_000.0)
+        );
+        assert!(!disturbed(&interval, &Thresholds::default()));
+        // A process that takes as much beside it still is.
+        after.cpu.idle -= 0.2;
+        assert!(disturbed(&after.since(&before), &Thresholds::default()));
     }
 
     #[test]
@@ -332,9 +371,9 @@ mod tests {
         for _ in 0..100 {
             std::hint::black_box(meter.sample().expect("readable"));
         }
-        // Loose, for tests share the machine; a sample takes some 20 µs when it is alone.
+        // Loose, for tests share the machine; alone, a sample takes 20 µs and some 5 µs for each kernel thread.
         assert!(
-            start.elapsed() < Duration::from_millis(500),
+            start.elapsed() < Duration::from_secs(3),
             "{:?} for 100 samples",
             start.elapsed()
         );
