@@ -1,7 +1,7 @@
 //! One question, asked of fresh duels until the sequential test answers it or the time is up.
 
 use anyhow::Result;
-use niagara_stats::{Judgement, LookPlan, Rule, judge, judge_final, signed_rank};
+use niagara_stats::{Judgement, LookPlan, Rule, Verdict, judge, judge_final, signed_rank};
 use niagara_store::{Comparison, DuelRecord, Ending, Phase};
 
 use crate::cancel::Cancelled;
@@ -24,7 +24,8 @@ pub(crate) struct Question<'a> {
     pub rule: Rule,
     pub couples: u32,
     pub seed: u64,
-    /// A verdict is not the end: all of the plan's duels are run, to know more exactly.
+    /// A verdict is not the end: all of the plan's duels are run, to know more exactly. Then only a difference, once
+    /// called, stands; "not worthwhile" and "undetected" are said of all duels.
     pub to_the_end: bool,
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn ask(
     let ended: Option<u64> = study.decision(&ended_name)?.and_then(|n| n.parse().ok());
     loop {
         let scores = inquiry.scores();
-        let judgement = judge(&scores, &question.plan, &question.rule);
+        let judgement = so_far(&scores, question);
         if !scores.is_empty() {
             observer.see(Event::Judged(&judgement));
         }
@@ -144,7 +145,7 @@ impl Inquiry {
             })
             .collect();
         Answer {
-            judgement: in_the_end(&scores, &question.plan, &question.rule),
+            judgement: in_the_end(&scores, question),
             duels: self.duels,
             interrupted: false,
             failure: None,
@@ -173,7 +174,7 @@ impl Inquiry {
         let scores = self.scores();
         let mut answer = self.answer(question);
         // Stopped while looking at the figures: no verdict but one that stood already.
-        answer.judgement = judge(&scores, &question.plan, &question.rule);
+        answer.judgement = so_far(&scores, question);
         answer.interrupted = true;
         answer
             .warnings
@@ -196,11 +197,37 @@ impl Inquiry {
     }
 }
 
-/// The judgement when no more duels will come. Duels fought beyond a verdict do not change it,
-/// but narrow its interval: that of the last look covers as well as any (Jennison & Turnbull's
-/// repeated confidence intervals).
-fn in_the_end(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
-    let mut judgement = judge_final(scores, plan, rule);
+/// The rule of a question that goes on to the end: only a difference is called under way. The critical values do not
+/// count on stops for futility, so that going on past one costs no error probability.
+const ONLY_DIFFERENCES: Rule = Rule {
+    min_effect: f64::NEG_INFINITY,
+    futility: 0.0,
+};
+
+/// The judgement while more duels may come.
+fn so_far(scores: &[f64], question: &Question<'_>) -> Judgement {
+    let rule = if question.to_the_end {
+        &ONLY_DIFFERENCES
+    } else {
+        &question.rule
+    };
+    judge(scores, &question.plan, rule)
+}
+
+/// The judgement when no more duels will come.
+fn in_the_end(scores: &[f64], question: &Question<'_>) -> Judgement {
+    if question.to_the_end {
+        to_the_end(scores, &question.plan, &question.rule)
+    } else {
+        judge_final(scores, &question.plan, &question.rule)
+    }
+}
+
+/// The judgement of all duels, also of those beyond the look at which a comparison would have stopped. A difference
+/// called at any look stands: that is what the critical values allow for. Everything else is said anew from the last
+/// interval, which covers as well as that of any look (Jennison & Turnbull's repeated confidence intervals).
+fn to_the_end(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
+    let mut judgement = judge_final(scores, plan, &ONLY_DIFFERENCES);
     if judgement.duels < scores.len() {
         let last = plan.ending_at(scores.len()).looks.last().copied();
         if let Some(critical) = last.and_then(|look| look.critical) {
@@ -211,6 +238,10 @@ fn in_the_end(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
             judgement.duels = scores.len();
             judgement.w = signed_rank::signed_rank_sum(scores);
         }
+    }
+    let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
+    if !called && judgement.estimate.high < 1.0 + rule.min_effect {
+        judgement.verdict = Some(Verdict::NotWorthwhile);
     }
     judgement
 }
@@ -276,4 +307,81 @@ pub(crate) fn comparison(
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scores around a centre, alternating by a width that differs from duel to duel.
+    fn around(centre: f64, width: f64, n: usize) -> impl Iterator<Item = f64> {
+        (0..n).map(move |i| {
+            let size = width * (1.0 + 0.1 * ((i * 7) % 11) as f64);
+            centre + if i % 2 == 0 { size } else { -size }
+        })
+    }
+
+    fn at_the_end(scores: &[f64], max_duels: usize) -> (Verdict, Judgement) {
+        let plan = LookPlan::standard(0.05).truncated(max_duels);
+        let judgement = to_the_end(scores, &plan, &Rule::default());
+        assert_eq!(judgement.duels, scores.len(), "it speaks of all duels");
+        (judgement.verdict.expect("no more will come"), judgement)
+    }
+
+    #[test]
+    fn not_worthwhile_at_an_early_look_is_said_anew_from_all_duels() {
+        // Tight around nothing, then wide: identical servers on a machine that became noisy.
+        let scores: Vec<f64> = around(0.0, 0.002, 8)
+            .chain(around(0.004, 0.02, 36))
+            .collect();
+        let plan = LookPlan::standard(0.05);
+        let early = judge(&scores, &plan, &Rule::default());
+        assert_eq!(
+            (early.verdict, early.duels),
+            (Some(Verdict::NotWorthwhile), 8)
+        );
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.005);
+        assert_eq!(verdict, Verdict::Undetected);
+    }
+
+    #[test]
+    fn undetected_at_an_early_look_is_said_anew_from_all_duels() {
+        let scores: Vec<f64> = around(0.0, 0.03, 16)
+            .chain(around(0.0, 0.0008, 28))
+            .collect();
+        let plan = LookPlan::standard(0.05);
+        let early = judge(&scores, &plan, &Rule::default());
+        assert_eq!(early.verdict, Some(Verdict::Undetected));
+        assert!(early.duels < 44);
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.high < 1.005, "{judgement:?}");
+        assert_eq!(verdict, Verdict::NotWorthwhile);
+    }
+
+    #[test]
+    fn a_difference_that_shows_after_a_stop_for_futility_is_called() {
+        let scores: Vec<f64> = around(0.0, 0.03, 16)
+            .chain(around(0.05, 0.01, 28))
+            .collect();
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.low > 1.0);
+        assert_eq!(verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn a_difference_once_called_stands() {
+        let scores: Vec<f64> = around(0.05, 0.01, 8).chain(around(0.0, 0.05, 22)).collect();
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert_eq!(verdict, Verdict::Faster);
+        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.0);
+    }
+
+    #[test]
+    fn too_few_duels_to_tell_are_undetected() {
+        let scores: Vec<f64> = around(0.0, 0.001, 4).collect();
+        let (verdict, judgement) = at_the_end(&scores, 4);
+        assert_eq!(verdict, Verdict::Undetected);
+        assert!(judgement.estimate.high.is_infinite());
+    }
 }

@@ -87,7 +87,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         .collect();
     if let Some(total) = &tune.total {
         let estimate = total.throughput.estimate;
-        let word = match verdict(total.throughput.verdict) {
+        let word = match verdict(&total.throughput) {
             "faster" => "claimed",
             other => other,
         };

@@ -151,7 +151,7 @@ impl Page {
         self.row(&format!(
             "| Throughput | {} | {}, {}, α = {} |",
             number::estimate(&judgement.estimate),
-            wording::verdict(judgement.verdict),
+            wording::verdict(judgement),
             number::count(judgement.duels, "duel"),
             judgement.alpha,
         ));

@@ -125,7 +125,7 @@ impl Screen {
         self.table(&[Row {
             title: "Throughput, B over A".into(),
             estimate: number::estimate(&throughput.estimate),
-            note: wording::verdict(throughput.verdict).into(),
+            note: wording::verdict(throughput).into(),
             paint: paint_of(&throughput.estimate),
         }]);
         self.lesser(comparison);

@@ -1,6 +1,6 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
-use niagara_stats::{Estimate, Verdict};
+use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{CompareSummary, Comparison, NotTried, Rung, Summary, Together, TuneSummary};
 
 use crate::number;
@@ -58,8 +58,19 @@ fn compare_headline(compare: &CompareSummary) -> String {
         "trimmed" => "one series of runs each".to_owned(),
         _ => duels,
     };
-    let estimate = &compare.comparison.throughput.estimate;
-    match compare.comparison.throughput.verdict {
+    let judgement = &compare.comparison.throughput;
+    let estimate = &judgement.estimate;
+    match judgement.verdict {
+        Some(Verdict::Faster | Verdict::Slower) if called_earlier(judgement) => {
+            let word = match judgement.verdict {
+                Some(Verdict::Slower) => "slower",
+                _ => "faster",
+            };
+            format!(
+                "At an earlier look {b} was called {word} than {a} for {load}; all duels together \
+                 leave it open: {found} ({duels})"
+            )
+        }
         Some(Verdict::Faster) => format!("{b} is faster than {a} for {load}: {found} ({duels})"),
         Some(Verdict::Slower) => format!("{b} is slower than {a} for {load}: {found} ({duels})"),
         Some(Verdict::NotWorthwhile) => format!(
@@ -170,9 +181,21 @@ pub fn rung_effect(rung: &Rung) -> String {
     )
 }
 
-/// The verdict in one word or two.
-pub fn verdict(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
+/// Whether a difference was called at a look before the last one and the interval of all duels, shown beside it, does
+/// not show it: then the words say so.
+fn called_earlier(judgement: &Judgement) -> bool {
+    match judgement.verdict {
+        Some(Verdict::Faster) => judgement.estimate.low <= 1.0,
+        Some(Verdict::Slower) => judgement.estimate.high >= 1.0,
+        _ => false,
+    }
+}
+
+/// The verdict in a few words.
+pub fn verdict(judgement: &Judgement) -> &'static str {
+    match judgement.verdict {
+        Some(Verdict::Faster) if called_earlier(judgement) => "called faster at an earlier look",
+        Some(Verdict::Slower) if called_earlier(judgement) => "called slower at an earlier look",
         Some(Verdict::Faster) => "faster",
         Some(Verdict::Slower) => "slower",
         Some(Verdict::NotWorthwhile) => "not worthwhile",

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Report, csv, json, markdown, terminal};
+use niagara_report::{Report, csv, html, json, markdown, terminal};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::Summary;
 
@@ -41,24 +41,42 @@ fn warnings_come_before_everything_but_the_headline() {
     insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
 }
 
+/// Verdicts with intervals that they can go with; the last two were called at an early look.
+fn judged() -> Vec<(Option<Verdict>, Estimate)> {
+    let nothing = fixture::estimate(1.0012, 0.9961, 1.0064);
+    vec![
+        (
+            Some(Verdict::Faster),
+            fixture::estimate(1.031, 1.017, 1.046),
+        ),
+        (Some(Verdict::Slower), fixture::estimate(0.97, 0.955, 0.985)),
+        (
+            Some(Verdict::NotWorthwhile),
+            fixture::estimate(0.9995, 0.996, 1.003),
+        ),
+        (Some(Verdict::Undetected), nothing),
+        (None, nothing),
+        (Some(Verdict::Faster), nothing),
+        (Some(Verdict::Slower), nothing),
+    ]
+}
+
 #[test]
 fn every_verdict_has_its_sentence() {
     let mut compare = fixture::compare();
     let mut sentences = Vec::new();
-    for verdict in [
-        Some(Verdict::Faster),
-        Some(Verdict::Slower),
-        Some(Verdict::NotWorthwhile),
-        Some(Verdict::Undetected),
-        None,
-    ] {
+    for (verdict, estimate) in judged() {
         compare.comparison.throughput.verdict = verdict;
+        compare.comparison.throughput.estimate = estimate;
         sentences.push(niagara_report::headline(&Summary::Compare(Box::new(
             compare.clone(),
         ))));
+    }
+    for (verdict, estimate) in judged().into_iter().take(5) {
         let mut tune = fixture::tune();
         if let Some(total) = &mut tune.total {
-            total.throughput = compare.comparison.throughput.clone();
+            total.throughput.verdict = verdict;
+            total.throughput.estimate = estimate;
         }
         sentences.push(niagara_report::headline(&Summary::Tune(Box::new(tune))));
     }
@@ -73,6 +91,48 @@ fn every_verdict_has_its_sentence() {
         compare,
     ))));
     insta::assert_snapshot!(sentences.join("\n"));
+}
+
+#[test]
+fn terminal_markdown_and_page_use_the_same_words() {
+    let words = [
+        "faster",
+        "slower",
+        "not worthwhile",
+        "undetected",
+        "not judged yet",
+        "called faster at an earlier look",
+        "called slower at an earlier look",
+    ];
+    for ((verdict, estimate), word) in judged().into_iter().zip(words) {
+        let mut compare = fixture::compare();
+        compare.comparison.throughput.verdict = verdict;
+        compare.comparison.throughput.estimate = estimate;
+        let summary = Summary::Compare(Box::new(compare));
+        let headline = niagara_report::headline(&summary);
+        let report = report(&summary);
+        assert!(
+            markdown(&report).contains(&format!("| {word}, 32 duels")),
+            "{word}"
+        );
+        let page = html(&report);
+        assert!(
+            page.contains(&format!("<strong>{word}</strong>, 32 duels")),
+            "{word}"
+        );
+        let screen = terminal(&summary, false, 160);
+        assert!(
+            screen
+                .lines()
+                .any(|line| line.contains("Throughput, B over A")
+                    && line.trim_end().ends_with(&format!("  {word}"))),
+            "{word}: {screen}"
+        );
+        // One line of the terminal is 160 columns at most.
+        for text in [markdown(&report), screen.replace('\n', " ")] {
+            assert!(text.contains(&headline), "{headline}: {text}");
+        }
+    }
 }
 
 #[test]

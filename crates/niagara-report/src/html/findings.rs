@@ -24,15 +24,15 @@ pub fn tiles(comparison: &Comparison) -> Markup {
     html! {
         div.tiles {
             @let verdict = match judgement.verdict {
-                Some(Verdict::Faster) => "faster",
-                Some(Verdict::Slower) => "slower",
+                Some(Verdict::Faster) if judgement.estimate.low > 1.0 => "faster",
+                Some(Verdict::Slower) if judgement.estimate.high < 1.0 => "slower",
                 _ => "open",
             };
             div class={ "tile main " (verdict) } {
                 h3 { "Throughput" }
                 (big(&judgement.estimate))
                 p {
-                    strong { (wording::verdict(judgement.verdict)) }
+                    strong { (wording::verdict(judgement)) }
                     ", " (number::count(judgement.duels, "duel")) ", α = " (judgement.alpha)
                     @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
                         "; next look at " (next)
@@ -78,7 +78,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                                     Some(claim) => {
                                         (number::estimate(&claim.throughput.estimate))
                                         p.small {
-                                            (wording::verdict(claim.throughput.verdict)) ", "
+                                            (wording::verdict(&claim.throughput)) ", "
                                             (number::count(claim.throughput.duels, "duel"))
                                         }
                                     }
