@@ -1,5 +1,6 @@
 //! The protocols by which two variants meet: duel (the default), pair, trimmed.
 
+use std::borrow::Borrow;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
@@ -40,7 +41,7 @@ pub fn fight(
     };
     match fought {
         Ok(fought) => {
-            let ending = match fought.score {
+            let ending = match fought.scores.throughput {
                 Some(_) => Ending::Scored,
                 None => Ending::Disturbed,
             };
@@ -60,10 +61,34 @@ pub fn fight(
 /// What a protocol brings back; nothing, of a duel in which a side failed.
 #[derive(Default)]
 struct Fought {
-    score: Option<f64>,
+    scores: Scores,
     dropped: [u32; 2],
     slices: Vec<SliceRecord>,
     warm_up_curves: [Vec<f64>; 2],
+}
+
+/// ln(B / A) of every figure that a duel is scored by, all reduced in the same way.
+#[derive(Debug, Default, PartialEq)]
+struct Scores {
+    throughput: Option<f64>,
+    /// Server CPU time per transaction.
+    cpu: Option<f64>,
+    /// Median and 95th percentile of latency.
+    latency: Option<[f64; 2]>,
+}
+
+impl Scores {
+    /// `score` is the protocol's way from the slices' figure to ln(B / A); `None` without a finite answer.
+    fn of(score: impl Fn(Figure) -> Option<f64>) -> Self {
+        let score = |figure: Figure| score(figure).filter(|score| score.is_finite());
+        Self {
+            throughput: score(throughput),
+            cpu: score(cpu_per_transaction),
+            latency: score(median_latency)
+                .zip(score(high_latency))
+                .map(Into::into),
+        }
+    }
 }
 
 impl Fought {
@@ -86,9 +111,9 @@ impl Fought {
                 started_unix_ms: unix_ms(started),
                 wall_seconds: wall.as_secs_f64(),
                 load_seconds,
-                score: self.score,
-                cpu_score: log_ratio(&self.slices, cpu_per_transaction),
-                latency_scores: latency_scores(&self.slices),
+                score: self.scores.throughput,
+                cpu_score: self.scores.cpu,
+                latency_scores: self.scores.latency,
                 couples,
                 dropped: self.dropped,
                 ending,
@@ -110,7 +135,6 @@ fn duel(
     let fought = (|| {
         let warm_up_curves = [arena.warm_up(0)?, arena.warm_up(1)?];
         let mut slices = Vec::new();
-        let mut couples = Vec::new();
         for couple in 0..spec.lengths.couples {
             bench.cancel().check()?;
             let first = usize::from(coin.random::<bool>());
@@ -121,14 +145,12 @@ fn duel(
             } else {
                 (other, one)
             };
-            couples.push(couple_of(&a, &b));
             slices.push(a);
             slices.push(b);
         }
-        let score = duel_score(&couples);
         Ok(Fought {
-            score: score.as_ref().map(|score| score.score),
-            dropped: count_disturbed(&couples),
+            scores: Scores::of(|figure| Some(duel_score(&couples_of(&slices, figure))?.score)),
+            dropped: count_disturbed(&couples_of(&slices, throughput)),
             slices,
             warm_up_curves,
         })
@@ -138,13 +160,27 @@ fn duel(
     fought
 }
 
-/// A couple as the score takes it.
-pub(crate) fn couple_of(a: &SliceRecord, b: &SliceRecord) -> Couple {
-    Couple {
-        a: throughput(a),
-        b: throughput(b),
-        disturbed: [a.disturbed, b.disturbed],
-    }
+/// The couples of one duel as its score takes them, in terms of `figure`.
+pub(crate) fn couples_of(slices: &[impl Borrow<SliceRecord>], figure: Figure) -> Vec<Couple> {
+    let of_side = |side: u8| {
+        slices
+            .iter()
+            .map(Borrow::borrow)
+            .filter(move |slice: &&SliceRecord| slice.side == side)
+    };
+    of_side(0)
+        .filter_map(|a| {
+            let b = of_side(1).find(|b| b.couple == a.couple)?;
+            let (in_a, in_b) = (figure(a), figure(b));
+            // A side without a transaction has a throughput, 0, but no cost and no latency: nothing to compare.
+            let missing = in_a.is_nan() || in_b.is_nan();
+            Some(Couple {
+                a: in_a,
+                b: in_b,
+                disturbed: [a.disturbed || missing, b.disturbed || missing],
+            })
+        })
+        .collect()
 }
 
 /// Couples lost because the machine was disturbed during A's slice, during B's slice.
@@ -198,19 +234,24 @@ fn pair(
             load_seconds,
         )?;
     }
-    let rates = slices.each_ref().map(|run| throughputs(run));
-    // Label-blind: one spread for both runs, so that no side loses more windows for being itself.
-    let spread = niagara_stats::window_sd(&rates);
-    let values = rates
-        .each_ref()
-        .map(|run| niagara_stats::run_value(run, spread));
-    let score = (values[1].0 / values[0].0).ln();
+    let [(_, dropped_a), (_, dropped_b)] = run_values(&slices, throughput);
     Ok(Fought {
-        score: score.is_finite().then_some(score),
-        dropped: [values[0].1 as u32, values[1].1 as u32],
+        scores: Scores::of(|figure| {
+            let [(a, _), (b, _)] = run_values(&slices, figure);
+            Some((b / a).ln())
+        }),
+        dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),
         warm_up_curves: curves,
     })
+}
+
+/// The value of either run and how many windows it lost as outliers. Label-blind: one spread for both runs, so that no
+/// side loses more windows for being itself.
+fn run_values(runs: &[Vec<SliceRecord>; 2], figure: Figure) -> [(f64, usize); 2] {
+    let values = runs.each_ref().map(|run| figures(run, figure));
+    let spread = niagara_stats::window_sd(&values);
+    values.map(|run| niagara_stats::run_value(&run, spread))
 }
 
 fn trimmed(
@@ -219,10 +260,8 @@ fn trimmed(
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
 ) -> Result<Fought, Trouble> {
-    let mut slices = Vec::new();
-    let mut means = [0.0; 2];
+    let mut slices = [Vec::new(), Vec::new()];
     for side in [0, 1] {
-        let mut runs = Vec::new();
         for index in 0..TRIMMED_RUNS {
             let (window, _) = run(
                 bench,
@@ -233,22 +272,27 @@ fn trimmed(
                 observer,
                 load_seconds,
             )?;
-            runs.extend(throughputs(&window));
-            slices.extend(window);
+            slices[side].extend(window);
         }
-        means[side] = niagara_stats::trimmed(&runs);
     }
-    let score = (means[1] / means[0]).ln();
     Ok(Fought {
-        score: score.is_finite().then_some(score),
+        scores: Scores::of(|figure| {
+            let [a, b] = slices
+                .each_ref()
+                .map(|runs| niagara_stats::trimmed(&figures(runs, figure)));
+            Some((b / a).ln())
+        }),
         dropped: [2, 2],
-        slices,
+        slices: slices.concat(),
         warm_up_curves: [Vec::new(), Vec::new()],
     })
 }
 
+/// What a slice is reduced to; NaN where it says nothing.
+pub(crate) type Figure = fn(&SliceRecord) -> f64;
+
 /// Transactions per counted second.
-fn throughput(slice: &SliceRecord) -> f64 {
+pub(crate) fn throughput(slice: &SliceRecord) -> f64 {
     if slice.seconds > 0.0 {
         slice.transactions as f64 / slice.seconds
     } else {
@@ -256,41 +300,137 @@ fn throughput(slice: &SliceRecord) -> f64 {
     }
 }
 
-fn throughputs(slices: &[SliceRecord]) -> Vec<f64> {
-    slices.iter().map(throughput).collect()
-}
-
 /// Server CPU seconds per transaction, ramp and drain included.
-fn cpu_per_transaction(slices: &[&SliceRecord]) -> f64 {
-    let cpu: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
-    let transactions: u64 = slices.iter().map(|slice| slice.transactions_whole).sum();
-    cpu / transactions as f64
+fn cpu_per_transaction(slice: &SliceRecord) -> f64 {
+    positive(slice.server_cpu_seconds / slice.transactions_whole as f64)
 }
 
-/// ln(figure of B / figure of A) over the slices that were not disturbed; `None` without a finite answer.
-fn log_ratio(slices: &[SliceRecord], figure: impl Fn(&[&SliceRecord]) -> f64) -> Option<f64> {
-    let [a, b] = [0, 1].map(|side| {
-        let of_side: Vec<_> = slices
-            .iter()
-            .filter(|slice| slice.side == side && !slice.disturbed)
-            .collect();
-        figure(&of_side)
-    });
-    let ratio = (b / a).ln();
-    ratio.is_finite().then_some(ratio)
+/// Median latency of the transactions, microseconds.
+fn median_latency(slice: &SliceRecord) -> f64 {
+    positive(slice.latency_us[0] as f64)
 }
 
-/// Log ratios of the median over slices of p50 and of p95.
-fn latency_scores(slices: &[SliceRecord]) -> Option<[f64; 2]> {
-    let score = |percentile: usize| {
-        log_ratio(slices, |side| {
-            let mut values: Vec<f64> = side
-                .iter()
-                .map(|slice| slice.latency_us[percentile] as f64)
-                .collect();
-            values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+/// 95th percentile of the transactions' latency, microseconds.
+fn high_latency(slice: &SliceRecord) -> f64 {
+    positive(slice.latency_us[1] as f64)
+}
+
+fn positive(value: f64) -> f64 {
+    if value > 0.0 && value.is_finite() {
+        value
+    } else {
+        f64::NAN
+    }
+}
+
+/// A figure of each slice that has it.
+fn figures(slices: &[SliceRecord], figure: Figure) -> Vec<f64> {
+    let all = slices.iter().map(figure);
+    all.filter(|value| value.is_finite()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Two slices of a couple: B needs `ratio` times the time and CPU that A does, on a machine that slows both by `drift`.
+    fn couple(couple: u32, drift: f64, ratio: f64) -> [SliceRecord; 2] {
+        [1.0, ratio].map(|of_side| {
+            let slow = drift * of_side;
+            SliceRecord {
+                duel: 0,
+                couple,
+                side: u8::from(of_side != 1.0),
+                first: of_side == 1.0,
+                started_unix_ms: 0,
+                seconds: 1.0,
+                transactions: 1000,
+                queries: 16_000,
+                errors: BTreeMap::new(),
+                latency_us: [10_000.0, 20_000.0, 30_000.0, 40_000.0, 50_000.0]
+                    .map(|us: f64| (us * slow).round() as u64),
+                server_cpu_seconds: 1.2 * slow,
+                client_cpu_seconds: 0.4,
+                transactions_whole: 1100,
+                client_context_switches: 0,
+                server_context_switches: 0,
+                steal: 0.0,
+                disturbed: false,
+                histogram: String::new(),
+            }
         })
-    };
-    Some([score(0)?, score(1)?])
+    }
+
+    fn scores(slices: &[SliceRecord]) -> Scores {
+        Scores::of(|figure| Some(duel_score(&couples_of(slices, figure))?.score))
+    }
+
+    fn near(found: Option<f64>, ratio: f64) {
+        let found = found.expect("scored");
+        assert!((found - ratio.ln()).abs() < 1e-3, "{}", found.exp());
+    }
+
+    #[test]
+    fn cpu_and_latency_are_compared_within_couples_that_nothing_disturbed() {
+        // The machine slows down by half over the duel, and B's share of its slow end is lost to disturbances: what is
+        // left of A and of B are different times.
+        let mut slices: Vec<SliceRecord> = (0..12)
+            .flat_map(|n| couple(n, 1.0 + f64::from(n) * 0.05, 1.1))
+            .collect();
+        for slice in &mut slices {
+            if slice.side == 1 && slice.couple >= 8 {
+                slice.disturbed = true;
+                slice.server_cpu_seconds *= 3.0;
+            }
+        }
+        let scores = scores(&slices);
+        near(scores.cpu, 1.1);
+        let [p50, p95] = scores.latency.expect("scored");
+        near(Some(p50), 1.1);
+        near(Some(p95), 1.1);
+    }
+
+    #[test]
+    fn one_wild_couple_hardly_moves_them() {
+        let mut slices: Vec<SliceRecord> = (0..20).flat_map(|n| couple(n, 1.0, 1.1)).collect();
+        slices[7].server_cpu_seconds *= 50.0;
+        slices[7].latency_us[0] *= 50;
+        let scores = scores(&slices);
+        near(scores.cpu, 1.1);
+        near(scores.latency.map(|[p50, _]| p50), 1.1);
+    }
+
+    #[test]
+    fn a_side_that_did_nothing_in_a_couple_has_no_cost_in_it() {
+        let mut slices: Vec<SliceRecord> = (0..8).flat_map(|n| couple(n, 1.0, 1.1)).collect();
+        slices[3].transactions = 0;
+        slices[3].transactions_whole = 0;
+        slices[3].latency_us = [0; 5];
+        let scores = scores(&slices);
+        near(scores.cpu, 1.1);
+        near(scores.latency.map(|[_, p95]| p95), 1.1);
+        // More than half of them: no score, as with disturbances.
+        for slice in &mut slices[..10] {
+            slice.transactions_whole = 0;
+        }
+        assert_eq!(self::scores(&slices).cpu, None);
+    }
+
+    #[test]
+    fn the_runs_of_a_pair_are_reduced_like_their_throughput() {
+        let runs = [0, 1].map(|side| {
+            (0..6)
+                .flat_map(|n| couple(n, 1.0 + f64::from(n % 2) * 0.01, 1.1))
+                .filter(|slice| slice.side == side)
+                .collect::<Vec<_>>()
+        });
+        let mut wild = runs.clone();
+        wild[1][2].server_cpu_seconds *= 2.0;
+        for runs in [runs, wild] {
+            let [(a, _), (b, _)] = run_values(&runs, cpu_per_transaction);
+            let ratio = b / a;
+            assert!((ratio - 1.1).abs() < 0.01, "{ratio}");
+        }
+    }
 }

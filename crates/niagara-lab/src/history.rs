@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use niagara_server::Cache;
-use niagara_stats::{Components, Couple, DuelScore, components, duel_score, optimal_couples};
+use niagara_stats::{Components, DuelScore, components, duel_score, optimal_couples};
 use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
+use crate::duel::{couples_of, throughput};
 use crate::spec::{Lengths, Load};
 
 /// File in the cache, a comparison a line.
@@ -131,16 +132,6 @@ impl Duel {
 
 /// The score of one duel with its spread, from its slices.
 pub fn score_again(duel: u32, slices: &[SliceRecord]) -> Option<DuelScore> {
-    let of_side = |side: u8| {
-        slices
-            .iter()
-            .filter(move |slice| slice.duel == duel && slice.side == side)
-    };
-    let couples: Vec<Couple> = of_side(0)
-        .filter_map(|a| {
-            let b = of_side(1).find(|b| b.couple == a.couple)?;
-            Some(crate::duel::couple_of(a, b))
-        })
-        .collect();
-    duel_score(&couples)
+    let of_duel: Vec<&SliceRecord> = slices.iter().filter(|slice| slice.duel == duel).collect();
+    duel_score(&couples_of(&of_duel, throughput))
 }
