@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
-use niagara_store::{DuelRecord, Ending, Phase, RunTime, Store, StudyRecord, VariantRecord};
+use niagara_store::{
+    DuelRecord, Ending, Phase, RunTime, Store, StudyLock, StudyRecord, VariantRecord,
+};
 
 use crate::arena::unix_ms;
 use crate::duel::fight;
@@ -16,6 +18,10 @@ use crate::workbench::Workbench;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
 const DECISION: &str = "decision";
+/// The decision by which a study that goes on later warms up as long as before.
+const WARM_UP: &str = "warm-up";
+/// Under this and its number a duel's warm-up curves are kept while they are wanted for that decision.
+const WARM_UP_CURVES: &str = "warm-up curves";
 /// Times one duel is repeated when the machine disturbed it.
 const MOST_REPEATS: u32 = 3;
 
@@ -26,6 +32,9 @@ pub const RESULTS_FILE: &str = "results.db";
 /// that a study opened again goes on where it stopped.
 pub struct Study {
     store: Store,
+    // Held as long as the results may be written.
+    _lock: StudyLock,
+    seed: u64,
     folder: PathBuf,
     recalled: Vec<DuelRecord>,
     next: usize,
@@ -55,7 +64,7 @@ impl Study {
     /// Begins the study in its folder, or goes on with it when the folder holds the same one (same key).
     ///
     /// # Errors
-    /// The folder holds the results of another study, or cannot be written.
+    /// Another Niagara runs it, the folder holds the results of another study, or cannot be written.
     pub fn open(record: &StudyRecord, options: StudyOptions) -> Result<Self> {
         std::fs::create_dir_all(&options.folder).map_err(|error| {
             anyhow::anyhow!(
@@ -63,7 +72,9 @@ impl Study {
                 options.folder.display()
             )
         })?;
+        let lock = StudyLock::take(&options.folder)?;
         let path = options.folder.join(RESULTS_FILE);
+        let mut seed = record.seed;
         let store = if path.exists() {
             let store = Store::open(&path)?;
             let there = store.study()?;
@@ -74,6 +85,7 @@ impl Study {
                     there.command
                 );
             }
+            seed = there.seed;
             store.add_event(unix_ms(SystemTime::now()), "resumed", &record.command)?;
             store
         } else {
@@ -99,13 +111,51 @@ impl Study {
             clock: None,
             load_seconds: 0.0,
             store,
+            seed,
+            _lock: lock,
         };
-        if let Some(text) = study.decision("warm-up")? {
-            study
-                .warm_up
-                .decided(text.parse().unwrap_or(options.lengths.warm_up_seconds));
-        }
+        study.recall_warm_up()?;
         Ok(study)
+    }
+
+    /// Takes over the warm-up that an earlier sitting settled, or what it had learned until then.
+    fn recall_warm_up(&mut self) -> Result<()> {
+        if let Some(text) = self.decision(WARM_UP)? {
+            self.warm_up
+                .decided(text.parse().unwrap_or(self.lengths.warm_up_seconds));
+            return Ok(());
+        }
+        for seq in 0..self.recalled.len() {
+            let kept = self.decision(&format!("{WARM_UP_CURVES} {seq}"))?;
+            if let Some(text) = kept {
+                self.learn_warm_up(&serde_json::from_str(&text)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the curves of a duel that is about to be stored, as long as the warm-up is not settled. Kept before the
+    /// duel: one that is lost with its process is fought again and its curves are kept anew.
+    fn keep_curves(&self, seq: u32, curves: &[Vec<f64>; 2]) -> Result<()> {
+        if self.warm_up.is_settled() {
+            return Ok(());
+        }
+        self.decide(
+            &format!("{WARM_UP_CURVES} {seq}"),
+            &serde_json::to_string(curves)?,
+        )
+    }
+
+    fn learn_warm_up(&mut self, curves: &[Vec<f64>; 2]) -> Result<()> {
+        if let Some(seconds) = self.warm_up.learn(curves) {
+            self.decide(WARM_UP, &seconds.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The seed of every random choice: of a study that goes on, the one it began with.
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The folder of the results.
@@ -294,12 +344,12 @@ impl Study {
                 server_version: install.version_string.clone(),
             })?;
         }
+        let curves = outcome.warm_up_curves.map(as_kept);
+        self.keep_curves(outcome.record.seq, &curves)?;
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.next += 1;
         self.load_seconds += outcome.record.load_seconds;
-        if let Some(seconds) = self.warm_up.learn(&outcome.warm_up_curves) {
-            self.decide("warm-up", &seconds.to_string())?;
-        }
+        self.learn_warm_up(&curves)?;
         Ok(outcome.record)
     }
 
@@ -316,5 +366,161 @@ impl Study {
             self.load_seconds = 0.0;
         }
         Ok(())
+    }
+}
+
+/// A warm-up curve (transactions per second) in tenths: short decimals are read again as the very numbers they were.
+fn as_kept(curve: Vec<f64>) -> Vec<f64> {
+    curve
+        .into_iter()
+        .map(|rate| (rate * 10.0).round() / 10.0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use niagara_store::SliceRecord;
+    use serde_json::json;
+
+    const LONGEST: f64 = 4.0;
+
+    fn open(folder: &Path) -> Result<Study> {
+        let record = StudyRecord {
+            kind: "compare".into(),
+            command: "niagara compare base base".into(),
+            key: "k".into(),
+            seed: 5,
+            started_unix_ms: 0,
+            plan: json!({}),
+            machine: json!({}),
+            niagara_version: "0".into(),
+        };
+        Study::open(
+            &record,
+            StudyOptions {
+                folder: folder.to_owned(),
+                budget_seconds: 600.0,
+                lengths: Lengths {
+                    couples: 4,
+                    slice_seconds: 0.5,
+                    ramp_seconds: 0.05,
+                    warm_up_seconds: LONGEST,
+                    disturbance: 0.05,
+                },
+                protocol: Protocol::Duel,
+            },
+        )
+    }
+
+    /// A start that is steady after `ramp` of 40 tenths of a second.
+    fn start(ramp: usize) -> Vec<f64> {
+        (0..40)
+            .map(|i| {
+                let wobble = ((i * 7919) % 13) as f64 / 3.0;
+                1000.0 + wobble
+                    - if i < ramp {
+                        700.0 - 20.0 * i as f64
+                    } else {
+                        0.0
+                    }
+            })
+            .collect()
+    }
+
+    /// What `once` does with a duel that was fought.
+    fn fought(study: &mut Study, seq: u32) {
+        for id in ["a", "b"] {
+            study
+                .store
+                .add_variant(&VariantRecord {
+                    id: id.into(),
+                    label: id.into(),
+                    content: json!({}),
+                    command: String::new(),
+                    server_version: String::new(),
+                })
+                .expect("room");
+        }
+        let curves = [start(5 + seq as usize), start(6)].map(as_kept);
+        study.keep_curves(seq, &curves).expect("room");
+        let record = DuelRecord {
+            seq,
+            phase: Phase::Compare,
+            subject: String::new(),
+            variants: ["a".into(), "b".into()],
+            seed: u64::from(seq),
+            started_unix_ms: 0,
+            wall_seconds: 5.0,
+            load_seconds: 4.0,
+            score: Some(0.0),
+            cpu_score: None,
+            latency_scores: None,
+            couples: 4,
+            dropped: [0, 0],
+            ending: Ending::Scored,
+        };
+        study
+            .store
+            .add_duel(&record, &[] as &[SliceRecord])
+            .expect("room");
+        study.learn_warm_up(&curves).expect("room");
+    }
+
+    #[test]
+    fn a_study_that_goes_on_settles_the_same_warm_up_after_the_same_duel() {
+        let whole = tempfile::tempdir().expect("a temporary folder");
+        let mut study = open(whole.path()).expect("new");
+        for seq in 0..3 {
+            assert_eq!(
+                study.lengths().warm_up_seconds,
+                LONGEST,
+                "after {seq} duels"
+            );
+            fought(&mut study, seq);
+        }
+        let settled = study.lengths().warm_up_seconds;
+        assert!(settled < LONGEST);
+
+        let parts = tempfile::tempdir().expect("a temporary folder");
+        for seq in 0..3 {
+            let mut study = open(parts.path()).expect("new, or gone on with");
+            assert_eq!(
+                study.lengths().warm_up_seconds,
+                LONGEST,
+                "after {seq} duels"
+            );
+            fought(&mut study, seq);
+        }
+        let study = open(parts.path()).expect("gone on with");
+        assert_eq!(study.lengths().warm_up_seconds, settled);
+    }
+
+    #[test]
+    fn curves_of_a_duel_that_was_lost_do_not_count() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut study = open(folder.path()).expect("new");
+        fought(&mut study, 0);
+        fought(&mut study, 1);
+        // Killed between the curves and the duel.
+        let steep = [start(30), start(30)];
+        study.keep_curves(2, &steep).expect("room");
+        drop(study);
+        let mut study = open(folder.path()).expect("gone on with");
+        assert_eq!(study.lengths().warm_up_seconds, LONGEST);
+        fought(&mut study, 2);
+        assert!(study.lengths().warm_up_seconds < LONGEST);
+    }
+
+    #[test]
+    fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let study = open(folder.path()).expect("new");
+        let error = open(folder.path()).err().expect("taken");
+        assert!(format!("{error:#}").contains("--out"), "{error:#}");
+        assert_eq!(study.seed(), 5);
+        drop(study);
+        open(folder.path()).expect("free again");
     }
 }

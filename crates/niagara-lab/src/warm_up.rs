@@ -31,6 +31,11 @@ impl WarmUpPlan {
         self.settled = Some(seconds);
     }
 
+    /// Whether further curves change nothing.
+    pub fn is_settled(&self) -> bool {
+        self.settled.is_some()
+    }
+
     /// Seconds of warm-up that the next start gets.
     pub fn seconds(&self) -> f64 {
         self.settled.unwrap_or(self.longest)

@@ -84,6 +84,28 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Another Niagara runs this study now.
+    #[error(
+        "{folder} belongs to {} now, which runs this study. \
+         Wait for its end or end it (Ctrl-C there; the same command then goes on), or name another folder with --out",
+        process_words(*pid)
+    )]
+    InUse {
+        /// The study's folder.
+        folder: PathBuf,
+        /// Whose it is, as far as it said.
+        pid: Option<u32>,
+    },
+    /// The study's folder could not be taken.
+    #[error("{path}: {doing} the study's lock: {source}. Name a folder on another disk with --out")]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// The system's words.
+        source: std::io::Error,
+    },
     /// The last writer was killed, and setting that right needs permission to write.
     #[error(
         "{path}: the study was killed while writing, and undoing the half-written part needs \
@@ -157,6 +179,13 @@ impl StoreError {
                 source,
             },
         }
+    }
+}
+
+fn process_words(pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".into(),
     }
 }
 

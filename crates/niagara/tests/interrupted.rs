@@ -89,6 +89,34 @@ fn kill_9_leaves_no_server_and_the_same_command_goes_on() {
 }
 
 #[test]
+fn a_study_that_runs_is_not_run_by_another_and_one_that_was_killed_is_free() {
+    let place = Place::new();
+    let mut child = place.start_small_compare(Stdio::null());
+    place.wait_for_duels(1, &mut child);
+    let (code, _, stderr) = run(&mut place.small_compare());
+    assert_eq!(code, Some(1), "{stderr}");
+    let pid = format!("process {}", child.id());
+    for word in [pid.as_str(), "--out", &place.out().display().to_string()] {
+        assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+    }
+    assert!(
+        child.try_wait().expect("a child of ours").is_none(),
+        "the first one was disturbed"
+    );
+    signal(child.id() as i32, Signal::SIGKILL);
+    child.wait().expect("niagara is gone");
+    let (code, _, stderr) = run(&mut place.small_compare());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("going on with the study"), "{stderr}");
+    let scored = place
+        .duels()
+        .iter()
+        .filter(|duel| duel.score.is_some())
+        .count();
+    assert_eq!(scored, 8);
+}
+
+#[test]
 fn a_server_that_crashes_under_load_costs_its_duel_and_nothing_else() {
     let place = Place::new();
     let mut child = place.start_small_compare(Stdio::null());
