@@ -7,10 +7,13 @@ use anyhow::Result;
 use niagara_store::NotTried;
 
 use crate::candidate::{Candidate, with_all};
-use crate::lever::Change;
+use crate::lever::{Change, Role};
 use crate::observer::{Event, Observer};
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+
+/// Starts that the search for levers that fail only together may take: enough for three of them among 64.
+const MOST_STARTS: u32 = 24;
 
 type Variables = BTreeMap<String, String>;
 
@@ -36,7 +39,12 @@ pub(crate) fn probe(
     Ok(misfits)
 }
 
-/// Which of `levers` keep the server from starting on top of `base`, each with the reason.
+/// Which of `levers` keep the server from starting on top of `base`, each with the reason: those with which alone it
+/// does not start; where there is none, one of a few that it does not start with together. Nothing when it starts with
+/// all of them, or when the search takes too many starts.
+///
+/// # Errors
+/// The study was stopped, or cannot go on here.
 pub(crate) fn culprits(
     bench: &Workbench,
     base: &Variant,
@@ -44,7 +52,7 @@ pub(crate) fn culprits(
     levers: &[usize],
 ) -> Result<Vec<NotTried>> {
     let mut misfits = Vec::new();
-    try_group(
+    let all_start = try_group(
         bench,
         base,
         candidates,
@@ -52,7 +60,95 @@ pub(crate) fn culprits(
         &Variables::new(),
         &mut misfits,
     )?;
-    Ok(misfits)
+    if all_start || !misfits.is_empty() {
+        return Ok(misfits);
+    }
+    let mut cause_of_last = String::new();
+    let mut fails = |group: &[usize]| -> Result<bool> {
+        bench.cancel().check()?;
+        match variables(bench, &with_all(base, candidates, group))? {
+            Ok(_) => Ok(false),
+            Err(error) => {
+                cause_of_last = cause(&error);
+                Ok(true)
+            }
+        }
+    };
+    let mut sorted = levers.to_vec();
+    sorted.sort_unstable();
+    let Some(together) = smallest_failing(&sorted, &mut fails, MOST_STARTS)? else {
+        return Ok(Vec::new());
+    };
+    // The one that comes later in the list goes; decoy and control stay as long as a lever can go.
+    let goes = together
+        .iter()
+        .rev()
+        .find(|&&index| candidates[index].lever.role() == Role::Lever)
+        .or(together.last());
+    let Some(&goes) = goes else {
+        return Ok(Vec::new());
+    };
+    let titles = |indices: &mut dyn Iterator<Item = usize>| {
+        let titles: Vec<&str> = indices
+            .map(|index| candidates[index].lever.title())
+            .collect();
+        titles.join(" and ")
+    };
+    let others = titles(&mut together.iter().copied().filter(|&index| index != goes));
+    let title = candidates[goes].lever.title();
+    let fewer = match together.len() {
+        2 => "either alone",
+        _ => "fewer of them",
+    };
+    Ok(vec![not_tried(
+        &candidates[goes],
+        format!(
+            "the server does not start with {title} and {others} together, though with {fewer} it does; \
+             {others} stayed: {cause_of_last}"
+        ),
+    )])
+}
+
+/// A set of `levers`, ascending, that fails together while the set without any one of its later-found members does not:
+/// for each member the shortest failing beginning of the list is sought by halving, with the members found before it
+/// always in force (delta debugging after Zeller & Hildebrandt, IEEE TSE 28(2), 2002, by prefixes). A pair among n
+/// levers takes about 2 log₂ n tests. All of `levers` are known to fail, none of them is known not to. `None` when
+/// `most` tests are not enough.
+fn smallest_failing(
+    levers: &[usize],
+    fails: &mut dyn FnMut(&[usize]) -> Result<bool>,
+    most: u32,
+) -> Result<Option<Vec<usize>>> {
+    let mut tests = 0;
+    let mut test = |group: &[usize]| {
+        tests += 1;
+        (tests <= most).then(|| fails(group)).transpose()
+    };
+    let mut found: Vec<usize> = Vec::new();
+    let mut pool = levers.to_vec();
+    loop {
+        // With `found` alone it starts, with all of the pool beside it does not: so it is at each end of this stretch.
+        let (mut starts, mut failing) = (0, pool.len());
+        while failing - starts > 1 {
+            let middle = starts.midpoint(failing);
+            let group: Vec<usize> = pool[..middle].iter().chain(&found).copied().collect();
+            match test(&group)? {
+                Some(true) => failing = middle,
+                Some(false) => starts = middle,
+                None => return Ok(None),
+            }
+        }
+        let Some(&member) = failing.checked_sub(1).and_then(|last| pool.get(last)) else {
+            return Ok(None);
+        };
+        found.insert(0, member);
+        pool.truncate(failing - 1);
+        match test(&found)? {
+            Some(true) => return Ok(Some(found)),
+            Some(false) => {}
+            None => return Ok(None),
+        }
+    }
 }
 
 /// Groups in which no factor has two levels: the n-th level of every factor is in the n-th group.
@@ -69,6 +165,7 @@ fn compatible_groups(candidates: &[Candidate]) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// Whether the server starts with the whole group; where it does not, the halves are tried, and so on.
 fn try_group(
     bench: &Workbench,
     base: &Variant,
@@ -76,9 +173,9 @@ fn try_group(
     group: &[usize],
     defaults: &Variables,
     misfits: &mut Vec<NotTried>,
-) -> Result<()> {
+) -> Result<bool> {
     if group.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     bench.cancel().check()?;
     match variables(bench, &with_all(base, candidates, group))? {
@@ -87,6 +184,7 @@ fn try_group(
                 unchanged(&candidates[index], defaults, &found)
                     .map(|reason| not_tried(&candidates[index], reason))
             }));
+            return Ok(true);
         }
         Err(error) => match group {
             [index] => misfits.push(not_tried(
@@ -100,7 +198,7 @@ fn try_group(
             }
         },
     }
-    Ok(())
+    Ok(false)
 }
 
 /// The line of a failed start that says why; the log's end belongs elsewhere.
@@ -166,4 +264,63 @@ fn variables(bench: &Workbench, variant: &Variant) -> Result<Result<Variables>> 
             Some((cells.next()?.to_lowercase(), cells.next()?))
         })
         .collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.
+    fn searched(levers: &[usize], guilty: &[usize], most: u32) -> (Option<Vec<usize>>, u32) {
+        let mut tests = 0;
+        let mut fails = |group: &[usize]| {
+            tests += 1;
+            Ok(guilty.iter().all(|index| group.contains(index)))
+        };
+        let found = smallest_failing(levers, &mut fails, most).expect("the tests themselves work");
+        (found, tests)
+    }
+
+    #[test]
+    fn every_pair_is_found_with_few_starts() {
+        for n in [2_usize, 3, 5, 16, 33] {
+            let levers: Vec<usize> = (0..n).map(|i| 3 * i + 1).collect();
+            for (i, &one) in levers.iter().enumerate() {
+                for &other in &levers[i + 1..] {
+                    let (found, tests) = searched(&levers, &[one, other], MOST_STARTS);
+                    assert_eq!(found, Some(vec![one, other]), "of {n}");
+                    let most = 2 * n.next_power_of_two().ilog2() + 2;
+                    assert!(tests <= most, "{tests} tests for a pair of {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn three_that_fail_only_together_are_found() {
+        let levers: Vec<usize> = (0..64).collect();
+        let (found, tests) = searched(&levers, &[5, 6, 60], MOST_STARTS);
+        assert_eq!(found, Some(vec![5, 6, 60]));
+        assert!(tests <= MOST_STARTS);
+    }
+
+    #[test]
+    fn a_search_that_takes_too_long_blames_nobody() {
+        let levers: Vec<usize> = (0..64).collect();
+        let (found, tests) = searched(&levers, &levers, MOST_STARTS);
+        assert_eq!((found, tests), (None, MOST_STARTS));
+    }
+
+    #[test]
+    fn a_server_that_starts_every_other_time_ends_the_search() {
+        let mut tests = 0;
+        let mut fails = |_: &[usize]| {
+            tests += 1;
+            Ok(tests % 2 == 0)
+        };
+        let levers: Vec<usize> = (0..20).collect();
+        let found = smallest_failing(&levers, &mut fails, MOST_STARTS).expect("works");
+        assert!(found.is_none_or(|found| found.iter().all(|index| levers.contains(index))));
+        assert!(tests <= MOST_STARTS);
+    }
 }

@@ -1,0 +1,150 @@
+//! Levers that fail only together: one of them is set aside, with a reason that names both, and the study goes on.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Place, run, signal, wait_until};
+use niagara_store::{Store, Summary};
+use nix::sys::signal::Signal;
+
+/// Each alone is taken by the server; together they keep it from starting.
+const PAIR: [(&str, &str, &str); 2] = [
+    ("apart-one", "One half", "log_bin = \"niagara-bin\""),
+    ("apart-two", "Other half", "encrypt_binlog = \"ON\""),
+];
+
+fn levers(place: &Place) -> std::path::PathBuf {
+    let folder = place.folder.path().join("levers");
+    std::fs::create_dir(&folder).expect("a folder");
+    for (id, title, setting) in PAIR {
+        std::fs::write(
+            folder.join(format!("{id}.toml")),
+            format!(
+                "title = \"{title}\"\ntheme = \"tables and caches\"\nrisk = \"none\"\nwhy = \"To see.\"\n\
+                 source = \"None.\"\n[change]\nconfig = {{ {setting} }}\n"
+            ),
+        )
+        .expect("a file");
+    }
+    folder
+}
+
+fn tune(place: &Place) -> Command {
+    let mut command = place.niagara(&[
+        "tune",
+        "mariadb-10.11",
+        "--only",
+        "apart-one,apart-two,transport-unix",
+        "--budget",
+        "10m",
+        "--threads",
+        "2",
+        "--table-size",
+        "1000",
+        "--slice",
+        "100ms",
+        "--screen-couples",
+        "2",
+        "--couples",
+        "2",
+        "--warm-up",
+        "200ms",
+        "--disturbance",
+        "100%",
+        "--seed",
+        "3",
+        "--levers",
+    ]);
+    command
+        .arg(place.folder.path().join("levers"))
+        .arg("--out")
+        .arg(place.out());
+    command
+}
+
+/// What the study decided about a failed side: name and text.
+fn blamed(place: &Place) -> Vec<String> {
+    let Ok(store) = Store::open_read_only(&place.out().join("results.db")) else {
+        return Vec::new();
+    };
+    let events = store.events().unwrap_or_default();
+    events
+        .into_iter()
+        .filter(|event| event.kind == "decision" && event.text.starts_with("blame "))
+        .map(|event| event.text)
+        .collect()
+}
+
+#[test]
+fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
+    let place = Place::new();
+    levers(&place);
+    let mut child = tune(&place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    wait_until("lever to blame", Duration::from_secs(240), || {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            panic!("niagara ended early: {status}");
+        }
+        !blamed(&place).is_empty()
+    });
+    signal(child.id() as i32, Signal::SIGKILL);
+    child.wait().expect("niagara is gone");
+    let before = blamed(&place);
+    for word in [
+        "apart-two",
+        "One half",
+        "Other half",
+        "together",
+        "either alone",
+    ] {
+        assert!(before[0].contains(word), "no {word:?} in {before:?}");
+    }
+
+    // The same command takes the same way: nobody is blamed twice, and the screening goes on without the one.
+    let fought = place.duels().len();
+    let mut child = tune(&place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("niagara starts");
+    wait_until("further duels", Duration::from_secs(240), || {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            panic!("niagara ended early: {status}");
+        }
+        place.duels().len() >= fought + 6
+    });
+    signal(child.id() as i32, Signal::SIGINT);
+    let output = child.wait_with_output().expect("niagara ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert_eq!(blamed(&place), before, "{stderr}");
+    let later = place.duels();
+    assert!(
+        later[fought..].iter().all(|duel| duel.score.is_some()),
+        "a duel failed again: {later:?}"
+    );
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("readable");
+    let Some(Summary::Tune(tune)) = store.summary().expect("readable") else {
+        panic!("no summary of a tuning");
+    };
+    let aside = tune
+        .not_tried
+        .iter()
+        .find(|lever| lever.lever == "apart-two")
+        .expect("set aside");
+    assert!(aside.reason.contains("One half"), "{}", aside.reason);
+    assert!(
+        tune.not_tried
+            .iter()
+            .all(|lever| lever.lever != "apart-one")
+    );
+
+    let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("together"), "{stdout}");
+}
