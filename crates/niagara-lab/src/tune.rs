@@ -1,16 +1,17 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, bail};
 use niagara_stats::{LookPlan, Rule, Verdict};
-use niagara_store::{Comparison, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary};
+use niagara_store::{
+    Comparison, Deployment, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, factors, with_all};
+use crate::deployment::deployment;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
-use crate::lever::{Change, Role};
+use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::probe;
 use crate::promotion::{Bond, Prospect, promote};
@@ -56,6 +57,8 @@ pub struct TuneOptions {
     pub couples: u32,
     /// Seed.
     pub seed: u64,
+    /// The machine in one line, for the person who deploys what was found.
+    pub machine: String,
 }
 
 /// What is about to happen, told before it starts.
@@ -77,17 +80,6 @@ pub struct TunePlan {
     pub detectable_lever: f64,
     /// Smallest effect of the total that its first looks show, as a fraction.
     pub detectable_total: f64,
-}
-
-/// What `tune` came to.
-#[derive(Debug, Clone)]
-pub struct Tuned {
-    /// For the report.
-    pub summary: TuneSummary,
-    /// The last variant of the ladder; `base` when nothing was promoted.
-    pub last: Variant,
-    /// What each lever that was screened changes here, by its identifier.
-    pub changes: BTreeMap<String, Change>,
 }
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
@@ -120,7 +112,7 @@ pub fn tune(
     options: &TuneOptions,
     announce: &mut dyn FnMut(&TunePlan),
     observer: &mut dyn Observer,
-) -> Result<Tuned> {
+) -> Result<TuneSummary> {
     let mut ladder = Ladder {
         bench,
         options,
@@ -144,16 +136,11 @@ pub fn tune(
         }
         Err(error) => return Err(error),
     }
-    ladder.keep_summary(study)?;
-    Ok(Tuned {
-        summary: ladder.summary(study)?,
-        changes: ladder
-            .candidates
-            .iter()
-            .map(|candidate| (candidate.lever.id().to_owned(), candidate.change.clone()))
-            .collect(),
-        last: ladder.last,
-    })
+    let summary = ladder.summary(study)?;
+    // With all that the report and deploy/ are made from: whatever happens from here on, they can be made anew.
+    let kept = Summary::Tune(Box::new(summary.clone()));
+    study.store().set_summary(&kept)?;
+    Ok(summary)
 }
 
 struct Ladder<'a> {
@@ -307,8 +294,8 @@ impl Ladder<'_> {
         let stopped = screening.stopped;
         if screening.failed > 0 {
             self.warnings.push(format!(
-                "{} screening duels had a side that did not start or did not last; no single lever was to blame \
-                 unless it is named below",
+                "{} screening duels had a side that did not start or did not last; no lever was to blame unless it is \
+                 named below",
                 screening.failed
             ));
         }
@@ -605,8 +592,22 @@ impl Ladder<'_> {
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
             not_tried,
+            deployment: self.deployment()?,
             warnings,
         })
+    }
+
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    fn deployment(&self) -> Result<Option<Deployment>> {
+        let proven = self
+            .total
+            .as_ref()
+            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster));
+        if !proven {
+            return Ok(None);
+        }
+        let install = self.bench.install(&self.last.server)?;
+        deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
     }
 }
 

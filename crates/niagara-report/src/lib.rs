@@ -15,10 +15,10 @@ mod terminal;
 mod wording;
 
 pub use csv::csv;
-pub use deploy::{DeployInput, DeployMalloc, DeployRung, deploy};
+pub use deploy::{DEPLOY_FILES, DeployInput, DeployRung, deploy};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use report::Report;
 pub use terminal::terminal;
-pub use wording::{headline, rung_effect};
+pub use wording::headline;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use niagara_report::{DeployInput, DeployMalloc, DeployRung, deploy};
+use niagara_report::{DeployInput, DeployRung, deploy};
+use niagara_store::{DeployMalloc, Deployment};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -23,6 +24,7 @@ fn rung(title: &str, effect: &str, why: &str, sets: &[&str]) -> DeployRung {
 fn everything() -> DeployInput {
     DeployInput {
         server: "mariadb-10.11".into(),
+        variant: Deployment {
         family: "mariadb".into(),
         config: map(&[
             ("innodb_buffer_pool_size", "8G"),
@@ -41,13 +43,15 @@ fn everything() -> DeployInput {
         scheduling: Some("batch".into()),
         huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
         transport: "unix".into(),
+        host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
+        ..Deployment::default()
+        },
         rungs: vec![
             rung("Unix socket instead of TCP", "× 1.173 [1.158, 1.188], claimed, n = 12", "Loopback TCP costs two passes through the network stack.", &[]),
             rung("Thread pool", "× 1.031 [1.021, 1.042], screened, n = 24", "Fewer switches.", &["thread-handling"]),
             rung("jemalloc", "× 1.012 [1.004, 1.020], claimed, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
         ],
         evidence: "mariadb-10.11 is × 1.31 [1.28, 1.34] faster for oltp_read_only, 32 threads (claimed from 12 fresh duels)".into(),
-        host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
     }
 }
 
@@ -68,9 +72,12 @@ fn a_variant_with_everything() {
 fn a_variant_of_mysql_with_one_variable() {
     let input = DeployInput {
         server: "mysql-9.7".into(),
-        family: "mysql".into(),
-        config: map(&[("innodb_log_writer_threads", "OFF")]),
-        transport: "tcp".into(),
+        variant: Deployment {
+            family: "mysql".into(),
+            config: map(&[("innodb_log_writer_threads", "OFF")]),
+            transport: "tcp".into(),
+            ..Deployment::default()
+        },
         evidence: "× 1.02 [1.01, 1.03]".into(),
         ..DeployInput::default()
     };
@@ -87,9 +94,9 @@ fn nothing_to_install_is_said() {
 #[test]
 fn no_value_leaves_its_line() {
     let mut input = everything();
-    input.config = map(&[("a\n[client]", "x\n[client]\npassword=1")]);
-    input.environment = map(&[("A", "x\nExecStart=/bin/sh")]);
-    input.server_cpus = Some("0\nExecStart=/bin/sh".into());
+    input.variant.config = map(&[("a\n[client]", "x\n[client]\npassword=1")]);
+    input.variant.environment = map(&[("A", "x\nExecStart=/bin/sh")]);
+    input.variant.server_cpus = Some("0\nExecStart=/bin/sh".into());
     input.evidence = "two\nlines".into();
     for (path, text) in deploy(&input) {
         if path != "README.md" {

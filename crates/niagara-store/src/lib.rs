@@ -1,13 +1,17 @@
 //! Results on disk: every slice of every duel, in SQLite.
 
+mod deployment;
 mod error;
 mod event;
+mod lock;
 mod record;
 mod store;
 mod summary;
 
+pub use deployment::{DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime};
+pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
 pub use store::Store;
 pub use summary::{

@@ -3,6 +3,8 @@
 use niagara_stats::{Estimate, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::Deployment;
+
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -123,6 +125,9 @@ pub struct TuneSummary {
     pub control: Option<Screened>,
     /// Standard deviation of one duel's log score, from this study.
     pub sd_duel: Option<f64>,
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    #[serde(default)]
+    pub deployment: Option<Deployment>,
     /// What a reader must know before believing the rest: a decoy that won, a control that did not lose, …
     pub warnings: Vec<String>,
 }

@@ -2,7 +2,6 @@
 
 mod args;
 mod cmd;
-mod deployment;
 mod doctor;
 mod interrupt;
 mod machine;

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
-use niagara_lab::{Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench};
+use niagara_lab::{
+    Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
+};
 use niagara_load::{WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadOption, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
@@ -45,6 +47,15 @@ impl Setting {
     pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
         Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
     }
+}
+
+/// The server that the command line speaks of: a name of the catalogue, or a path, made absolute so that a study means
+/// the same server from any folder.
+pub fn server_name(text: &str) -> Result<String> {
+    if !looks_like_path(text) {
+        return Ok(text.to_owned());
+    }
+    Ok(std::path::absolute(text)?.display().to_string())
 }
 
 /// The load that the options describe; --set has the last word.
@@ -167,6 +178,7 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
             protocol: opening.protocol,
         },
     )?;
+    let seed = study.seed();
     Ok((study, seed))
 }
 
@@ -193,11 +205,14 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
-/// Writes `content` to `path`.
+/// Writes `content` to `path`, whole or not at all.
 pub fn write(path: &Path, content: &str) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = folder.join(format!(".{name}.part"));
+    std::fs::write(&part, content)
+        .and_then(|()| std::fs::rename(&part, path))
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -124,3 +124,50 @@ fn an_option_that_the_server_refuses_is_shown_with_its_words() {
         &["innodb_no_such_thing", "unknown"],
     );
 }
+
+#[test]
+fn a_server_named_by_a_relative_path_is_the_same_study_from_anywhere() {
+    let place = Place::new();
+    let installed = niagara_server::installed(&niagara_server::Cache::open().expect("a cache"))
+        .expect("readable")
+        .into_iter()
+        .find(|install| install.name == "mariadb-10.11");
+    let server = match installed {
+        Some(install) => install.server,
+        None => {
+            let (code, stdout, stderr) =
+                run(&mut place.niagara(&["server", "get", "mariadb-10.11"]));
+            assert_eq!(code, Some(0), "{stderr}");
+            stdout.lines().last().expect("a path").trim().into()
+        }
+    };
+    // As many steps up as there are folders, then down from the root.
+    let here = place.folder.path().canonicalize().expect("there");
+    let up: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let relative = up.join(server.strip_prefix("/").expect("absolute"));
+    let (code, _, stderr) = run(place
+        .niagara(&[
+            "tune",
+            "--budget",
+            "10s",
+            "--threads",
+            "2",
+            "--table-size",
+            "1000",
+            "--only",
+            "transport-unix",
+            "--out",
+        ])
+        .arg(place.out())
+        .arg(&relative));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("too short"), "{stderr}");
+    let store = niagara_store::Store::open_read_only(&place.out().join("results.db"));
+    let plan = store.and_then(|store| store.study()).expect("begun").plan;
+    let named = plan["server"].as_str().expect("a path");
+    assert!(named.starts_with('/'), "{named}");
+    assert_eq!(
+        std::fs::canonicalize(named).expect("there"),
+        std::fs::canonicalize(&server).expect("there")
+    );
+}

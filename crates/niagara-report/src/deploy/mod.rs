@@ -4,18 +4,9 @@ mod option_file;
 mod readme;
 mod unit;
 
-use std::collections::BTreeMap;
+use niagara_store::{Deployment, Summary, TuneSummary};
 
-/// A malloc that the server is to be started with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeployMalloc {
-    /// `jemalloc`.
-    pub name: String,
-    /// The Debian package that has it.
-    pub package: String,
-    /// What `LD_PRELOAD` names: `libjemalloc.so.2`, or a path.
-    pub soname: String,
-}
+use crate::wording::{headline, rung_effect};
 
 /// A lever of the final variant, as far as the files speak of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,40 +21,48 @@ pub struct DeployRung {
     pub sets: Vec<String>,
 }
 
-/// The final variant, as far as it can be deployed.
+/// The final variant, as far as it can be deployed, with the words that go with it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeployInput {
     /// Server name, `mariadb-10.11`.
     pub server: String,
-    /// `mariadb`, `mysql` or `percona`.
-    pub family: String,
-    /// Server variables.
-    pub config: BTreeMap<String, String>,
-    /// Environment of the server process.
-    pub environment: BTreeMap<String, String>,
-    /// Preloaded malloc.
-    pub malloc: Option<DeployMalloc>,
-    /// CPUs of the server, as `CPUAffinity=` takes them: `0-3 8`.
-    pub server_cpus: Option<String>,
-    /// Niceness, −20 to 19.
-    pub nice: Option<i32>,
-    /// `batch`, `fifo`, `rr`, `idle`, `other`: as `CPUSchedulingPolicy=` takes it.
-    pub scheduling: Option<String>,
-    /// What must be prepared for huge pages; also lifts the limit on locked memory.
-    pub huge_pages: Option<String>,
-    /// `tcp` or `unix`.
-    pub transport: String,
+    /// What to install.
+    pub variant: Deployment,
     /// Levers of the final variant, best first.
     pub rungs: Vec<DeployRung>,
     /// One sentence: what was measured, on what, how sure.
     pub evidence: String,
-    /// Steps outside the server, in order: commands or sentences.
-    pub host_steps: Vec<String>,
 }
 
 impl DeployInput {
+    /// From what a ladder came to; `None` when there is nothing proven to deploy.
+    pub fn of(tune: &TuneSummary) -> Option<Self> {
+        let variant = tune.deployment.clone()?;
+        let rungs = tune
+            .rungs
+            .iter()
+            .map(|rung| DeployRung {
+                title: rung.screened.title.clone(),
+                why: rung.why.clone(),
+                effect: rung_effect(rung),
+                sets: variant
+                    .sets
+                    .get(&rung.screened.lever)
+                    .cloned()
+                    .unwrap_or_default(),
+            })
+            .collect();
+        let found = headline(&Summary::Tune(Box::new(tune.clone())));
+        Some(Self {
+            server: tune.server.clone(),
+            evidence: format!("{found} Measured on: {}.", variant.machine),
+            rungs,
+            variant,
+        })
+    }
+
     fn is_mariadb(&self) -> bool {
-        self.family.eq_ignore_ascii_case("mariadb")
+        self.variant.family.eq_ignore_ascii_case("mariadb")
     }
 
     /// The systemd unit of Debian's packages.
@@ -112,9 +111,14 @@ impl DeployInput {
     }
 }
 
+/// Every file that [`deploy`] may make.
+pub const DEPLOY_FILES: [&str; 3] = [README, option_file::NAME, unit::NAME];
+
+const README: &str = "README.md";
+
 /// The files of `deploy/`: relative path and content. A file with nothing to say is left out.
 pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
-    let mut files = vec![("README.md".to_owned(), readme::readme(input))];
+    let mut files = vec![(README.to_owned(), readme::readme(input))];
     files.extend(option_file::option_file(input).map(|text| (option_file::NAME.to_owned(), text)));
     files.extend(unit::unit(input).map(|text| (unit::NAME.to_owned(), text)));
     files
@@ -125,4 +129,29 @@ fn comment(text: &str) -> String {
     text.lines()
         .map(|line| format!("# {}", line.trim_end()).trim_end().to_owned() + "\n")
         .collect()
+}
+
+/// What a file begins with: what it is, how sure, where it goes.
+fn head(input: &DeployInput, place: &str) -> String {
+    comment(&format!(
+        "Found by Niagara for {}.\n{}\nGoes to {place}; see README.md.",
+        input.server, input.evidence
+    ))
+}
+
+/// `text` in double quotes on one line, with the escapes that option files and systemd share.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
 }

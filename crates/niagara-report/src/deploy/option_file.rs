@@ -1,28 +1,23 @@
 //! The server's variables as an option file.
 
-use super::{DeployInput, comment};
+use super::{DeployInput, comment, head, quoted};
 
 /// Sorted behind the distribution's own files, so that it has the last word.
 pub const NAME: &str = "60-niagara.cnf";
 
 /// `None` when no variable is set.
 pub fn option_file(input: &DeployInput) -> Option<String> {
-    if input.config.is_empty() {
+    if input.variant.config.is_empty() {
         return None;
     }
-    let mut out = comment(&format!(
-        "Found by Niagara for {}.\n{}\nGoes to {}/{NAME}; see README.md.",
-        input.server,
-        input.evidence,
-        input.option_folder()
-    ));
+    let mut out = head(input, &format!("{}/{NAME}", input.option_folder()));
     let group = if input.is_mariadb() {
         "mariadb"
     } else {
         "mysqld"
     };
     out.push_str(&format!("\n[{group}]\n"));
-    for (name, value) in &input.config {
+    for (name, value) in &input.variant.config {
         let note = match input.rung_of(name) {
             Some(rung) => format!("{}: {}", rung.title, rung.effect),
             None => "as in the measured server; not measured on its own".to_owned(),
@@ -44,19 +39,7 @@ fn value_text(value: &str) -> String {
     if !value.is_empty() && value.chars().all(plain) {
         return value.to_owned();
     }
-    let mut out = String::from("\"");
-    for c in value.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
+    quoted(value)
 }
 
 #[cfg(test)]

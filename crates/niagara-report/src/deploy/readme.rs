@@ -46,14 +46,14 @@ impl Sections {
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
-        for text in &input.host_steps {
+        for text in &input.variant.host_steps {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
-        if let Some(malloc) = &input.malloc {
+        if let Some(malloc) = &input.variant.malloc {
             self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
             self.code(&[&format!("sudo apt-get install {}", malloc.package)]);
         }
-        if let Some(note) = &input.huge_pages {
+        if let Some(note) = &input.variant.huge_pages {
             self.line(format!("{} Huge pages: {note}", step.next()));
         }
         if config {
@@ -88,7 +88,7 @@ impl Sections {
             self.line("There is nothing to install.");
         }
         self.line("");
-        if process && input.malloc.is_some() {
+        if process && input.variant.malloc.is_some() {
             self.line(
                 "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
                  library: `journalctl -k | grep -i denied` names it.\n",
@@ -97,7 +97,7 @@ impl Sections {
     }
 
     fn application(&mut self, input: &DeployInput) {
-        if input.transport != "unix" {
+        if input.variant.transport != "unix" {
             return;
         }
         self.line("## In the application\n");
@@ -113,6 +113,7 @@ impl Sections {
         let mut commands = Vec::new();
         if has_options(input) {
             let names: Vec<String> = input
+                .variant
                 .config
                 .keys()
                 .map(|name| {
@@ -134,14 +135,14 @@ impl Sections {
                 input.service()
             ));
         }
-        if let Some(malloc) = &input.malloc {
+        if let Some(malloc) = &input.variant.malloc {
             let file = malloc.soname.rsplit('/').next().unwrap_or(&malloc.soname);
             commands.push(format!(
                 "sudo grep -m1 {file} /proc/$(pidof -s {})/maps",
                 input.daemon()
             ));
         }
-        if input.huge_pages.is_some() {
+        if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
         if commands.is_empty() {
@@ -173,7 +174,7 @@ impl Sections {
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
         }
-        if !input.host_steps.is_empty() {
+        if !input.variant.host_steps.is_empty() {
             self.line("\nThe steps outside the server, above, are to be undone by hand.");
         }
     }
@@ -197,7 +198,7 @@ impl Numbers {
 }
 
 fn has_options(input: &DeployInput) -> bool {
-    !input.config.is_empty()
+    !input.variant.config.is_empty()
 }
 
 fn has_unit(input: &DeployInput) -> bool {

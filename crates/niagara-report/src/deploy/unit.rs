@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeployInput, comment};
+use super::{DeployInput, comment, head, quoted};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
@@ -16,37 +16,33 @@ pub fn unit(input: &DeployInput) -> Option<String> {
         }
         settings.push_str(&format!(
             "Environment={}\n",
-            quoted(&format!("{name}={value}"))
+            word(&format!("{name}={value}"))
         ));
     }
-    if let Some(cpus) = &input.server_cpus {
+    if let Some(cpus) = &input.variant.server_cpus {
         settings.push_str(&format!("CPUAffinity={}\n", one_line(cpus)));
     }
-    if let Some(policy) = &input.scheduling {
+    if let Some(policy) = &input.variant.scheduling {
         settings.push_str(&format!("CPUSchedulingPolicy={}\n", one_line(policy)));
     }
-    if let Some(nice) = input.nice {
+    if let Some(nice) = input.variant.nice {
         settings.push_str(&format!("Nice={nice}\n"));
     }
-    if input.huge_pages.is_some() {
+    if input.variant.huge_pages.is_some() {
         settings.push_str("# Huge pages are locked in memory.\nLimitMEMLOCK=infinity\n");
     }
     if settings.is_empty() {
         return None;
     }
-    let head = comment(&format!(
-        "Found by Niagara for {}.\n{}\nGoes to /etc/systemd/system/{}.service.d/{NAME}; see README.md.",
-        input.server,
-        input.evidence,
-        input.service()
-    ));
+    let place = format!("/etc/systemd/system/{}.service.d/{NAME}", input.service());
+    let head = head(input, &place);
     Some(format!("{head}\n[Service]\n{settings}"))
 }
 
 /// The environment with the malloc in it; one that preloads something else keeps that behind it.
 pub fn environment(input: &DeployInput) -> BTreeMap<String, String> {
-    let mut environment = input.environment.clone();
-    if let Some(malloc) = &input.malloc {
+    let mut environment = input.variant.environment.clone();
+    if let Some(malloc) = &input.variant.malloc {
         let preload = environment.entry("LD_PRELOAD".to_owned()).or_default();
         let named = preload.split([':', ' ']).any(|part| part == malloc.soname);
         if preload.is_empty() {
@@ -58,22 +54,9 @@ pub fn environment(input: &DeployInput) -> BTreeMap<String, String> {
     environment
 }
 
-/// A word of systemd's syntax: `%` begins a specifier there, `\` an escape.
-fn quoted(word: &str) -> String {
-    let mut out = String::from("\"");
-    for c in word.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '%' => out.push_str("%%"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
+/// A word of systemd's syntax, where `%` begins a specifier.
+fn word(text: &str) -> String {
+    quoted(text).replace('%', "%%")
 }
 
 fn one_line(text: &str) -> String {
@@ -85,14 +68,14 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::word;
 
     #[test]
     fn words_survive_systemd() {
-        assert_eq!(quoted("A=b c"), r#""A=b c""#);
-        assert_eq!(quoted(r#"A=50% "x" \"#), r#""A=50%% \"x\" \\""#);
+        assert_eq!(word("A=b c"), r#""A=b c""#);
+        assert_eq!(word(r#"A=50% "x" \"#), r#""A=50%% \"x\" \\""#);
         assert_eq!(
-            quoted("A=b\nExecStart=/bin/sh"),
+            word("A=b\nExecStart=/bin/sh"),
             r#""A=b\nExecStart=/bin/sh""#
         );
     }

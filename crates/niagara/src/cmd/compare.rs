@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use niagara_lab::lever::{self, Item};
 use niagara_lab::{
     CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
-    looks_like_path,
 };
 use niagara_stats::{LookPlan, Rule, detectable};
 use niagara_store::Summary;
@@ -17,7 +16,7 @@ use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
-use crate::setting::{Opening, Setting, lengths, load, open_study};
+use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
 
 /// What decides what a comparison measures.
 #[derive(Serialize)]
@@ -118,7 +117,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let complete = compared.complete;
     let summary = Summary::Compare(Box::new(compared));
     study.store().set_summary(&summary)?;
-    write_files(study.folder(), study.store(), None)?;
+    write_files(study.folder(), study.store())?;
     print_result(&summary, study.folder(), args.study.json)?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
@@ -138,12 +137,7 @@ fn variant(
         .map(|server| server.name.as_str())
         .collect();
     let expression = lever::parse_variant(text, &setting.levers, &names)?;
-    let server = expression.server.as_deref().unwrap_or(&args.server);
-    let server = if looks_like_path(server) {
-        std::path::absolute(server)?.display().to_string()
-    } else {
-        server.to_owned()
-    };
+    let server = server_name(expression.server.as_deref().unwrap_or(&args.server))?;
     bench.set_up(&server, observer)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
     let mut variant = Variant::base(&server);

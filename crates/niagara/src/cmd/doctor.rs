@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{DoctorArgs, StudyArgs};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::{Terminal, colour_on_stdout};
-use crate::setting::{COUPLES, Opening, Setting, load, open_study};
+use crate::setting::{COUPLES, Opening, Setting, load, open_study, server_name};
 use crate::{doctor, machine};
 
 /// Couples of a duel here: a minute should hold several duels.
@@ -90,13 +90,14 @@ fn measure(
     };
     let mut terminal = Terminal::new(args.budget);
     let mut bench = setting.workbench(load.clone(), cancel.clone());
-    bench.set_up(&args.server, &mut terminal)?;
+    let server = server_name(&args.server)?;
+    bench.set_up(&server, &mut terminal)?;
     // Nobody wants to keep these: the machine's history remembers what counts.
     let folder = setting.cache.work_folder("noise")?;
-    let variant = Variant::base(&args.server);
+    let variant = Variant::base(&server);
     let (mut study, seed) = open_study(&Opening {
         kind: "noise",
-        name: &args.server,
+        name: &server,
         plan: &variant,
         lengths,
         protocol: Protocol::Duel,

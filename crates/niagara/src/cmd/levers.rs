@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{Cli, LeversArgs, LoadArgs};
 use crate::machine;
 use crate::progress::Terminal;
-use crate::setting::{Setting, load};
+use crate::setting::{Setting, load, server_name};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -30,10 +30,11 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
     let load = load(&LoadArgs::small())?;
     let mut terminal = Terminal::new(std::time::Duration::ZERO);
     let mut bench = setting.workbench(load, Cancel::default());
-    bench.set_up(&args.server, &mut terminal)?;
+    let server = server_name(&args.server)?;
+    bench.set_up(&server, &mut terminal)?;
     terminal.finish();
     let fingerprint = machine::fingerprint(&setting.cache)?;
-    let mut context = machine::lever_context(&fingerprint, &bench, &args.server)?;
+    let mut context = machine::lever_context(&fingerprint, &bench, &server)?;
     // Shown whether or not this load writes: the list is about the server and the machine.
     context.writes = true;
     let rows: Vec<Row<'_>> = setting

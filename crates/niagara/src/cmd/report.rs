@@ -1,12 +1,14 @@
 //! `niagara report`: text, Markdown, HTML, CSV, JSON from what was measured.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use niagara_lab::RESULTS_FILE;
-use niagara_report::Report;
-use niagara_store::{Store, Summary};
+use niagara_report::{DEPLOY_FILES, DeployInput, Report};
+use niagara_stats::Verdict;
+use niagara_store::{Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs};
 use crate::outdir::RESULTS;
@@ -43,29 +45,59 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Json => print_result(&summary, &folder, true)?,
         Format::Markdown => print!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => print!("{}", niagara_report::html(&Report::load(&store)?)),
-        Format::Files => write_files(&folder, &store, None)?,
+        Format::Files => write_files(&folder, &store)?,
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes report.html and report.md into the study's folder, and deploy/ where there is something to deploy.
-pub fn write_files(
-    folder: &Path,
-    store: &Store,
-    deploy: Option<&niagara_report::DeployInput>,
-) -> Result<()> {
+/// Writes report.html and report.md into the study's folder, and deploy/ where something was proven. All of it comes
+/// from the results alone, so that it can be done again at any time.
+pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     let report = Report::load(store)?;
     write(&folder.join("report.html"), &niagara_report::html(&report))?;
     write(
         &folder.join("report.md"),
         &niagara_report::markdown(&report),
     )?;
-    if let Some(input) = deploy {
-        for (path, content) in niagara_report::deploy(input) {
-            write(&folder.join("deploy").join(path), &content)?;
+    let Some(Summary::Tune(tune)) = &report.summary else {
+        return Ok(());
+    };
+    let deploy = folder.join("deploy");
+    match DeployInput::of(tune) {
+        Some(input) => write_deploy(&deploy, &niagara_report::deploy(&input)),
+        // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
+        None if is_proven(tune) => Ok(()),
+        None => write_deploy(&deploy, &[]),
+    }
+}
+
+fn is_proven(tune: &TuneSummary) -> bool {
+    tune.total
+        .as_ref()
+        .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+}
+
+/// Writes `files` and removes what an earlier sitting made beside them: nothing that was not proven is handed over.
+/// What the user put there stays.
+fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
+    for (name, content) in files {
+        write(&folder.join(name), content)?;
+    }
+    for name in DEPLOY_FILES {
+        if files.iter().any(|(kept, _)| kept == name) {
+            continue;
+        }
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+            }
+            _ => {}
         }
     }
+    // Only an empty folder goes.
+    let _ = std::fs::remove_dir(folder);
     Ok(())
 }
 

@@ -12,9 +12,9 @@ use serde::Serialize;
 use crate::args::{App, TuneArgs};
 use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::machine;
 use crate::progress::{Terminal, clock};
-use crate::setting::{Opening, Setting, lengths, load, open_study};
-use crate::{deployment, machine};
+use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
 
 /// Couples of a duel that judges the total or a rung: fewer than `compare` uses, for more of them fit in a budget that
 /// the screening has its share of.
@@ -43,10 +43,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     check_names(&setting.levers, [&args.only, &args.also, &args.without])?;
     let mut terminal = Terminal::new(args.budget);
 
+    let server = server_name(&args.server)?;
     let mut bench = setting.workbench(load.clone(), cancel.clone());
-    bench.set_up(&args.server, &mut terminal)?;
+    bench.set_up(&server, &mut terminal)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
-    let mut context = machine::lever_context(&fingerprint, &bench, &args.server)?;
+    let mut context = machine::lever_context(&fingerprint, &bench, &server)?;
     context.app_local = args.app == App::Local;
     context.allowed = args.allow.iter().copied().collect();
     context.named = args.only.iter().chain(&args.also).cloned().collect();
@@ -54,9 +55,9 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
 
     let (mut study, seed) = open_study(&Opening {
         kind: "tune",
-        name: &format!("{}-{}", args.server, load.workload.kind),
+        name: &format!("{server}-{}", load.workload.kind),
         plan: &Plan {
-            server: &args.server,
+            server: &server,
             load: &load,
             allow: &args.allow,
             app: args.app,
@@ -75,7 +76,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     })?;
     terminal.resumed(&study);
     let options = TuneOptions {
-        base: Variant::base(&args.server),
+        base: Variant::base(&server),
         candidates,
         not_applicable,
         alpha: args.judge.alpha,
@@ -87,6 +88,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         screen_couples: args.screen_couples,
         couples: args.lengths.couples.unwrap_or(JUDGING_COUPLES),
         seed,
+        machine: fingerprint.one_line(),
     };
     let one_line = load.one_line();
     let mut announced = None;
@@ -94,22 +96,15 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         &bench,
         &mut study,
         &options,
-        &mut |plan| announced = Some(announcement(plan, &args, &one_line)),
+        &mut |plan| announced = Some(announcement(plan, &server, &args, &one_line)),
         &mut terminal,
     );
     terminal.finish();
     let tuned = tuned?;
     let folder = study.folder().to_owned();
-    // Nothing that was not proven is handed over, nor is what an earlier sitting made.
-    let _ = std::fs::remove_dir_all(folder.join("deploy"));
-    let deploy = deployment::of(&bench, &setting.levers, &tuned, &fingerprint)?;
-    write_files(&folder, study.store(), deploy.as_ref())?;
-    let complete = tuned.summary.complete;
-    print_result(
-        &Summary::Tune(Box::new(tuned.summary)),
-        &folder,
-        args.study.json,
-    )?;
+    write_files(&folder, study.store())?;
+    let complete = tuned.complete;
+    print_result(&Summary::Tune(Box::new(tuned)), &folder, args.study.json)?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
 
@@ -154,11 +149,10 @@ fn choose(
     (candidates, not_applicable)
 }
 
-fn announcement(plan: &TunePlan, args: &TuneArgs, load: &str) -> String {
+fn announcement(plan: &TunePlan, server: &str, args: &TuneArgs, load: &str) -> String {
     let mut text = format!(
-        "tuning {} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
+        "tuning {server} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
          the total is judged by fresh duels of about {:.0} s: it shows from {:.1} % on\n  time: {}, set-up aside",
-        args.server,
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,

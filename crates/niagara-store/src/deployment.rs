@@ -1,0 +1,46 @@
+//! The final variant of a ladder as something to install, in the terms of option files and systemd units.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A malloc that the server is to be started with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeployMalloc {
+    /// `jemalloc`.
+    pub name: String,
+    /// The Debian package that has it.
+    pub package: String,
+    /// What `LD_PRELOAD` names: `libjemalloc.so.2`, or a path.
+    pub soname: String,
+}
+
+/// What deploying the final variant takes, beside the words of the report. Kept with the summary, so that the files of
+/// `deploy/` can be made anew from the results alone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// `mariadb`, `mysql` or `percona`.
+    pub family: String,
+    /// Server variables.
+    pub config: BTreeMap<String, String>,
+    /// Environment of the server process.
+    pub environment: BTreeMap<String, String>,
+    /// Preloaded malloc.
+    pub malloc: Option<DeployMalloc>,
+    /// CPUs of the server, as `CPUAffinity=` takes them: `0-3 8`.
+    pub server_cpus: Option<String>,
+    /// Niceness, −20 to 19.
+    pub nice: Option<i32>,
+    /// `batch`, `fifo`, `rr`, `idle`, `other`: as `CPUSchedulingPolicy=` takes it.
+    pub scheduling: Option<String>,
+    /// What must be prepared for huge pages; also lifts the limit on locked memory.
+    pub huge_pages: Option<String>,
+    /// `tcp` or `unix`.
+    pub transport: String,
+    /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
+    pub sets: BTreeMap<String, Vec<String>>,
+    /// Steps outside the server, in order: commands or sentences.
+    pub host_steps: Vec<String>,
+    /// The machine that it was measured on, one line.
+    pub machine: String,
+}

@@ -1,0 +1,174 @@
+//! The report of a finished study is made from its results alone, as often as wanted.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use common::{Place, run};
+use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_store::{
+    Comparison, Deployment, Rung, Screened, Store, StudyRecord, Summary, TuneSummary,
+};
+
+fn study() -> StudyRecord {
+    StudyRecord {
+        kind: "tune".into(),
+        command: "niagara tune mariadb-10.11".into(),
+        key: "k".into(),
+        seed: 7,
+        started_unix_ms: 1_790_000_000_000,
+        plan: serde_json::json!({}),
+        machine: serde_json::json!({"cpus": 2}),
+        niagara_version: "0.1.0".into(),
+    }
+}
+
+/// A ladder of one lever; proven by its total, or not.
+fn tuned(proven: bool) -> TuneSummary {
+    let effect = Estimate::from_log(0.08, 0.06, 0.1);
+    let total = Comparison {
+        a: "mariadb-10.11".into(),
+        b: "mariadb-10.11 + flush-neighbors-off".into(),
+        throughput: Judgement {
+            duels: 8,
+            verdict: Some(if proven {
+                Verdict::Faster
+            } else {
+                Verdict::Undetected
+            }),
+            estimate: effect,
+            w: 36.0,
+            critical: Some(36),
+            conditional_power: 1.0,
+            next_look: None,
+            alpha: 0.05,
+        },
+        cpu_per_transaction: None,
+        latency_p50: None,
+        latency_p95: None,
+        tps: [1000.0, 1080.0],
+        dropped: [0, 0],
+        couples: 96,
+    };
+    TuneSummary {
+        server: "mariadb-10.11".into(),
+        server_version: "10.11.14-MariaDB".into(),
+        workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),
+        threads: 4,
+        seed: 7,
+        alpha: 0.05,
+        budget_seconds: 600.0,
+        elapsed_seconds: 580.0,
+        load_seconds: 400.0,
+        complete: true,
+        total: Some(total),
+        rungs: vec![Rung {
+            screened: Screened {
+                lever: "flush-neighbors-off".into(),
+                title: "No flushing of neighbours".into(),
+                change: "innodb_flush_neighbors=0".into(),
+                effect,
+                std_err: 0.01,
+                duels: 24,
+            },
+            claim: None,
+            why: "Solid-state disks do not care.".into(),
+            risk: "none".into(),
+        }],
+        not_helped: vec![],
+        not_tried: vec![],
+        decoy: None,
+        control: None,
+        sd_duel: Some(0.012),
+        deployment: proven.then(|| Deployment {
+            family: "mariadb".into(),
+            config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
+            transport: "tcp".into(),
+            sets: BTreeMap::from([(
+                "flush-neighbors-off".into(),
+                vec!["innodb_flush_neighbors".into()],
+            )]),
+            machine: "a machine of two CPUs".into(),
+            ..Deployment::default()
+        }),
+        warnings: vec![],
+    }
+}
+
+fn store(folder: &Path) -> Store {
+    std::fs::create_dir_all(folder).expect("a folder");
+    Store::create(&folder.join("results.db"), &study()).expect("a fresh folder")
+}
+
+fn write_files(place: &Place) {
+    let (code, _, stderr) = run(place
+        .niagara(&["report", "--format", "files"])
+        .arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn a_study_that_was_killed_before_its_files_were_written_gets_them_all() {
+    let place = Place::new();
+    let store = store(&place.out());
+    let summary = Summary::Tune(Box::new(tuned(true)));
+    store.set_summary(&summary).expect("room");
+    drop(store);
+
+    write_files(&place);
+    let read = |name: &str| std::fs::read_to_string(place.out().join(name)).expect(name);
+    assert!(read("report.html").contains("No flushing of neighbours"));
+    assert!(read("report.md").contains("No flushing of neighbours"));
+    let options = read("deploy/60-niagara.cnf");
+    assert!(options.contains("innodb_flush_neighbors = 0"), "{options}");
+    assert!(
+        options.contains("No flushing of neighbours: ×"),
+        "{options}"
+    );
+    let readme = read("deploy/README.md");
+    assert!(readme.contains("a machine of two CPUs"), "{readme}");
+
+    let (code, stdout, _) = run(place.niagara(&["report"]).arg(place.out()));
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("deploy:  "), "{stdout}");
+    let left: Vec<_> = std::fs::read_dir(place.out())
+        .expect("there")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn what_is_not_proven_any_more_is_not_handed_over() {
+    let place = Place::new();
+    let store = store(&place.out());
+    for proven in [true, false] {
+        let summary = Summary::Tune(Box::new(tuned(proven)));
+        store.set_summary(&summary).expect("room");
+        write_files(&place);
+        assert_eq!(place.out().join("deploy").is_dir(), proven);
+    }
+    // What a person put there stays.
+    std::fs::create_dir(place.out().join("deploy")).expect("a folder");
+    std::fs::write(place.out().join("deploy/notes.txt"), "mine").expect("a file");
+    write_files(&place);
+    assert!(place.out().join("deploy/notes.txt").is_file());
+}
+
+#[test]
+fn results_without_the_deployment_leave_what_was_deployed_alone() {
+    let place = Place::new();
+    let store = store(&place.out());
+    let mut summary = tuned(true);
+    summary.deployment = None;
+    store
+        .set_summary(&Summary::Tune(Box::new(summary)))
+        .expect("room");
+    std::fs::create_dir(place.out().join("deploy")).expect("a folder");
+    std::fs::write(place.out().join("deploy/README.md"), "from before").expect("a file");
+    write_files(&place);
+    let kept = std::fs::read_to_string(place.out().join("deploy/README.md")).expect("there");
+    assert_eq!(kept, "from before");
+}
