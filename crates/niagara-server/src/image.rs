@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::bootstrap;
 use crate::cache::{Cache, WorkFolder, owner_in_name, write_private};
 use crate::copy::{CloneWay, clone_tree, dig_holes};
-use crate::install::Install;
+use crate::install::{Install, file_name};
 use crate::launch::{LaunchSpec, folder_bytes, launch};
 use crate::running::RunningServer;
 use crate::runtime::{Config, Runtime};
@@ -33,12 +33,35 @@ pub struct Image {
     path: PathBuf,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
-    server: String,
-    key: String,
-    engine: String,
-    made: jiff::Timestamp,
+/// What an image is of, as recorded with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Name and version of the server, fit for a file name.
+    pub server: String,
+    /// The server's name in the catalogue, or its path; not known of images that an older Niagara made.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Names the data: tables and rows.
+    pub key: String,
+    /// Storage engine of the tables.
+    pub engine: String,
+    /// When it was made.
+    pub made: jiff::Timestamp,
+}
+
+impl ImageRecord {
+    /// Whether it was made by the server of this name (or path), in whatever version.
+    pub fn is_of(&self, name: &str) -> bool {
+        match &self.name {
+            Some(known) => known == name,
+            // NAME-VERSION, and a version begins with a digit.
+            None => self
+                .server
+                .strip_prefix(&file_name(name))
+                .and_then(|rest| rest.strip_prefix('-'))
+                .is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit())),
+        }
+    }
 }
 
 impl ImageStore {
@@ -64,13 +87,7 @@ impl ImageStore {
         if image.is_finished() {
             return Ok(image);
         }
-        let name = image
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let _lock = self.cache.lock(&format!("image-{name}"), &mut || {
+        let _lock = self.cache.lock(&image.lock_name(), &mut || {
             progress("waiting: somebody else makes this image");
         })?;
         if image.is_finished() {
@@ -80,8 +97,9 @@ impl ImageStore {
         let work = WorkFolder::beside(&self.cache.images(), "image")?;
         self.make(install, engine, &work, load, progress)
             .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
-        let manifest = Manifest {
+        let manifest = ImageRecord {
             server: install.identity(),
+            name: Some(install.name.clone()),
             key: key.to_owned(),
             engine: engine.to_owned(),
             made: jiff::Timestamp::now(),
@@ -133,6 +151,23 @@ impl ImageStore {
         };
         let images = entries.flatten().map(|entry| Image { path: entry.path() });
         Ok(images.filter(Image::is_finished).collect())
+    }
+
+    /// Removes all images that the server of this name (or path) made; how many there were and the bytes they took.
+    ///
+    /// # Errors
+    /// A folder that cannot be removed.
+    pub fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
+        let mut removed = (0, 0);
+        for image in self.images()? {
+            if !image.record().is_ok_and(|record| record.is_of(name)) {
+                continue;
+            }
+            let _lock = self.cache.lock(&image.lock_name(), &mut || {})?;
+            removed = (removed.0 + 1, removed.1 + folder_bytes(&image.path));
+            image.remove()?;
+        }
+        Ok(removed)
     }
 
     fn image(&self, install: &Install, key: &str, engine: &str) -> Image {
@@ -202,6 +237,11 @@ impl Image {
         &self.path
     }
 
+    fn lock_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("image-{}", name.to_string_lossy())
+    }
+
     /// Bytes on disk.
     pub fn bytes(&self) -> Result<u64> {
         Ok(folder_bytes(&self.data()))
@@ -219,9 +259,19 @@ impl Image {
             .with_context(|| format!("cannot remove {}", self.path.display()))
     }
 
+    /// What it is of.
+    ///
+    /// # Errors
+    /// The image is gone.
+    pub fn record(&self) -> Result<ImageRecord> {
+        let path = self.path.join(MANIFEST);
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&bytes)
+            .with_context(|| format!("cannot understand {}", path.display()))
+    }
+
     fn is_finished(&self) -> bool {
-        fs::read(self.path.join(MANIFEST))
-            .is_ok_and(|bytes| serde_json::from_slice::<Manifest>(&bytes).is_ok())
+        self.record().is_ok()
     }
 }
 
@@ -235,4 +285,27 @@ pub(crate) fn sweep(cache: &Cache) -> usize {
         }
     }
     removed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_knows_whose_it_is() {
+        let record = |server: &str, name: Option<&str>| ImageRecord {
+            server: server.into(),
+            name: name.map(str::to_owned),
+            key: "oltp-1x1000".into(),
+            engine: "InnoDB".into(),
+            made: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let new = record("path-11.8.1-MariaDB", Some("/opt/mariadb/bin/mariadbd"));
+        assert!(new.is_of("/opt/mariadb/bin/mariadbd"));
+        assert!(!new.is_of("path"));
+        // As recorded before images had names.
+        let old = record("mysql-8.4-8.4.6", None);
+        assert!(old.is_of("mysql-8.4"));
+        assert!(!old.is_of("mysql-8") && !old.is_of("mysql") && !old.is_of("mysql-8.4-debug"));
+    }
 }

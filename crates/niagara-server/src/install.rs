@@ -13,6 +13,8 @@ use crate::cache::{Cache, WorkFolder, owner_in_name};
 use crate::catalog::ServerDescription;
 use crate::elf;
 use crate::family::{Family, Version};
+use crate::image::ImageStore;
+use crate::launch::folder_bytes;
 use crate::patch::{Patchelf, library_folders};
 
 /// The record of a finished install; a folder without it is never used.
@@ -71,6 +73,19 @@ impl Install {
         };
         install.mallocs = host_mallocs();
         Ok(install)
+    }
+
+    /// Bytes on disk of a fetched server; 0 of a server of the host.
+    pub fn bytes(&self) -> u64 {
+        match self.packages.is_empty() {
+            true => 0,
+            false => self.folder().map_or(0, folder_bytes),
+        }
+    }
+
+    /// The folder of a fetched server: `basedir` is FOLDER/prefix/usr.
+    fn folder(&self) -> Option<&Path> {
+        self.basedir.ancestors().nth(2)
     }
 
     /// A short name that stands for exactly this server, fit for a file name.
@@ -366,22 +381,40 @@ pub fn installed(cache: &Cache) -> Result<Vec<Install>> {
     Ok(found)
 }
 
-/// Removes all fetched versions of this server; how many there were.
-pub fn remove(cache: &Cache, name: &str) -> Result<usize> {
-    let _lock = cache.lock(&format!("server-{name}"), &mut || {})?;
-    let mut removed = 0;
+/// What [`remove`] removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Fetched versions of the server.
+    pub servers: usize,
+    /// Dataset images that it made.
+    pub images: usize,
+    /// Bytes of disk that are free again.
+    pub bytes: u64,
+}
+
+/// Removes all fetched versions of this server and all dataset images that it made. A server of the host, named by its
+/// path, has only images here: itself it stays.
+///
+/// # Errors
+/// A folder that cannot be removed.
+pub fn remove(cache: &Cache, name: &str) -> Result<Removed> {
+    let _lock = cache.lock(&format!("server-{}", file_name(name)), &mut || {})?;
+    let mut removed = Removed::default();
     for install in installed(cache)?
         .iter()
         .filter(|install| install.name == name)
     {
-        // `basedir` is FOLDER/prefix/usr.
-        if let Some(folder) = install.basedir.ancestors().nth(2) {
+        if let Some(folder) = install.folder() {
+            removed.servers += 1;
+            removed.bytes += folder_bytes(folder);
             let _ = fs::remove_file(folder.join(MANIFEST));
             fs::remove_dir_all(folder)
                 .with_context(|| format!("cannot remove {}", folder.display()))?;
-            removed += 1;
         }
     }
+    let (images, bytes) = ImageStore::new(cache).remove_of(name)?;
+    removed.images = images;
+    removed.bytes += bytes;
     Ok(removed)
 }
 

@@ -35,8 +35,8 @@ pub use catalog::{Archive, Catalog, Distribution, MallocPackage, ServerDescripti
 pub use copy::{CloneWay, clone_tree};
 pub use environment::environment;
 pub use family::{Family, Version};
-pub use image::{Image, ImageStore};
-pub use install::{Install, get, installed, remove};
+pub use image::{Image, ImageRecord, ImageStore};
+pub use install::{Install, Removed, get, installed, remove};
 pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn};
 pub use peer::{server_behind_address, server_behind_socket};
 pub use registry::{Swept, sweep_stale};

@@ -49,8 +49,14 @@ fn a_server_is_fetched_once_listed_and_removed() {
     assert_eq!(one.version.series(), description.series);
     assert!(one.packages.contains_key("mariadb-server-core") && one.packages.contains_key("libc6"));
     assert_eq!(one.mallocs.len(), 4);
+    let bytes = one.bytes();
     assert_eq!(installed(&cache).expect("readable"), [one]);
-    assert_eq!(remove(&cache, common::SERVER).expect("removed"), 1);
+    assert!(bytes > 50 << 20, "{bytes}");
+    let removed = remove(&cache, common::SERVER).expect("removed");
+    assert_eq!(
+        (removed.servers, removed.images, removed.bytes),
+        (1, 0, bytes)
+    );
     assert_eq!(installed(&cache).expect("readable"), []);
     assert_eq!(
         fs::read_dir(cache.root().join("servers"))

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Bench;
-use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, launch};
+use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, launch, remove};
 
 const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
 
@@ -102,6 +102,25 @@ fn an_image_whose_load_fails_is_not_kept() {
             .count(),
         0
     );
+}
+
+#[test]
+fn a_removed_server_takes_its_images_with_it() {
+    let bench = Bench::new();
+    let mut loads = 0;
+    let image = loaded(&bench, &mut loads).expect("made");
+    let record = image.record().expect("readable");
+    assert_eq!(record.name.as_deref(), Some(common::SERVER));
+    let store = ImageStore::new(&bench.cache);
+    // Another server's images stay; the server itself was fetched elsewhere.
+    let removed = remove(&bench.cache, "mariadb-10").expect("nothing to do");
+    assert_eq!((removed.images, removed.bytes), (0, 0));
+    let bytes = image.bytes().expect("readable");
+    let removed = remove(&bench.cache, common::SERVER).expect("removed");
+    assert_eq!((removed.servers, removed.images), (0, 1));
+    assert!(removed.bytes >= bytes);
+    assert_eq!(store.images().expect("readable").len(), 0);
+    assert!(!image.path().exists());
 }
 
 #[test]

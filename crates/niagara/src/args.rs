@@ -241,15 +241,15 @@ pub enum ServerVerb {
         #[arg(required = true, value_name = "SERVER")]
         names: Vec<String>,
     },
-    /// Servers that can be had and those that are here
+    /// Servers that can be had and those that are here, with their dataset images and what they take on disk
     List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove fetched servers and their dataset images
+    /// Remove fetched servers and their dataset images; a server named by its path loses its images only
     Remove {
-        /// Names as in `niagara server list`
+        /// Names as in `niagara server list`, or paths
         #[arg(required = true, value_name = "SERVER")]
         names: Vec<String>,
     },
@@ -297,7 +297,7 @@ pub struct ReportArgs {
     /// Folder of a study [default: the newest in niagara-results]
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// What to print; `files` writes report.html and report.md into the folder anew
+    /// What to print; `files` writes report.html, report.md and deploy/ into the folder anew
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_server::Install;
+use niagara_lab::looks_like_path;
+use niagara_server::{ImageRecord, ImageStore, Install, Removed};
 use serde::Serialize;
 
 use crate::args::{ServerArgs, ServerVerb};
-use crate::setting::Setting;
+use crate::setting::{Setting, server_name};
 
 pub fn run(args: ServerArgs) -> Result<ExitCode> {
     let setting = Setting::open(&args.servers, &[])?;
@@ -32,46 +33,127 @@ fn get(setting: &Setting, names: &[String]) -> Result<()> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    name: &'a str,
-    title: &'a str,
-    installed: Option<&'a Install>,
+struct Line {
+    name: String,
+    title: String,
+    installed: Option<Install>,
+    /// Of the fetched server on disk.
+    bytes: u64,
+    images: Vec<ImageLine>,
+}
+
+#[derive(Serialize)]
+struct ImageLine {
+    #[serde(flatten)]
+    record: ImageRecord,
+    bytes: u64,
+}
+
+/// The images of a cache with what they take on disk.
+fn images(setting: &Setting) -> Result<Vec<ImageLine>> {
+    let mut lines = Vec::new();
+    for image in ImageStore::new(&setting.cache).images()? {
+        lines.push(ImageLine {
+            record: image.record()?,
+            bytes: image.bytes()?,
+        });
+    }
+    lines.sort_by(|x, y| (&x.record.key, &x.record.made).cmp(&(&y.record.key, &y.record.made)));
+    Ok(lines)
+}
+
+/// The servers of the catalogue; behind them, servers of this machine that have images here.
+fn lines(setting: &Setting) -> Result<Vec<Line>> {
+    let mut installed = niagara_server::installed(&setting.cache)?;
+    let mut images = images(setting)?;
+    let mut lines: Vec<Line> = setting
+        .catalog
+        .iter()
+        .map(|description| {
+            let name = &description.name;
+            let here = installed.iter().position(|install| install.name == *name);
+            let install = here.map(|index| installed.swap_remove(index));
+            Line {
+                name: name.clone(),
+                title: description.title.clone(),
+                bytes: install.as_ref().map_or(0, Install::bytes),
+                installed: install,
+                images: images
+                    .extract_if(.., |image| image.record.is_of(name))
+                    .collect(),
+            }
+        })
+        .collect();
+    while let Some(record) = images.first().map(|image| image.record.clone()) {
+        let whose =
+            |other: &ImageRecord| (other.name == record.name) && (other.server == record.server);
+        lines.push(Line {
+            images: images
+                .extract_if(.., |image| whose(&image.record))
+                .collect(),
+            name: record.name.unwrap_or(record.server),
+            title: "a server of this machine".to_owned(),
+            installed: None,
+            bytes: 0,
+        });
+    }
+    Ok(lines)
 }
 
 fn list(setting: &Setting, json: bool) -> Result<()> {
-    let installed = niagara_server::installed(&setting.cache)?;
-    let lines: Vec<Line<'_>> = setting
-        .catalog
-        .iter()
-        .map(|description| Line {
-            name: &description.name,
-            title: &description.title,
-            installed: installed
-                .iter()
-                .find(|install| install.name == description.name),
-        })
-        .collect();
+    let lines = lines(setting)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&lines)?);
         return Ok(());
     }
-    for line in lines {
-        let state = match line.installed {
-            Some(install) => format!("here: {}", install.version),
+    let mut all = 0;
+    for line in &lines {
+        let state = match &line.installed {
+            Some(install) => format!("here: {}, {}", install.version, megabytes(line.bytes)),
+            None if looks_like_path(&line.name) => String::new(),
             None => format!("not here: niagara server get {}", line.name),
         };
         println!("{:<16} {:<28} {state}", line.name, line.title);
+        line.images.iter().for_each(show_image);
+        all += line.bytes + line.images.iter().map(|image| image.bytes).sum::<u64>();
     }
+    println!(
+        "\n{} in {}; `niagara server remove NAME` frees a server's part of it",
+        megabytes(all),
+        setting.cache.root().display()
+    );
     Ok(())
+}
+
+fn show_image(image: &ImageLine) {
+    let ImageRecord { key, engine, .. } = &image.record;
+    println!("  image {key}, {engine}: {}", megabytes(image.bytes));
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
 fn remove(setting: &Setting, names: &[String]) -> Result<()> {
     for name in names {
-        let description = setting.catalog.get(name)?;
-        match niagara_server::remove(&setting.cache, &description.name)? {
-            0 => println!("{name}: was not here"),
-            _ => println!("{name}: removed"),
+        // A path names a server of the host: it stays, its images go.
+        if !looks_like_path(name) {
+            setting.catalog.get(name)?;
         }
+        let removed = niagara_server::remove(&setting.cache, &server_name(name)?)?;
+        if removed == Removed::default() {
+            println!("{name}: was not here");
+            continue;
+        }
+        let images = match removed.images {
+            1 => "1 dataset image".to_owned(),
+            count => format!("{count} dataset images"),
+        };
+        let what = match removed.servers {
+            0 => images,
+            _ => format!("the server and {images}"),
+        };
+        println!("{name}: removed {what}, {} freed", megabytes(removed.bytes));
     }
     Ok(())
 }
