@@ -138,11 +138,14 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
         .find(|lever| lever.lever == "apart-two")
         .expect("set aside");
     assert!(aside.reason.contains("One half"), "{}", aside.reason);
-    assert!(
-        tune.not_tried
-            .iter()
-            .all(|lever| lever.lever != "apart-one")
-    );
+    // Stopped too early for the other to be told apart, but not for this.
+    for lever in tune
+        .not_tried
+        .iter()
+        .filter(|lever| lever.lever == "apart-one")
+    {
+        assert!(!lever.reason.contains("does not start"), "{}", lever.reason);
+    }
 
     let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
     assert_eq!(code, Some(0), "{stderr}");
