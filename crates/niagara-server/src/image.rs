@@ -54,12 +54,16 @@ impl ImageRecord {
     pub fn is_of(&self, name: &str) -> bool {
         match &self.name {
             Some(known) => known == name,
-            // NAME-VERSION, and a version begins with a digit.
+            // NAME-VERSION, and a version is three numbers.
             None => self
                 .server
                 .strip_prefix(&file_name(name))
                 .and_then(|rest| rest.strip_prefix('-'))
-                .is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit())),
+                .and_then(|version| version.split('-').next())
+                .is_some_and(|numbers| {
+                    let mut numbers = numbers.split('.');
+                    numbers.clone().count() == 3 && numbers.all(|n| n.parse::<u32>().is_ok())
+                }),
         }
     }
 }

@@ -13,7 +13,7 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct KernelThreads {
     proc: PathBuf,
-    /// Those that work off soft interrupts, which are accounted for as interrupts already.
+    /// Those that work off soft interrupts, where these are accounted for as interrupts already.
     soft_interrupts: Vec<i32>,
 }
 
@@ -23,7 +23,8 @@ pub struct KernelTimes(Vec<(i32, f64)>);
 
 impl KernelThreads {
     /// `None` where they cannot be seen: in a container, or with a kernel that does not account for them.
-    pub fn find(proc: &Path) -> Option<Self> {
+    /// `interrupts_apart`: the kernel times interrupts apart from tasks.
+    pub fn find(proc: &Path, interrupts_apart: bool) -> Option<Self> {
         let mut threads = Self {
             proc: proc.to_owned(),
             soft_interrupts: Vec::new(),
@@ -33,9 +34,10 @@ impl KernelThreads {
         }
         let mut all = threads.pids()?;
         all.retain(|pid| {
-            threads
-                .name(*pid)
-                .is_some_and(|name| name.starts_with("ksoftirqd/"))
+            interrupts_apart
+                && threads
+                    .name(*pid)
+                    .is_some_and(|name| name.starts_with("ksoftirqd/"))
         });
         threads.soft_interrupts = all;
         (!threads.times()?.0.is_empty()).then_some(threads)
@@ -137,17 +139,20 @@ mod tests {
             (16, "ksoftirqd/0\n", "900000000 1 1\n"),
             (30, "kworker/u8:1\n", ""),
         ]);
-        let threads = KernelThreads::find(proc.path()).expect("there");
+        let threads = KernelThreads::find(proc.path(), true).expect("there");
         let times = threads.times().expect("readable");
         assert_eq!(times, KernelTimes::of(&[(4, 0.25), (12, 1.5)]));
+        let threads = KernelThreads::find(proc.path(), false).expect("there");
+        let times = threads.times().expect("readable");
+        assert_eq!(times, KernelTimes::of(&[(4, 0.25), (12, 1.5), (16, 0.9)]));
     }
 
     #[test]
     fn a_process_of_that_number_that_is_not_the_kernels_has_none() {
         let proc = proc(&[(12, "jbd2/vda-8\n", "1500000000 7 3\n")]);
         fs::write(proc.path().join("2/comm"), "bash\n").expect("written");
-        assert!(KernelThreads::find(proc.path()).is_none());
-        assert!(KernelThreads::find(Path::new("/nowhere")).is_none());
+        assert!(KernelThreads::find(proc.path(), true).is_none());
+        assert!(KernelThreads::find(Path::new("/nowhere"), true).is_none());
     }
 
     #[test]
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn this_machines_threads_are_seen_or_known_not_to_be() {
-        let Some(threads) = KernelThreads::find(Path::new("/proc")) else {
+        let Some(threads) = KernelThreads::find(Path::new("/proc"), false) else {
             eprintln!("skipped: kernel threads cannot be seen here");
             return;
         };

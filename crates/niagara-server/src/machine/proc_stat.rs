@@ -9,6 +9,9 @@ pub struct CpuTimes {
     pub iowait: f64,
     /// Interrupts, hard and soft.
     pub interrupts: f64,
+    /// Whether the kernel times interrupts apart from the tasks they interrupt (CONFIG_IRQ_TIME_ACCOUNTING). One that
+    /// does not leaves hard interrupts at 0, and the clocks of processes run on through all interrupts.
+    pub interrupts_apart: bool,
     /// Time the hypervisor gave to others while there was something to run.
     pub steal: f64,
     /// User and system time.
@@ -34,6 +37,7 @@ pub(crate) fn parse(text: &str, hertz: f64) -> Option<CpuTimes> {
         idle,
         iowait,
         interrupts: irq + softirq,
+        interrupts_apart: irq > 0.0,
         steal,
         busy: user + nice + system,
     })
@@ -53,6 +57,16 @@ mod tests {
         near(times.iowait, 7.66);
         near(times.interrupts, 0.7);
         near(times.steal, 0.2);
+        assert!(times.interrupts_apart);
         assert_eq!(parse("intr 5", 100.0), None);
+    }
+
+    #[test]
+    fn a_kernel_without_clocks_for_interrupts_shows_no_hard_ones() {
+        let times = parse(
+            "cpu  406758 218 223839 233059 5338 0 49655 451 0 0\n",
+            100.0,
+        );
+        assert!(!times.expect("a valid line").interrupts_apart);
     }
 }
