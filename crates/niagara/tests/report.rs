@@ -77,6 +77,7 @@ fn tuned(proven: bool) -> TuneSummary {
             risk: "none".into(),
         }],
         not_helped: vec![],
+        together: vec![],
         not_tried: vec![],
         decoy: None,
         control: None,
