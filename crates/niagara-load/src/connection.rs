@@ -141,6 +141,10 @@ pub struct Connection {
     token: u64,
     transaction: Transaction,
     pub state: State,
+    /// A statement is written and not sent.
+    unsent: bool,
+    /// The next statement to be sent begins a transaction.
+    opening: bool,
     /// When the transaction in flight was to begin; a restart after an error does not change it.
     pub intended: Instant,
     /// When it did.
@@ -164,6 +168,8 @@ impl Connection {
             token,
             transaction,
             state: State::Idle,
+            unsent: false,
+            opening: false,
             intended: now,
             begun: now,
             sent: now,
@@ -189,6 +195,7 @@ impl Connection {
     /// Gives up the link. Closing the socket takes it off the poll.
     pub fn lose(&mut self, resume: bool) {
         self.link = None;
+        self.unsent = false;
         self.state = State::Lost { resume };
     }
 
@@ -199,26 +206,42 @@ impl Connection {
         self.register(poll)
     }
 
-    /// Starts a transaction.
-    pub fn begin(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
-        self.begun = now;
-        self.restart(plan, poll, now)
+    /// Writes the first statement of a transaction, to be sent by [`send`](Self::send).
+    pub fn begin(&mut self, plan: &Plan) -> Result<(), Lost> {
+        self.opening = true;
+        self.restart(plan)
     }
 
-    /// Starts the transaction in flight from its beginning, with new parameters.
-    pub fn restart(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
+    /// Writes the first statement of the transaction in flight anew, with new parameters.
+    pub fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
         self.state = State::Running;
         self.transaction.restart();
-        self.send_current(plan, poll, now)
+        self.write_current(plan)
     }
 
-    /// Sends the transaction's next statement; false when the last one was answered.
-    pub fn advance(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<bool, Lost> {
+    /// Writes the transaction's next statement; false when the last one was answered.
+    pub fn advance(&mut self, plan: &Plan) -> Result<bool, Lost> {
         if !self.transaction.advance(plan) {
             return Ok(false);
         }
-        self.send_current(plan, poll, now)?;
+        self.write_current(plan)?;
         Ok(true)
+    }
+
+    /// Sends what was written, if anything; true when that is a transaction's beginning.
+    pub fn send(&mut self, poll: &Poll, now: Instant) -> Result<bool, Lost> {
+        if !std::mem::take(&mut self.unsent) {
+            return Ok(false);
+        }
+        let opening = std::mem::take(&mut self.opening);
+        self.sent = now;
+        if opening {
+            self.begun = now;
+        }
+        let link = self.link.as_mut().ok_or_else(no_link)?;
+        link.written = 0;
+        link.flush(poll, self.token)?;
+        Ok(opening)
     }
 
     /// Counts the transaction that has just been answered; returns how many this link has served.
@@ -235,13 +258,13 @@ impl Connection {
         }
     }
 
-    /// Sends ROLLBACK.
-    pub fn roll_back(&mut self, poll: &Poll, now: Instant) -> Result<(), Lost> {
+    /// Writes ROLLBACK.
+    pub fn roll_back(&mut self) -> Result<(), Lost> {
         self.state = State::RollingBack;
         let link = self.link.as_mut().ok_or_else(no_link)?;
         command::query(&mut link.out, b"ROLLBACK");
-        self.sent = now;
-        link.send(poll, self.token)
+        self.unsent = true;
+        Ok(())
     }
 
     /// Says goodbye if that is possible at once.
@@ -274,7 +297,7 @@ impl Connection {
         Ok(self.link.as_ref().ok_or_else(no_link)?.reader.error()?)
     }
 
-    fn send_current(&mut self, plan: &Plan, poll: &Poll, now: Instant) -> Result<(), Lost> {
+    fn write_current(&mut self, plan: &Plan) -> Result<(), Lost> {
         let link = self.link.as_mut().ok_or_else(no_link)?;
         let (statement, table) = self.transaction.current(plan);
         match &mut link.handles[statement as usize][table as usize] {
@@ -289,8 +312,8 @@ impl Connection {
                     .encode_text(plan, statement, table, &mut link.out);
             }
         }
-        self.sent = now;
-        link.send(poll, self.token)
+        self.unsent = true;
+        Ok(())
     }
 
     /// Takes what has arrived. `More` means that everything there was has been taken.
@@ -309,11 +332,6 @@ fn no_link() -> Lost {
 }
 
 impl Link {
-    fn send(&mut self, poll: &Poll, token: u64) -> Result<(), Lost> {
-        self.written = 0;
-        self.flush(poll, token)
-    }
-
     fn flush(&mut self, poll: &Poll, token: u64) -> Result<(), Lost> {
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {

@@ -9,6 +9,7 @@ use crate::recorder::{Kinds, Window};
 use crate::stats::SliceStats;
 use crate::workload::WorkloadSpec;
 use crate::workload::transaction::Plan;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -72,6 +73,7 @@ impl Driver {
             return Err(LoadError::Invalid("loops = 0: must be at least 1".into()));
         }
         let loops = loops.min(options.threads as usize);
+        allow_open_files(endpoints.len() as u64 * u64::from(options.threads))?;
 
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
@@ -310,6 +312,26 @@ impl Driver {
         }
         Ok(whole)
     }
+}
+
+/// Files that are open beside the connections: standard streams, polls, libraries, what the caller has open.
+const OTHER_FILES: u64 = 256;
+
+/// Raises this process' limit of open files where `connections` need it and the system allows it.
+fn allow_open_files(connections: u64) -> Result<(), LoadError> {
+    let failed = |error| LoadError::Client(format!("the limit of open files: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
+    let needed = connections + OTHER_FILES;
+    if soft >= needed {
+        return Ok(());
+    }
+    if hard < needed {
+        return Err(LoadError::Invalid(format!(
+            "{connections} connections need {needed} open files, and this process may have {hard}: raise the limit \
+             (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
+        )));
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(failed)
 }
 
 impl Drop for Driver {

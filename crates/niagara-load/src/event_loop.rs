@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 
 /// Bytes read at once; an answer to a range of 100 rows has 13 kB.
 const READ_BUFFER: usize = 64 * 1024;
-/// The most that is taken from a poll at once.
-const MOST_EVENTS: usize = 1024;
+/// The most that is taken from a poll at once: answers are sent on after all of a batch have been taken, so the server
+/// would have to wait for a longer one.
+const MOST_EVENTS: usize = 64;
 
 /// What a loop is to do for one slice or run.
 #[derive(Debug, Clone)]
