@@ -109,7 +109,7 @@ impl<'a> Running<'a> {
         let mut now = Instant::now();
         let mut heard = now;
         self.begin_due(connections, now)?;
-        self.send(connections)?;
+        self.send(connections, None)?;
 
         while self.in_flight > 0 || self.goes_on(now) {
             let wait = self.wait(boundary, now);
@@ -133,7 +133,8 @@ impl<'a> Running<'a> {
                 }
             }
             self.begin_due(connections, now)?;
-            self.send(connections)?;
+            // Taking a single answer needs no time worth another reading.
+            self.send(connections, (events.len() == 1).then_some(now))?;
 
             if self.order.abort.load(Ordering::Relaxed) {
                 return Ok(Report::Failed(LoadError::Cancelled));
@@ -255,11 +256,15 @@ impl<'a> Running<'a> {
         self.put_up_with(connection, begun.map_err(Failure::from))
     }
 
-    /// Sends what was written, in the order in which it was.
-    fn send(&mut self, connections: &mut [Connection]) -> Result<(), LoadError> {
+    /// Sends what was written, in the order in which it was. `time` is that of the first sending, if known.
+    fn send(
+        &mut self,
+        connections: &mut [Connection],
+        mut time: Option<Instant>,
+    ) -> Result<(), LoadError> {
         for place in 0..self.unsent.len() {
             let connection = &mut connections[self.unsent[place]];
-            let now = Instant::now();
+            let now = time.take().unwrap_or_else(Instant::now);
             match connection.send(self.poll, now) {
                 Ok(false) => {}
                 Ok(true) => {
