@@ -207,7 +207,8 @@ impl Connection {
     }
 
     /// Writes the first statement of a transaction, to be sent by [`send`](Self::send).
-    pub fn begin(&mut self, plan: &Plan) -> Result<(), Lost> {
+    pub fn begin(&mut self, plan: &Plan, now: Instant) -> Result<(), Lost> {
+        self.begun = now;
         self.opening = true;
         self.restart(plan)
     }
@@ -235,9 +236,6 @@ impl Connection {
         }
         let opening = std::mem::take(&mut self.opening);
         self.sent = now;
-        if opening {
-            self.begun = now;
-        }
         let link = self.link.as_mut().ok_or_else(no_link)?;
         link.written = 0;
         link.flush(poll, self.token)?;

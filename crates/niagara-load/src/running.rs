@@ -246,12 +246,15 @@ impl<'a> Running<'a> {
             connection.state = State::Idle;
             return Ok(());
         }
-        self.begin(connection)
+        // It begins when the last one ended: what the loop itself takes until the sending counts as latency, or
+        // connections times time would be more than what all transactions took together.
+        connection.intended = now;
+        self.begin(connection, now)
     }
 
-    fn begin(&mut self, connection: &mut Connection) -> Result<(), LoadError> {
+    fn begin(&mut self, connection: &mut Connection, now: Instant) -> Result<(), LoadError> {
         self.in_flight += 1;
-        let begun = connection.begin(self.plan);
+        let begun = connection.begin(self.plan, now);
         self.unsent.push(connection.token() as usize);
         self.put_up_with(connection, begun.map_err(Failure::from))
     }
@@ -268,13 +271,10 @@ impl<'a> Running<'a> {
             match connection.send(self.poll, now) {
                 Ok(false) => {}
                 Ok(true) => {
-                    let mut late = None;
-                    if self.order.arrivals.is_some() {
+                    let late = self.order.arrivals.is_some().then(|| {
                         let ready = connection.intended.max(connection.free_since);
-                        late = Some(now.saturating_duration_since(ready));
-                    } else {
-                        connection.intended = now;
-                    }
+                        now.saturating_duration_since(ready)
+                    });
                     self.recorder.began(now, late);
                 }
                 Err(lost) => self.put_up_with(connection, Err(lost.into()))?,
@@ -318,7 +318,7 @@ impl<'a> Running<'a> {
             self.free.pop_front();
             let connection = &mut connections[token];
             connection.intended = due;
-            self.begin(connection)?;
+            self.begin(connection, now)?;
         }
         Ok(())
     }

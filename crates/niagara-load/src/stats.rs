@@ -40,7 +40,7 @@ pub struct SliceStats {
     pub renewals: u64,
     /// Latency of the transactions completed in counted time, in nanoseconds, to 3 significant digits: from
     /// the intended start to the last statement's answer, restarts after errors included. The intended start is the
-    /// arrival in an open loop, the sending of the first statement in a closed one.
+    /// arrival in an open loop, the end of the connection's last transaction in a closed one.
     pub latency: Histogram<u64>,
     /// Of each statement of the workload, and of `ROLLBACK` as the last one; counted time.
     pub statements: Vec<StatementStats>,
@@ -60,7 +60,7 @@ pub struct SliceStats {
     pub loop_cpu_seconds: Vec<f64>,
     /// Transactions completed at any time, by connection. Empty for intervals of a run.
     pub per_connection_transactions: Vec<u64>,
-    /// Seconds each connection was within those transactions, from the first statement's sending to the last one's answer.
+    /// Seconds each connection was within those transactions, from their beginning to the last statement's answer.
     /// Empty for intervals of a run.
     pub per_connection_busy_seconds: Vec<f64>,
 }
