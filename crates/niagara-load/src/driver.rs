@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::event_loop::{EventLoop, Order, Policy, Report, Setup};
+use crate::event_loop::{EventLoop, Order, Policy, Report, Served, Setup};
 use crate::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
 use crate::pacing::{Arrivals, Pacing};
 use crate::recorder::{Kinds, Window};
@@ -212,6 +212,8 @@ impl Driver {
             stop_at: count_from + run.duration.unwrap_or(LONGEST_RUN),
             interval: run.interval,
             drain_timeout: run.drain_timeout,
+            count_drain: run.count_drain,
+            connections_by_interval: run.connections_by_interval,
             stall_timeout: self.stall_timeout,
             cpus: run.cpus.clone(),
             events: run.events.map(|limit| (limit, Arc::new(AtomicU64::new(0)))),
@@ -236,7 +238,7 @@ impl Driver {
         );
         let (mut ended, mut stopped) = (kick, kick);
         let mut failure: Option<LoadError> = None;
-        let mut shares: Vec<Vec<(u64, Duration)>> = vec![Vec::new(); self.loops.len()];
+        let mut shares: Vec<Vec<Served>> = vec![Vec::new(); self.loops.len()];
         let mut begun = 0;
         let mut finished = 0;
         let last_moment = order.stop_at + run.drain_timeout + GRACE;
@@ -253,10 +255,10 @@ impl Driver {
                 }
             };
             match report {
-                Report::Interval(window) => {
+                Report::Interval(window, per_connection) => {
                     whole.add(index, &window);
                     begun += window.begun;
-                    intervals.push(index, window);
+                    intervals.push(index, window, per_connection);
                 }
                 Report::Finished {
                     window,
@@ -269,8 +271,8 @@ impl Driver {
                     begun += window.begun;
                     ended = ended.max(loop_ended);
                     stopped = stopped.max(loop_stopped);
+                    intervals.finish(index, window, per_connection.clone());
                     shares[index] = per_connection;
-                    intervals.finish(index, window);
                 }
                 Report::Failed(error) => {
                     finished += 1;
@@ -281,10 +283,11 @@ impl Driver {
                 }
             }
             // Only full intervals are handed out: the last one is if the run was not cut short.
-            let end = if finished < self.loops.len() {
-                order.stop_at
-            } else {
-                stopped
+            let end = match (finished < self.loops.len(), run.count_drain) {
+                (true, false) => order.stop_at,
+                (true, true) => last_moment,
+                (false, false) => stopped,
+                (false, true) => ended,
             };
             while let Some(stats) = intervals.next(end.saturating_duration_since(count_from)) {
                 if failure.is_none() && !on_interval(&stats) {
@@ -299,7 +302,10 @@ impl Driver {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(LoadError::Cancelled);
         }
-        whole.seconds = stopped.saturating_duration_since(count_from).as_secs_f64();
+        let counted_until = if run.count_drain { ended } else { stopped };
+        whole.seconds = counted_until
+            .saturating_duration_since(count_from)
+            .as_secs_f64();
         whole.load_seconds = ended.saturating_duration_since(kick).as_secs_f64();
         whole.drain_seconds = ended.saturating_duration_since(stopped).as_secs_f64();
         for (transactions, busy) in shares.concat() {
@@ -351,7 +357,9 @@ impl Drop for Driver {
 /// Puts the loops' intervals together.
 struct Intervals {
     /// What each loop has reported and others have not yet.
-    waiting: Vec<VecDeque<Window>>,
+    waiting: Vec<VecDeque<(Window, Vec<Served>)>>,
+    /// What each loop's connections had done by the last interval that was handed out, if that is asked for.
+    shares: Option<Vec<Vec<Served>>>,
     /// Loops that report no more.
     finished: Vec<bool>,
     kinds: Arc<Kinds>,
@@ -380,6 +388,7 @@ impl Intervals {
         let backlog = arrivals.as_mut().map_or(0, |all| all.pass(run.warm_up));
         Intervals {
             waiting: (0..loops).map(|_| VecDeque::new()).collect(),
+            shares: run.connections_by_interval.then(|| vec![Vec::new(); loops]),
             finished: vec![false; loops],
             kinds,
             started,
@@ -392,14 +401,14 @@ impl Intervals {
         }
     }
 
-    fn push(&mut self, index: usize, window: Window) {
+    fn push(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
         if self.interval.is_some() {
-            self.waiting[index].push_back(window);
+            self.waiting[index].push_back((window, per_connection));
         }
     }
 
-    fn finish(&mut self, index: usize, window: Window) {
-        self.push(index, window);
+    fn finish(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
+        self.push(index, window, per_connection);
         self.finished[index] = true;
     }
 
@@ -409,8 +418,13 @@ impl Intervals {
         let end = interval * (self.given + 1);
         if self.warming_up && self.all_reported() {
             self.warming_up = false;
-            for window in self.waiting.iter_mut().filter_map(VecDeque::pop_front) {
-                self.backlog -= i128::from(window.begun);
+            for (index, windows) in self.waiting.iter_mut().enumerate() {
+                if let Some((window, per_connection)) = windows.pop_front() {
+                    self.backlog -= i128::from(window.begun);
+                    if let Some(shares) = &mut self.shares {
+                        shares[index] = per_connection;
+                    }
+                }
             }
         }
         if end > counted || self.warming_up || !self.all_reported() {
@@ -418,9 +432,13 @@ impl Intervals {
         }
         let mut stats = SliceStats::new(self.started + interval * self.given, &self.kinds.names);
         for (index, windows) in self.waiting.iter_mut().enumerate() {
-            if let Some(window) = windows.pop_front() {
+            if let Some((window, per_connection)) = windows.pop_front() {
                 stats.add(index, &window);
                 self.backlog -= i128::from(window.begun);
+                if let Some(shares) = &mut self.shares {
+                    stats.add_connections(&shares[index], &per_connection);
+                    shares[index] = per_connection;
+                }
             }
         }
         if let Some(arrivals) = &mut self.arrivals {

@@ -40,6 +40,9 @@ pub struct Order {
     /// Report whenever this much counted time has passed.
     pub interval: Option<Duration>,
     pub drain_timeout: Duration,
+    /// Counted time ends with the drain, not before it.
+    pub count_drain: bool,
+    pub connections_by_interval: bool,
     pub stall_timeout: Duration,
     pub cpus: Option<Vec<usize>>,
     /// Transactions that may begin in counted time, and how many did.
@@ -54,11 +57,14 @@ pub struct Order {
     pub cancel: Arc<AtomicBool>,
 }
 
+/// A connection's transactions since the kick, and the time within them.
+pub type Served = (u64, Duration);
+
 /// What a loop says.
 #[derive(Debug)]
 pub enum Report {
-    /// An interval is over.
-    Interval(Window),
+    /// An interval is over. Transactions by connection since the kick, and the time within them, if that was asked for.
+    Interval(Window, Vec<Served>),
     /// All transactions are finished.
     Finished {
         window: Window,
@@ -67,7 +73,7 @@ pub enum Report {
         /// When counted time ended.
         stopped: Instant,
         /// Transactions by connection, and the time within them.
-        per_connection: Vec<(u64, Duration)>,
+        per_connection: Vec<Served>,
     },
     /// The slice cannot be finished.
     Failed(LoadError),
@@ -218,9 +224,9 @@ impl EventLoop {
     ) -> Result<Report, LoadError> {
         self.place(order.cpus.as_ref())?;
         let side = &mut self.sides[order.side];
-        let report = |window| {
+        let report = |window, per_connection| {
             // Without a listener the order to stop follows soon.
-            let _ = reports.send((self.index, Report::Interval(window)));
+            let _ = reports.send((self.index, Report::Interval(window, per_connection)));
         };
         Running::new(
             &self.plan,

@@ -158,6 +158,11 @@ pub struct RunOptions {
     pub cpus: Option<Vec<usize>>,
     /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
     pub drain_timeout: Duration,
+    /// Counted time goes on until the transactions in flight are finished, as sysbench counts: they are part of the
+    /// figures, and so is their time. Default false.
+    pub count_drain: bool,
+    /// Intervals say what each connection did, too. Default false: that costs a list of them for every interval.
+    pub connections_by_interval: bool,
 }
 
 impl Default for RunOptions {
@@ -170,6 +175,8 @@ impl Default for RunOptions {
             interval: None,
             cpus: None,
             drain_timeout: Duration::from_secs(30),
+            count_drain: false,
+            connections_by_interval: false,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::connection::{Connection, Link, Lost, State};
 use crate::error::LoadError;
-use crate::event_loop::{Order, Policy, Report, client};
+use crate::event_loop::{Order, Policy, Report, Served, client};
+use crate::options::LONGEST_RUN;
 use crate::poll::{Event, Poll, WAKE};
 use crate::protocol::response::Progress;
 use crate::reconnect::Reconnector;
@@ -66,7 +67,15 @@ impl<'a> Running<'a> {
             order,
             poll,
             reconnector,
-            recorder: Recorder::new(kinds, order.count_from, order.stop_at)?,
+            recorder: Recorder::new(
+                kinds,
+                order.count_from,
+                if order.count_drain {
+                    order.stop_at + order.drain_timeout + LONGEST_RUN
+                } else {
+                    order.stop_at
+                },
+            )?,
             stop_at: order.stop_at,
             in_flight: 0,
             lost: 0,
@@ -83,7 +92,7 @@ impl<'a> Running<'a> {
         connections: &mut [Connection],
         events: &mut Vec<Event>,
         buffer: &mut [u8],
-        report: &dyn Fn(Window),
+        report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Report, LoadError> {
         let mut drain_timeout = self.order.drain_timeout;
         let mut boundary = match self.order.interval {
@@ -121,7 +130,7 @@ impl<'a> Running<'a> {
                 heard = now;
             }
             if now >= boundary {
-                boundary = self.report_intervals(now, boundary, report)?;
+                boundary = self.report_intervals(now, boundary, connections, report)?;
             }
             // All of these answers were there when the wait ended: one reading of the clock is right for them.
             for event in events.iter() {
@@ -142,7 +151,9 @@ impl<'a> Running<'a> {
             let cancelled = self.order.cancel.load(Ordering::Relaxed);
             if cancelled || self.order.stop.load(Ordering::Relaxed) {
                 self.stop_at = self.stop_at.min(now);
-                self.recorder.stop(now);
+                if !self.order.count_drain {
+                    self.recorder.stop(now);
+                }
             }
             if cancelled {
                 drain_timeout = drain_timeout.min(CANCELLED_DRAIN);
@@ -166,10 +177,7 @@ impl<'a> Running<'a> {
             window: self.recorder.finish()?,
             ended: now,
             stopped: self.stop_at.min(now),
-            per_connection: connections
-                .iter()
-                .map(|connection| (connection.transactions, connection.busy))
-                .collect(),
+            per_connection: shares(connections),
         })
     }
 
@@ -207,17 +215,23 @@ impl<'a> Running<'a> {
         &mut self,
         now: Instant,
         mut end: Instant,
-        report: &dyn Fn(Window),
+        connections: &[Connection],
+        report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Instant, LoadError> {
         if let Some(interval) = self.order.interval {
-            while end < self.stop_at && now >= end {
-                report(self.recorder.take()?);
+            while (end < self.stop_at || self.order.count_drain) && now >= end {
+                let per_connection = if self.order.connections_by_interval {
+                    shares(connections)
+                } else {
+                    Vec::new()
+                };
+                report(self.recorder.take()?, per_connection);
                 end += interval;
             }
         }
-        // Beyond the stop there are no boundaries; one that never comes costs a comparison.
-        if end >= self.stop_at {
-            end = now + crate::options::LONGEST_RUN;
+        // Beyond counted time there are no boundaries; one that never comes costs a comparison.
+        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
+            end = now + LONGEST_RUN;
         }
         Ok(end)
     }
@@ -502,6 +516,14 @@ impl<'a> Running<'a> {
             cause,
         }
     }
+}
+
+/// What each connection has done since the kick.
+fn shares(connections: &[Connection]) -> Vec<Served> {
+    connections
+        .iter()
+        .map(|connection| (connection.transactions, connection.busy))
+        .collect()
 }
 
 /// What came of an event on a connection.

@@ -1,5 +1,6 @@
 //! What a slice, a run or an interval of it did.
 
+use crate::event_loop::Served;
 use crate::recorder::Window;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -58,10 +59,11 @@ pub struct SliceStats {
     pub client_context_switches: u64,
     /// CPU time of each loop, in seconds; whole.
     pub loop_cpu_seconds: Vec<f64>,
-    /// Transactions completed at any time, by connection. Empty for intervals of a run.
+    /// Transactions completed at any time, by connection. Empty for intervals of a run unless they are asked for
+    /// ([`RunOptions::connections_by_interval`](crate::RunOptions::connections_by_interval)).
     pub per_connection_transactions: Vec<u64>,
     /// Seconds each connection was within those transactions, from their beginning to the last statement's answer.
-    /// Empty for intervals of a run.
+    /// For intervals as above.
     pub per_connection_busy_seconds: Vec<f64>,
 }
 
@@ -179,6 +181,17 @@ impl SliceStats {
             self.loop_cpu_seconds.resize(index + 1, 0.0);
         }
         self.loop_cpu_seconds[index] += cpu;
+    }
+
+    /// Adds what a loop's connections did between two moments, given by what they had done since the kick.
+    pub(crate) fn add_connections(&mut self, before: &[Served], after: &[Served]) {
+        for (index, &(transactions, busy)) in after.iter().enumerate() {
+            let (was, was_busy) = before.get(index).copied().unwrap_or_default();
+            self.per_connection_transactions
+                .push(transactions.saturating_sub(was));
+            self.per_connection_busy_seconds
+                .push(busy.saturating_sub(was_busy).as_secs_f64());
+        }
     }
 
     /// Statements of a class answered in counted time.
