@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub enum Command {
     Levers(LeversArgs),
     Doctor(DoctorArgs),
     Report(ReportArgs),
+    Sysbench(SysbenchArgs),
 }
 
 /// Try every lever that applies, keep what is proven, report
@@ -302,6 +304,20 @@ pub struct ReportArgs {
     pub format: Format,
 }
 
+/// sysbench's own command line and report, for scripts that exist
+// Everything after the name is sysbench's, its --help and --version too.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub struct SysbenchArgs {
+    /// As for sysbench 1.0: options, a test, a command (`niagara sysbench --help` lists them)
+    #[arg(
+        value_name = "WORD",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub words: Vec<OsString>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Text,
@@ -370,6 +386,23 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sysbench_gets_its_words_as_they_are() {
+        for words in [
+            &["--help"][..],
+            &["--version"],
+            &["oltp_read_only", "--threads=4", "help"],
+            &["--threads=4", "oltp_read_only", "--mysql-socket=/s", "run"],
+            &["-", "--", "x"],
+        ] {
+            let cli = Cli::try_parse_from(["niagara", "sysbench"].iter().chain(words)).unwrap();
+            let Command::Sysbench(args) = cli.command else {
+                panic!("{words:?}");
+            };
+            assert_eq!(args.words, words);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The `niagara` command.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod args;
 mod cmd;
 mod doctor;
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),
         Command::Report(args) => cmd::report::run(args),
+        Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
     };
     match ended {
         Ok(code) => code,

@@ -6,4 +6,5 @@ pub mod doctor;
 pub mod levers;
 pub mod report;
 pub mod server;
+pub mod sysbench;
 pub mod tune;
