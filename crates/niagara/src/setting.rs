@@ -50,12 +50,17 @@ impl Setting {
 }
 
 /// The server that the command line speaks of: a name of the catalogue, or a path, made absolute so that a study means
-/// the same server from any folder.
+/// the same server from any folder. The binary's own name stays even where it is a link, its folder loses its detours.
 pub fn server_name(text: &str) -> Result<String> {
     if !looks_like_path(text) {
         return Ok(text.to_owned());
     }
-    Ok(std::path::absolute(text)?.display().to_string())
+    let path = std::path::absolute(text)?;
+    let direct = path
+        .parent()
+        .zip(path.file_name())
+        .and_then(|(folder, name)| Some(folder.canonicalize().ok()?.join(name)));
+    Ok(direct.unwrap_or(path).display().to_string())
 }
 
 /// The load that the options describe; --set has the last word.

@@ -164,10 +164,5 @@ fn a_server_named_by_a_relative_path_is_the_same_study_from_anywhere() {
     assert!(stderr.contains("too short"), "{stderr}");
     let store = niagara_store::Store::open_read_only(&place.out().join("results.db"));
     let plan = store.and_then(|store| store.study()).expect("begun").plan;
-    let named = plan["server"].as_str().expect("a path");
-    assert!(named.starts_with('/'), "{named}");
-    assert_eq!(
-        std::fs::canonicalize(named).expect("there"),
-        std::fs::canonicalize(&server).expect("there")
-    );
+    assert_eq!(plan["server"].as_str(), server.to_str());
 }
