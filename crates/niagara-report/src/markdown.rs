@@ -188,7 +188,8 @@ impl Page {
             "Seed {}, Niagara {}.",
             report.study.seed, report.study.niagara_version
         ));
-        for variant in &report.variants {
+        let (judged, screened) = report.judged_and_screened();
+        for variant in judged {
             self.row("");
             self.row(&format!(
                 "- **{}** ({})",
@@ -196,6 +197,13 @@ impl Page {
                 text(&variant.server_version)
             ));
             self.row(&format!("  {}", code(&variant.command)));
+        }
+        if !screened.is_empty() {
+            self.row("");
+            self.row(&format!(
+                "- and {} of the screening: report.html has their commands, results.db all of them",
+                screened.len()
+            ));
         }
     }
 

@@ -96,6 +96,19 @@ impl Report {
         }
     }
 
+    /// The variants that were judged, and those that only the screening set up: one for every side of its duels, of
+    /// interest to nobody who does not look for them.
+    pub(crate) fn judged_and_screened(&self) -> (Vec<&VariantRecord>, Vec<&VariantRecord>) {
+        self.variants.iter().partition(|variant| {
+            let mut duels = self
+                .duels
+                .iter()
+                .filter(|duel| duel.variants.contains(&variant.id));
+            // One without a duel at all is listed with those that matter.
+            duels.clone().next().is_none() || duels.any(|duel| duel.phase != Phase::Screen)
+        })
+    }
+
     /// How a person would call the variant.
     pub(crate) fn label<'a>(&'a self, id: &'a str) -> &'a str {
         self.variants

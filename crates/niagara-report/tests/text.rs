@@ -165,6 +165,28 @@ fn markdown_of_a_tuned_server() {
 }
 
 #[test]
+fn what_only_the_screening_set_up_is_counted_and_not_listed() {
+    let mut report = report(&tune());
+    let mut duel = report.duels[0].clone();
+    duel.phase = niagara_store::Phase::Screen;
+    for (place, id) in ["s1", "s2"].into_iter().enumerate() {
+        duel.variants[place] = id.into();
+        report.variants.push(niagara_store::VariantRecord {
+            id: id.into(),
+            label: format!("side {id}"),
+            command: format!("mariadbd --{id}"),
+            ..report.variants[0].clone()
+        });
+    }
+    report.duels.push(duel);
+    let text = markdown(&report);
+    assert!(text.contains("and 2 of the screening"), "{text}");
+    assert!(!text.contains("--s1"), "{text}");
+    assert!(text.contains(&report.variants[0].command), "{text}");
+    assert!(niagara_report::html(&report).contains("2 variants of the screening"));
+}
+
+#[test]
 fn markdown_of_a_comparison_with_a_warning() {
     let mut compare = fixture::compare();
     compare.warnings = vec!["a | b failed:\n<log>".into()];

@@ -1,6 +1,7 @@
 //! What a colleague needs to check and to repeat it: command, machine, variants, events.
 
 use maud::{Markup, html};
+use niagara_store::VariantRecord;
 use serde_json::Value;
 
 use crate::Report;
@@ -31,18 +32,29 @@ pub fn sections(report: &Report) -> Markup {
 }
 
 fn variants(report: &Report) -> Markup {
+    let (judged, screened) = report.judged_and_screened();
     html! {
         @if !report.variants.is_empty() {
             section {
                 h2 { "Variants as launched" }
-                @for variant in &report.variants {
-                    details open[report.variants.len() <= 2] {
-                        summary { (variant.label) " " span.small { (variant.server_version) } }
-                        pre { code { (variant.command) } }
-                        (tree(&variant.content))
+                @for variant in &judged { (launched(variant, judged.len() <= 2)) }
+                @if !screened.is_empty() {
+                    details {
+                        summary { (screened.len()) " variants of the screening" }
+                        @for variant in &screened { (launched(variant, false)) }
                     }
                 }
             }
+        }
+    }
+}
+
+fn launched(variant: &VariantRecord, open: bool) -> Markup {
+    html! {
+        details open[open] {
+            summary { (variant.label) " " span.small { (variant.server_version) } }
+            pre { code { (variant.command) } }
+            (tree(&variant.content))
         }
     }
 }
