@@ -5,6 +5,10 @@ use niagara_stats::Factor;
 use crate::lever::{Change, Lever};
 use crate::variant::Variant;
 
+/// Duels that each level of a choice is to be in. A choice of k levels is told with an error of about sd · √((k − 1) / duels),
+/// and what its levels do together with every other lever widens the intervals of all: few levels, well told.
+const LEAST_DUELS_OF_A_LEVEL: usize = 24;
+
 /// A lever that applies here, with its change worked out for this machine.
 #[derive(Debug, Clone)]
 pub struct Candidate {
@@ -50,6 +54,16 @@ impl LeverFactor {
     }
 }
 
+/// The levers of choices that have more levels than so many duels tell apart: the last ones, that is the least promising.
+pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
+    // Each duel has two levels of the choice; one of them all is the base.
+    let most_levers = (2 * duels / LEAST_DUELS_OF_A_LEVEL).max(2) - 1;
+    factors
+        .iter()
+        .flat_map(|factor| factor.levels.iter().skip(most_levers).copied())
+        .collect()
+}
+
 /// `base` with every candidate of `chosen`, in the candidates' order.
 pub(crate) fn with_all(base: &Variant, candidates: &[Candidate], chosen: &[usize]) -> Variant {
     let mut sorted = chosen.to_vec();
@@ -74,4 +88,19 @@ pub(crate) fn with_levels(
         .map(|(factor, &level)| factor.levels[level - 1])
         .collect();
     with_all(base, candidates, &chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_keeps_as_many_levels_as_the_duels_tell() {
+        let factors =
+            [vec![0], vec![1, 2, 5, 6, 7, 8, 9], vec![3, 4]].map(|levels| LeverFactor { levels });
+        assert_eq!(crowded_out(&factors, 60), [7, 8, 9]);
+        assert_eq!(crowded_out(&factors, 24), [2, 5, 6, 7, 8, 9, 4]);
+        assert_eq!(crowded_out(&factors, 5), [2, 5, 6, 7, 8, 9, 4]);
+        assert_eq!(crowded_out(&factors, 96), [] as [usize; 0]);
+    }
 }

@@ -8,7 +8,7 @@ use niagara_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancelled;
-use crate::candidate::{Candidate, factors, with_all};
+use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::deployment::deployment;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::lever::Role;
@@ -217,6 +217,10 @@ impl Ladder<'_> {
         }
         let mut kept: Vec<usize> = (0..self.candidates.len()).collect();
         let mut left_out = Vec::new();
+        for index in crowded_out(&factors(&self.candidates), affordable) {
+            kept.retain(|&other| other != index);
+            left_out.push(self.candidates[index].lever.id().to_owned());
+        }
         // Levers drop out from the end of the list, decoy and control never.
         while kept.len() + SPARE_ROWS > affordable {
             let Some(place) = kept
