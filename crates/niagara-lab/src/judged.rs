@@ -65,9 +65,9 @@ pub(crate) fn ask(
         let late = match ended {
             Some(attempts) => inquiry.attempts >= attempts,
             None => {
-                let typical = study
-                    .seconds_per_duel(question.phase)
-                    .unwrap_or_else(|| crate::tune::duel_seconds(study, question.couples));
+                let typical = study.seconds_per_duel(question.phase).unwrap_or_else(|| {
+                    crate::tune::duel_seconds(&study.lengths(), question.couples)
+                });
                 !study.has_recalled() && study.left_seconds() <= typical
             }
         };

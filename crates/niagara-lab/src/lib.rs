@@ -36,6 +36,6 @@ pub use noise::{Noise, noise};
 pub use observer::{Event, Observer};
 pub use spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
 pub use study::{RESULTS_FILE, Study, StudyOptions};
-pub use tune::{TuneOptions, TunePlan, assumed_sd, duel_seconds, tune};
+pub use tune::{TuneOptions, TunePlan, assumed_sd, couples_within, duel_seconds, tune};
 pub use variant::Variant;
 pub use workbench::{Workbench, looks_like_path};

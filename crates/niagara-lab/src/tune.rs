@@ -17,6 +17,7 @@ use crate::probe::probe;
 use crate::promotion::{Bond, Prospect, promote};
 use crate::screen::{ScreenOptions, Screening, screen};
 use crate::seed::derive;
+use crate::spec::Lengths;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -95,11 +96,21 @@ pub const START_SECONDS: f64 = 1.0;
 const TYPICAL_WARM_UP: f64 = 0.75;
 
 /// Estimated seconds of one duel, before any was run.
-pub fn duel_seconds(study: &Study, couples: u32) -> f64 {
-    let lengths = study.lengths();
+pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
     let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
     let slice = lengths.slice_seconds + lengths.ramp_seconds + 0.03;
     START_SECONDS + 2.0 * warm_up + 2.0 * f64::from(couples) * slice
+}
+
+/// Fewest couples of a duel: with less, one disturbed couple weighs too much (the protocol's lower bound).
+const LEAST_COUPLES: u32 = 8;
+
+/// The couples of a duel, at most `couples`, that take no longer than `seconds`; never fewer than eight.
+pub fn couples_within(lengths: &Lengths, couples: u32, seconds: f64) -> u32 {
+    (LEAST_COUPLES..=couples)
+        .rev()
+        .find(|&couples| duel_seconds(lengths, couples) <= seconds)
+        .unwrap_or(couples.min(LEAST_COUPLES))
 }
 
 /// Tunes the server until the budget ends. A stop is no error: the summary comes back incomplete.
@@ -197,8 +208,8 @@ impl Ladder<'_> {
             return Ok(serde_json::from_str(&text)?);
         }
         let options = self.options;
-        let screening_duel_seconds = duel_seconds(study, options.screen_couples);
-        let judging_duel_seconds = duel_seconds(study, options.couples);
+        let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
+        let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
         let total_seconds = FIRST_LOOK * judging_duel_seconds * SPARE_TIME;
         let screening_until =
             (options.budget_seconds - total_seconds).min(options.budget_seconds * MOST_SCREENING);
@@ -620,5 +631,28 @@ fn stop_if_interrupted(answer: &Answer) -> Result<()> {
         Err(Cancelled.into())
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn couples_that_pay_in_the_long_run_leave_room_for_a_look() {
+        let lengths = Lengths {
+            slice_seconds: 0.5,
+            ramp_seconds: 0.05,
+            couples: 20,
+            warm_up_seconds: 0.5,
+            disturbance: 0.05,
+        };
+        // Sixty couples take 70 s: four duels in five minutes, and no look at all.
+        let couples = couples_within(&lengths, 60, 300.0 / 12.0);
+        assert!((15..25).contains(&couples), "{couples}");
+        assert!(12.0 * duel_seconds(&lengths, couples) <= 300.0);
+        assert_eq!(couples_within(&lengths, 60, 3600.0), 60);
+        assert_eq!(couples_within(&lengths, 60, 1.0), 8);
+        assert_eq!(couples_within(&lengths, 5, 1.0), 5);
     }
 }

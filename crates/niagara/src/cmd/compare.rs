@@ -30,6 +30,9 @@ struct Plan<'a> {
     to_the_end: bool,
 }
 
+/// Duels that the budget is to have room for, whatever number of couples would pay best in the long run: the second look.
+const DUELS_TO_JUDGE: usize = 12;
+
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let setting = Setting::open(&args.study.servers, &args.study.levers)?;
@@ -61,8 +64,30 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         machine: &fingerprint,
     })?;
     terminal.resumed(&study);
+    // How many couples pay best is known from earlier comparisons here; a study keeps to its choice.
+    let history = History::of(&setting.cache);
+    let couples = match study.decision("couples")? {
+        Some(text) => text.parse().unwrap_or(lengths.couples),
+        None => {
+            let couples = if args.lengths.couples.is_none() && protocol == Protocol::Duel {
+                let best = history
+                    .best_couples(&load, &lengths)
+                    .unwrap_or(lengths.couples);
+                let duels = args.max_duels.min(DUELS_TO_JUDGE);
+                niagara_lab::couples_within(
+                    &study.lengths(),
+                    best,
+                    args.budget.as_secs_f64() / duels as f64,
+                )
+            } else {
+                lengths.couples
+            };
+            study.decide("couples", &couples.to_string())?;
+            couples
+        }
+    };
     let plan = LookPlan::standard(args.judge.alpha).truncated(args.max_duels);
-    let seconds = niagara_lab::duel_seconds(&study, lengths.couples);
+    let seconds = niagara_lab::duel_seconds(&study.lengths(), couples);
     let fitting = ((args.budget.as_secs_f64() / seconds) as usize).min(args.max_duels);
     terminal.line(&format!(
         "A: {}\nB: {}\n{}; {protocol}s of about {seconds:.0} s for {} at most",
@@ -72,7 +97,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         clock(args.budget),
     ));
     if protocol == Protocol::Duel {
-        let visible = detectable(assumed_sd(lengths.couples), fitting);
+        let visible = detectable(assumed_sd(couples), fitting);
         terminal.line(&format!(
             "what {fitting} duels show, 4 times in 5: a difference of {:.1} % or more",
             visible * 100.0
@@ -84,19 +109,6 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             ));
         }
     }
-    // How many couples pay best is known from earlier comparisons here; a study keeps to its choice.
-    let history = History::of(&setting.cache);
-    let couples = match study.decision("couples")? {
-        Some(text) => text.parse().unwrap_or(lengths.couples),
-        None => {
-            let known = history
-                .best_couples(&load, &lengths)
-                .filter(|_| args.lengths.couples.is_none() && protocol == Protocol::Duel);
-            let couples = known.unwrap_or(lengths.couples);
-            study.decide("couples", &couples.to_string())?;
-            couples
-        }
-    };
     let options = CompareOptions {
         a,
         b,
