@@ -30,17 +30,7 @@ pub struct Terminal {
 impl Terminal {
     /// `budget` is the time that the whole study may take, set-up aside.
     pub fn new(budget: Duration) -> Self {
-        let live = std::io::stderr().is_terminal();
-        let bar = if live {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        bar.set_style(
-            ProgressStyle::with_template("{spinner:.cyan} {wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        bar.enable_steady_tick(Duration::from_millis(200));
+        let (bar, live) = living_line();
         Self {
             bar,
             live,
@@ -186,6 +176,22 @@ fn running(judgement: &Judgement) -> String {
         "B/A × {:.3}{interval} after {} duels{next}",
         estimate.ratio, judgement.duels
     )
+}
+
+/// A line on standard error that lives, and whether it does: hidden where that is no terminal.
+pub fn living_line() -> (ProgressBar, bool) {
+    let live = std::io::stderr().is_terminal();
+    let bar = if live {
+        ProgressBar::new_spinner()
+    } else {
+        ProgressBar::hidden()
+    };
+    bar.set_style(
+        ProgressStyle::with_template("{spinner:.cyan} {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar.enable_steady_tick(Duration::from_millis(200));
+    (bar, live)
 }
 
 /// Whether standard output takes colour: a terminal, and nobody asked for none.

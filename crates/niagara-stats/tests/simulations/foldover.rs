@@ -1,6 +1,8 @@
 //! Fold-over duels: known effects are recovered with honest errors, whatever the machine and the levers do together.
 
-use niagara_stats::{Factor, Observation, Pair, Row, design, effects, interactions, student};
+use niagara_stats::{
+    Effect, Factor, Fit, Observation, Pair, Row, design, effects, interactions, student,
+};
 
 use crate::at_most;
 use crate::machine::Machine;
@@ -19,6 +21,13 @@ fn truth(factor: usize, level: usize) -> f64 {
         (factor, _) if factor < 7 => [0.08, 0.17, -0.05, 0.06, 0.02, 0.01, -0.02][factor],
         _ => 0.0,
     }
+}
+
+/// 1 where the effect's 95 % interval holds its true value, else 0.
+fn covers(fit: &Fit, effect: &Effect) -> f64 {
+    let known = truth(effect.factor, effect.level).exp();
+    let interval = fit.interval(effect, 0.95);
+    f64::from(u8::from(interval.low <= known && known <= interval.high))
 }
 
 /// ln throughput of a side. Neighbouring levers get in each other's way.
@@ -82,10 +91,7 @@ fn intervals_of_25_switches_and_a_choice_in_32_duels_cover() {
         assert_eq!(fit.effects.len(), 28);
         for effect in &fit.effects {
             let known = truth(effect.factor, effect.level);
-            let interval = fit.interval(effect, 0.95);
-            covered += f64::from(u8::from(
-                interval.low <= known.exp() && known.exp() <= interval.high,
-            ));
+            covered += covers(&fit, effect);
             all += 1.0;
             squares += ((effect.log_effect - known) / effect.std_err).powi(2);
             let relative = effect.std_err / fit.residual_sd * 32f64.sqrt();
@@ -178,11 +184,7 @@ fn a_strong_pair_is_found_and_taken_out_of_the_noise() {
             mean += pair.log_effect / rounds as f64;
         }
         for effect in &fit.effects {
-            let known = truth(effect.factor, effect.level);
-            let interval = fit.interval(effect, 0.95);
-            covered += f64::from(u8::from(
-                interval.low <= known.exp() && known.exp() <= interval.high,
-            ));
+            covered += covers(&fit, effect);
             all += 1.0;
         }
     }

@@ -1,13 +1,12 @@
 //! A run while it runs: one line that lives on a terminal, else a line per interval. On standard error, so that
 //! standard output holds the result alone.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::result::IntervalResult;
-use crate::progress::clock;
+use crate::progress::{clock, living_line};
 
 /// Shows intervals as they end.
 pub struct Live {
@@ -19,17 +18,7 @@ pub struct Live {
 impl Live {
     /// For a run of `length`.
     pub fn new(length: Duration) -> Live {
-        let live = std::io::stderr().is_terminal();
-        let bar = if live {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        bar.set_style(
-            ProgressStyle::with_template("{spinner:.cyan} {wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        bar.enable_steady_tick(Duration::from_millis(200));
+        let (bar, live) = living_line();
         Live { bar, live, length }
     }
 

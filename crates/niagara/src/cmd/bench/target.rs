@@ -14,7 +14,7 @@ use niagara_server::{
 use super::args::{BenchArgs, ConnectArgs, TransportArg};
 use super::password;
 use crate::progress::Terminal;
-use crate::setting::Setting;
+use crate::setting::{Setting, server_name};
 
 /// The server when none is named.
 const DEFAULT_SERVER: &str = "mariadb-10.11";
@@ -47,11 +47,7 @@ impl Target {
     /// It cannot be fetched, filled or started.
     pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
         let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
-        let name = if niagara_lab::looks_like_path(name) {
-            std::path::absolute(name)?.display().to_string()
-        } else {
-            name.to_owned()
-        };
+        let name = server_name(name)?;
         let setting = Setting::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = setting.workbench(load.clone(), cancel.clone());
