@@ -24,38 +24,8 @@ const MARIADB_SQL: [&str; 5] = [
     "sys_schema",
 ];
 
-/// Starts of a bootstrap whose server was ended by a signal.
-const ATTEMPTS: usize = 3;
-
 /// Makes `datadir` (which must not exist) a data directory whose only account is the one returned.
-///
-/// MariaDB 10.11 crashes now and then while it bootstraps (in `ha_maria::drop_table`): it is tried again then.
 pub(crate) fn initialise(install: &Install, datadir: &Path, scratch: &Path) -> Result<Account> {
-    let mut attempt = 1;
-    loop {
-        match bootstrap(install, datadir, scratch) {
-            Err(error) if attempt < ATTEMPTS && error.is::<EndedBySignal>() => {
-                fs::remove_dir_all(datadir)?;
-                attempt += 1;
-            }
-            result => return result,
-        }
-    }
-}
-
-/// A bootstrap's server did not exit but was ended.
-#[derive(Debug)]
-struct EndedBySignal(String);
-
-impl std::fmt::Display for EndedBySignal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for EndedBySignal {}
-
-fn bootstrap(install: &Install, datadir: &Path, scratch: &Path) -> Result<Account> {
     let account = Account::random();
     create_private(datadir)?;
     let input = scratch.join("bootstrap.sql");
@@ -119,9 +89,6 @@ fn bootstrap(install: &Install, datadir: &Path, scratch: &Path) -> Result<Accoun
             install.name,
             log::tail(&log, 20)
         );
-        if status.code().is_none() {
-            return Err(EndedBySignal(message).into());
-        }
         bail!("{message}");
     }
     fs::remove_file(&input)?;
