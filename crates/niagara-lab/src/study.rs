@@ -335,7 +335,7 @@ impl Study {
         bench.cancel().check()?;
         let outcome = fight(bench, &spec, self.protocol, observer)?;
         for (variant, id) in spec.variants.iter().zip(ids) {
-            let install = bench.install(&variant.server)?;
+            let install = bench.install_of(variant)?;
             self.store.add_variant(&VariantRecord {
                 id,
                 label: variant.label(),

@@ -565,7 +565,7 @@ impl Ladder<'_> {
 
     fn summary(&self, study: &Study) -> Result<TuneSummary> {
         let options = self.options;
-        let install = self.bench.install(&options.base.server)?;
+        let install = self.bench.install_of(&options.base)?;
         let in_ladder = |lever: &str| self.rungs.iter().any(|rung| rung.screened.lever == lever);
         let mut not_helped: Vec<Screened> = self
             .screened(Role::Lever)
@@ -621,7 +621,7 @@ impl Ladder<'_> {
         if !proven {
             return Ok(None);
         }
-        let install = self.bench.install(&self.last.server)?;
+        let install = self.bench.install_of(&self.last)?;
         deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
     }
 }

@@ -1,16 +1,20 @@
-//! A variant: a server with its runtime and its configuration.
+//! A variant: a server with its build, its runtime and its configuration.
 
+use niagara_server::build::Recipe;
 use niagara_server::{Config, Runtime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::lever::Change;
 
-/// What one side of a duel runs: server + runtime + config, and the levers that made it so.
+/// What one side of a duel runs: server + build + runtime + config, and the levers that made it so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// Name in the catalogue (`mariadb-10.11`) or the path of a server's binary.
     pub server: String,
+    /// How its binary is made; none is the packaged one (or the one at the path).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Recipe>,
     /// What surrounds the process.
     pub runtime: Runtime,
     /// The server's variables; what is not named keeps its compiled-in default.
@@ -24,6 +28,7 @@ impl Variant {
     pub fn base(server: &str) -> Self {
         Self {
             server: server.to_owned(),
+            build: None,
             runtime: Runtime::default(),
             config: Config::new(),
             levers: Vec::new(),
@@ -33,15 +38,24 @@ impl Variant {
     /// This variant with one more lever; where both say something, the lever has the last word.
     pub fn with(&self, lever: &str, change: &Change) -> Self {
         let mut variant = self.clone();
-        change.apply(&mut variant.runtime, &mut variant.config);
+        change.apply(
+            &mut variant.build,
+            &mut variant.runtime,
+            &mut variant.config,
+        );
         variant.levers.push(lever.to_owned());
         variant
     }
 
     /// A short stable name for exactly this content: the same variant has the same one in every study.
     pub fn id(&self) -> String {
-        let content = serde_json::to_vec(&(&self.server, &self.runtime, &self.config))
-            .unwrap_or_else(|_| self.label().into_bytes());
+        let content = match &self.build {
+            None => serde_json::to_vec(&(&self.server, &self.runtime, &self.config)),
+            Some(recipe) => {
+                serde_json::to_vec(&(&self.server, recipe.normal(), &self.runtime, &self.config))
+            }
+        }
+        .unwrap_or_else(|_| self.label().into_bytes());
         Sha256::digest(content)
             .iter()
             .take(6)
@@ -49,13 +63,47 @@ impl Variant {
             .collect()
     }
 
-    /// How a person would call it: `mariadb-10.11`, `mariadb-10.11 + jemalloc + unix`.
+    /// How a person would call it: `mariadb-10.11`, `mariadb-10.11 + jemalloc + unix`,
+    /// `mariadb-10.11 (gcc -O3, LTO thin) + unix`.
     pub fn label(&self) -> String {
         let mut label = self.server.clone();
+        // A lever that builds is named below, in fewer words.
+        let told = self.levers.iter().any(|lever| lever.starts_with("build"));
+        if let (Some(recipe), false) = (&self.build, told) {
+            label.push_str(&format!(" ({})", recipe.one_line()));
+        }
         for lever in &self.levers {
             label.push_str(" + ");
             label.push_str(lever);
         }
         label
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_makes_another_variant_and_says_so() {
+        let base = Variant::base("mariadb-10.11");
+        let mut built = base.clone();
+        built.build = Some(Recipe::default());
+        assert_ne!(base.id(), built.id());
+        assert_eq!(built.label(), "mariadb-10.11 (gcc)");
+        let mut thin = built.clone();
+        if let Some(recipe) = &mut thin.build {
+            recipe.set("lto", "thin").expect("valid");
+        }
+        assert_ne!(thin.id(), built.id());
+        thin.levers.push("build.lto=thin".to_owned());
+        assert_eq!(thin.label(), "mariadb-10.11 + build.lto=thin");
+        // What was recorded before variants had builds reads as packaged.
+        let old = r#"{"server":"s","runtime":{},"config":{},"levers":[]}"#;
+        let old: Variant = serde_json::from_str(old).expect("valid");
+        assert_eq!(
+            (old.build.clone(), old.id()),
+            (None, Variant::base("s").id())
+        );
     }
 }

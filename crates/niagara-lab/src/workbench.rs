@@ -30,6 +30,7 @@ pub struct Workbench {
     catalog: Catalog,
     load: Load,
     cancel: Cancel,
+    /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
 }
 
@@ -60,17 +61,20 @@ impl Workbench {
     /// # Errors
     /// Unknown server, nothing to fetch it from, disk full, a load that fails.
     pub fn set_up(&mut self, server: &str, observer: &mut dyn Observer) -> Result<()> {
-        if self.stations.contains_key(server) {
+        self.set_up_variant(&Variant::base(server), observer)
+    }
+
+    /// Fetches or builds the server of `variant` and loads its dataset image, where not done before: a variant that
+    /// differs in runtime or configuration only is there already.
+    ///
+    /// # Errors
+    /// As with [`Workbench::set_up`]; a build that fails.
+    pub fn set_up_variant(&mut self, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
+        let station = station_name(variant);
+        if self.stations.contains_key(&station) {
             return Ok(());
         }
-        let install = if looks_like_path(server) {
-            Install::from_path(Path::new(server))?
-        } else {
-            let description = self.catalog.get(server)?;
-            niagara_server::get(&self.cache, description, &mut |text| {
-                observer.see(Event::SettingUp(text));
-            })?
-        };
+        let install = self.obtain(variant, observer)?;
         self.cancel.check()?;
         let load = &self.load;
         let cancel = &self.cancel;
@@ -109,23 +113,45 @@ impl Workbench {
                 &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
             )?
         };
-        self.stations
-            .insert(server.to_owned(), Station { install, image });
+        self.stations.insert(station, Station { install, image });
         Ok(())
     }
 
-    fn station(&self, server: &str) -> Result<&Station> {
-        self.stations
-            .get(server)
-            .with_context(|| format!("server {server} was not set up for this study"))
+    /// The server of a variant: packaged, found at its path, or built.
+    fn obtain(&self, variant: &Variant, observer: &mut dyn Observer) -> Result<Install> {
+        let server = variant.server.as_str();
+        if let Some(recipe) = &variant.build {
+            bail!("{server} cannot be built yet ({})", recipe.one_line());
+        }
+        if looks_like_path(server) {
+            return Install::from_path(Path::new(server));
+        }
+        let description = self.catalog.get(server)?;
+        niagara_server::get(&self.cache, description, &mut |text| {
+            observer.see(Event::SettingUp(text));
+        })
     }
 
-    /// The install of a server that was set up.
+    fn station(&self, variant: &Variant) -> Result<&Station> {
+        self.stations
+            .get(&station_name(variant))
+            .with_context(|| format!("{} was not set up for this study", variant.label()))
+    }
+
+    /// The install of a server, as packaged, that was set up.
     ///
     /// # Errors
     /// The server was not set up.
     pub fn install(&self, server: &str) -> Result<&Install> {
-        Ok(&self.station(server)?.install)
+        self.install_of(&Variant::base(server))
+    }
+
+    /// The install of a variant that was set up.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up.
+    pub fn install_of(&self, variant: &Variant) -> Result<&Install> {
+        Ok(&self.station(variant)?.install)
     }
 
     /// Bytes of a server's dataset image on disk.
@@ -133,7 +159,7 @@ impl Workbench {
     /// # Errors
     /// The server was not set up, or its image cannot be read.
     pub fn data_bytes(&self, server: &str) -> Result<u64> {
-        self.station(server)?.image.bytes()
+        self.station(&Variant::base(server))?.image.bytes()
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.
@@ -158,7 +184,7 @@ impl Workbench {
     /// # Errors
     /// Disk full, image gone.
     pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
-        let station = self.station(&variant.server)?;
+        let station = self.station(variant)?;
         let folder = self.cache.work_folder("clone")?;
         station.image.clone_to(&data_of(&folder))?;
         Ok(folder)
@@ -169,7 +195,7 @@ impl Workbench {
     /// # Errors
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
-        let station = self.station(&variant.server)?;
+        let station = self.station(variant)?;
         niagara_server::spawn(
             &self.cache,
             &LaunchSpec {
@@ -196,6 +222,19 @@ impl Workbench {
             endpoint.transport = Transport::Tcp(server.tcp());
         }
         endpoint
+    }
+}
+
+/// What decides which binary a variant runs.
+fn station_name(variant: &Variant) -> String {
+    match &variant.build {
+        None => variant.server.clone(),
+        // A recipe is plain data; its one line stands for it should it not serialise.
+        Some(recipe) => format!(
+            "{} {}",
+            variant.server,
+            serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
+        ),
     }
 }
 

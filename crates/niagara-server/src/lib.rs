@@ -8,6 +8,7 @@
 mod account;
 pub mod archive;
 mod bootstrap;
+pub mod build;
 mod cache;
 mod catalog;
 mod copy;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_server::build::Recipe;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Config, Runtime, Scheduling, TransportKind};
 use serde::{Deserialize, Serialize};
@@ -28,11 +29,17 @@ pub struct Change {
     pub environment: BTreeMap<String, String>,
     /// Keep the server's memory from being swapped.
     pub lock_memory: Option<bool>,
+    /// How the binary is made, as [`Recipe::set`] takes it; anything here turns a packaged server into a built one.
+    pub build: BTreeMap<String, String>,
 }
 
 impl Change {
     /// Makes the change; it has the last word on what it names.
-    pub fn apply(&self, runtime: &mut Runtime, config: &mut Config) {
+    pub fn apply(&self, build: &mut Option<Recipe>, runtime: &mut Runtime, config: &mut Config) {
+        for (key, value) in &self.build {
+            // Was read by the same function when the lever was, so it is valid.
+            let _ = build.get_or_insert_default().set(key, value);
+        }
         config.extend(self.config.clone());
         runtime.environment.extend(self.environment.clone());
         if self.malloc.is_some() {
@@ -70,6 +77,11 @@ impl Change {
                 }
             })
             .collect();
+        parts.extend(
+            self.build
+                .iter()
+                .map(|(key, value)| format!("build.{key}={value}")),
+        );
         parts.extend(self.malloc.iter().map(|malloc| format!("malloc={malloc}")));
         parts.extend(
             self.huge_pages_heap
@@ -157,7 +169,9 @@ mod tests {
             transport: Some(TransportKind::Unix),
             ..Change::default()
         };
-        change.apply(&mut runtime, &mut config);
+        let mut build = None;
+        change.apply(&mut build, &mut runtime, &mut config);
+        assert_eq!(build, None);
         assert_eq!(
             config,
             Config::from([("a".into(), "1".into()), ("b".into(), "3".into())])
@@ -166,6 +180,25 @@ mod tests {
         assert_eq!(runtime.transport, TransportKind::Unix);
         assert!(runtime.lock_memory);
         assert!(Change::default().is_empty() && !change.is_empty());
+    }
+
+    #[test]
+    fn changes_of_the_build_add_up() {
+        let change = |key: &str, value: &str| Change {
+            build: BTreeMap::from([(key.into(), value.into())]),
+            ..Change::default()
+        };
+        let mut build = None;
+        for change in [
+            change("flags", "-O3"),
+            change("flags", "-march=native"),
+            change("lto", "full"),
+        ] {
+            change.apply(&mut build, &mut Runtime::default(), &mut Config::new());
+        }
+        let recipe = build.expect("a built server");
+        assert_eq!(recipe.one_line(), "gcc -O3 -march=native, LTO full");
+        assert_eq!(change("lto", "full").one_line(), "build.lto=full");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use niagara_server::build::Recipe;
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
 
 use super::cpu_choice::{self, CpuChoice};
@@ -28,7 +29,7 @@ const WHEN: [&str; 9] = [
     "engines",
     "needs",
 ];
-const CHANGE: [&str; 11] = [
+const CHANGE: [&str; 12] = [
     "config",
     "mariadb",
     "mysql",
@@ -40,6 +41,7 @@ const CHANGE: [&str; 11] = [
     "scheduling",
     "environment",
     "lock_memory",
+    "build",
 ];
 
 /// Reads one lever; `file` is how errors call it.
@@ -250,7 +252,26 @@ fn change(table: &Table<'_>) -> Result<Template> {
             .transpose()?,
         environment: environment(table)?,
         lock_memory: flag("lock_memory")?,
+        build: build(table)?,
     })
+}
+
+/// `[change.build]`: what a variant has after `build.`; `"pgo.seconds" = 20` is one key.
+fn build(table: &Table<'_>) -> Result<BTreeMap<String, String>> {
+    let Some(inner) = table.inner("build", "[change.build]")? else {
+        return Ok(BTreeMap::new());
+    };
+    let mut found = BTreeMap::new();
+    for (key, at, node) in inner.entries() {
+        let value = node.scalar()?;
+        Recipe::default().set(key, &value).map_err(|error| {
+            inner
+                .source
+                .error(at, &error.to_string(), "docs/builds.md shows every key")
+        })?;
+        found.insert(key.to_owned(), value);
+    }
+    Ok(found)
 }
 
 fn variables(table: &Table<'_>, key: &str, name: &'static str) -> Result<BTreeMap<String, Value>> {
@@ -431,6 +452,11 @@ malloc = \"jemalloc\"
         assert!(error.contains("`fifo` is no scheduling"), "{error}");
         let error = mistake("malloc = \"jemalloc\"\n", "lock_memory = \"yes\"\n");
         assert!(error.contains("write true or false"), "{error}");
+        let error = mistake("[change]", "[change.build]\nlto = \"fat\"\n[change]");
+        assert!(
+            error.starts_with("levers/x.toml:9:1: `fat` is no kind of LTO"),
+            "{error}"
+        );
         let error = mistake("[change]", "[when]\nmariadb = \"~10\"\n[change]");
         assert!(error.contains("`~` is no comparison"), "{error}");
         let error = mistake("[change]", "[when]\nneeds = [\"hugetbl\"]\n[change]");

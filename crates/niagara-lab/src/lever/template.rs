@@ -33,6 +33,7 @@ pub(crate) struct Template {
     pub scheduling: Option<Scheduling>,
     pub environment: BTreeMap<String, Value>,
     pub lock_memory: Option<bool>,
+    pub build: BTreeMap<String, String>,
 }
 
 impl Template {
@@ -87,6 +88,7 @@ impl Template {
                 .map(literal)
                 .collect::<Result<_, _>>()?,
             lock_memory: self.lock_memory,
+            build: self.build.clone(),
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow};
+use niagara_server::build::Recipe;
 use niagara_server::normalise_variable;
 
 use super::definition::Lever;
@@ -29,10 +30,18 @@ pub enum Item {
         /// Value; empty for a flag.
         value: String,
     },
+    /// A part of the build: `build.KEY=VALUE`.
+    Build {
+        /// As in [`Recipe::set`].
+        key: String,
+        /// As in [`Recipe::set`].
+        value: String,
+    },
 }
 
 /// Reads a variant. Parts are separated by `,` or `+`; a part with either in it goes in quotes.
-/// A part is `base` (nothing), a server, a lever (`factor=level` or its id) or a variable (`cfg.NAME=VALUE`).
+/// A part is `base` (nothing), a server, a lever (`factor=level` or its id), a variable (`cfg.NAME=VALUE`) or a part of
+/// the build (`build.KEY=VALUE`).
 ///
 /// # Errors
 /// The first part that is none of these, with its position, the cause, and the nearest known name.
@@ -67,6 +76,7 @@ pub fn parse_variant<S: AsRef<str>>(
                 variant.items.push(Item::Lever(lever.id().to_owned()));
             }
             Meaning::Variable { name, value } => variant.items.push(Item::Variable { name, value }),
+            Meaning::Build { key, value } => variant.items.push(Item::Build { key, value }),
         }
     }
     Ok(variant)
@@ -85,6 +95,7 @@ enum Meaning<'a> {
     Server,
     Lever(&'a Lever),
     Variable { name: String, value: String },
+    Build { key: String, value: String },
 }
 
 struct Reader<'a> {
@@ -145,6 +156,9 @@ impl<'a> Reader<'a> {
         if let Some(variable) = text.strip_prefix("cfg.") {
             return self.variable(part, variable);
         }
+        if let Some(setting) = text.strip_prefix("build.") {
+            return self.build(part, setting);
+        }
         if let Some(lever) = self.levers.iter().find(|lever| lever.id() == text) {
             return Ok(Meaning::Lever(lever));
         }
@@ -175,6 +189,18 @@ impl<'a> Reader<'a> {
             name,
             value: value.trim().to_owned(),
         })
+    }
+
+    fn build(&self, part: &Part, text: &str) -> Result<Meaning<'a>> {
+        let remedy = "write as in build.lto=thin; docs/builds.md shows every key";
+        let Some((key, value)) = text.split_once('=') else {
+            return Err(self.error(part, &format!("build.{text} has no value"), remedy));
+        };
+        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+        match Recipe::default().set(&key, &value) {
+            Ok(()) => Ok(Meaning::Build { key, value }),
+            Err(error) => Err(self.error(part, &error.to_string(), remedy)),
+        }
     }
 
     fn level(&self, part: &Part, factor: &str, level: &str) -> Result<Meaning<'a>> {
@@ -243,7 +269,7 @@ impl<'a> Reader<'a> {
             Some(lever) => format!("choose a level, as in {}", lever.spelling()),
             None => format!(
                 "{meant}write a server ({}), a lever by its id or as factor=level (`niagara levers` lists them), \
-                 cfg.NAME=VALUE, or the path of a server's binary",
+                 cfg.NAME=VALUE, build.KEY=VALUE, or the path of a server's binary",
                 self.servers.join(", ")
             ),
         };
@@ -317,6 +343,18 @@ mod tests {
             [variable("optimizer_switch", "mrr=on,mrr_sort_keys=on")]
         );
         assert_eq!(items("transport=tcp"), []);
+        let build = |key: &str, value: &str| Item::Build {
+            key: key.into(),
+            value: value.into(),
+        };
+        assert_eq!(
+            items("build.compiler=clang,build.lto=thin,build.pgo='oltp_read_only+oltp_insert:2'"),
+            [
+                build("compiler", "clang"),
+                build("lto", "thin"),
+                build("pgo", "oltp_read_only+oltp_insert:2")
+            ]
+        );
     }
 
     #[test]
@@ -342,6 +380,8 @@ mod tests {
         assert!(mistake("mysql-9.7,mariadb-10.11").contains("a second server"));
         assert!(mistake("base,,transport=unix").contains("nothing is written here"));
         assert!(mistake("cfg.a='b").contains("a quote is not closed"));
+        assert!(mistake("build.lto=fat").contains("there are: none, thin, full"));
+        assert!(mistake("build.lto").contains("has no value"));
         assert!(mistake("").contains("write `base`"));
     }
 }

@@ -169,7 +169,12 @@ fn variant(
                 variant.config.insert(name.clone(), value.clone());
                 variant.levers.push(format!("{name}={value}"));
             }
+            Item::Build { key, value } => {
+                variant.build.get_or_insert_default().set(key, value)?;
+                variant.levers.push(format!("build.{key}={value}"));
+            }
         }
     }
+    bench.set_up_variant(&variant, observer)?;
     Ok(variant)
 }
