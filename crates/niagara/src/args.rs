@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::Protocol;
 use niagara_lab::lever::Risk;
+pub use niagara_lab::quantity::duration;
+use niagara_lab::quantity::share as percent;
 use niagara_load::WorkloadKind;
 
 use crate::cmd::bench::BenchArgs;
@@ -32,6 +34,7 @@ pub enum Command {
     Levers(LeversArgs),
     Doctor(DoctorArgs),
     Report(ReportArgs),
+    Study(StudyFileArgs),
     Sysbench(SysbenchArgs),
 }
 
@@ -304,6 +307,34 @@ pub struct ReportArgs {
     pub format: Format,
 }
 
+/// Study files: check them, or print their JSON schema for editors
+#[derive(Debug, Args)]
+pub struct StudyFileArgs {
+    #[command(subcommand)]
+    pub verb: StudyVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StudyVerb {
+    /// Is each file a study? Every mistake with its file, line, cause and remedy; nothing is run
+    Check {
+        /// Study files (`studies/*.toml`; docs/studies.md shows the format)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Further folders with levers (`*.toml`)
+        #[arg(long, value_name = "DIR")]
+        levers: Vec<PathBuf>,
+        /// Further folders with servers (`*.toml`)
+        #[arg(long, value_name = "DIR")]
+        servers: Vec<PathBuf>,
+        /// Print the mistakes as JSON on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON schema of study files
+    Schema,
+}
+
 /// sysbench's own command line and report, for scripts that exist
 // Everything after the name is sysbench's, its --help and --version too.
 #[derive(Debug, Args)]
@@ -336,32 +367,6 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected an option and its value, such as point_selects=5".to_owned()),
     }
-}
-
-/// `90s`, `10m`, `1h30m`, `500ms`; a bare number is seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = match text.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => text
-            .parse::<jiff::SignedDuration>()
-            .ok()
-            .and_then(|signed| Duration::try_from(signed).ok()),
-    };
-    parsed
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "expected a duration such as 500ms, 90s, 10m or 1h30m".to_owned())
-}
-
-/// `1%` or `0.01`, as a fraction.
-fn percent(text: &str) -> Result<f64, String> {
-    let parsed = match text.strip_suffix('%') {
-        Some(number) => number.trim().parse::<f64>().map(|value| value / 100.0),
-        None => text.parse::<f64>(),
-    };
-    parsed
-        .ok()
-        .filter(|value| (0.0..=1.0).contains(value))
-        .ok_or_else(|| "expected a share such as 0.5% or 0.005".to_owned())
 }
 
 fn max_duels(text: &str) -> Result<usize, String> {
@@ -406,15 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_shares_read_as_people_write_them() {
-        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("2.5"), Ok(Duration::from_millis(2500)));
-        assert!(duration("-3s").is_err());
-        assert!(duration("soon").is_err());
-        assert_eq!(percent("2%"), Ok(0.02));
-        assert_eq!(percent("0.005"), Ok(0.005));
-        assert!(percent("200%").is_err());
+    fn an_option_of_the_workload_is_a_name_and_a_value() {
         let set = ("range_size".to_owned(), "7".to_owned());
         assert_eq!(assignment("range-size=7"), Ok(set));
         assert!(assignment("range_size").is_err());

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),
         Command::Report(args) => cmd::report::run(args),
+        Command::Study(args) => cmd::study::run(args),
         Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
     };
     match ended {

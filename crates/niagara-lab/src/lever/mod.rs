@@ -26,5 +26,6 @@ pub use change::Change;
 pub use context::Context;
 pub use definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
 pub use library::load;
-pub use variant_expr::{Item, VariantExpr, parse_variant};
+pub(crate) use nearest::did_you_mean;
+pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};
 pub use version_range::VersionRange;

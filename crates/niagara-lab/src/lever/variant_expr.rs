@@ -2,12 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, anyhow};
 use niagara_server::build::Recipe;
 use niagara_server::normalise_variable;
+use serde::Serialize;
 
 use super::definition::Lever;
 use super::nearest::did_you_mean;
+
+type Result<T> = std::result::Result<T, VariantError>;
+
+/// A part of a variant that means nothing, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariantError {
+    /// The whole expression.
+    pub text: String,
+    /// First byte of the part.
+    pub start: usize,
+    /// The byte behind it.
+    pub end: usize,
+    /// What is wrong.
+    pub cause: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl std::fmt::Display for VariantError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let before = self.text[..self.start].chars().count();
+        let length = self.text[self.start..self.end].chars().count().max(1);
+        write!(
+            f,
+            "in the variant\n  {}\n  {}{} {}\nremedy: {}",
+            self.text,
+            " ".repeat(before),
+            "^".repeat(length),
+            self.cause,
+            self.remedy
+        )
+    }
+}
+
+impl std::error::Error for VariantError {}
 
 /// What was written, understood: a server, if named, and what is applied to it, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +54,7 @@ pub struct VariantExpr {
 }
 
 /// One part of a variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Item {
     /// A lever, by id.
     Lever(String),
@@ -256,7 +291,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    fn unknown_name(&self, part: &Part) -> anyhow::Error {
+    fn unknown_name(&self, part: &Part) -> VariantError {
         let text = part.text.as_str();
         let ids: Vec<&str> = self.levers.iter().map(Lever::id).collect();
         let known = ids.iter().chain(&self.servers).copied();
@@ -280,18 +315,15 @@ impl<'a> Reader<'a> {
         )
     }
 
-    fn error(&self, part: &Part, cause: &str, remedy: &str) -> anyhow::Error {
-        let before = self.text[..part.start.min(self.text.len())].chars().count();
-        let length = self.text[part.start.min(self.text.len())..part.end.min(self.text.len())]
-            .chars()
-            .count()
-            .max(1);
-        anyhow!(
-            "in the variant\n  {}\n  {}{} {cause}\nremedy: {remedy}",
-            self.text,
-            " ".repeat(before),
-            "^".repeat(length)
-        )
+    fn error(&self, part: &Part, cause: &str, remedy: &str) -> VariantError {
+        let start = part.start.min(self.text.len());
+        VariantError {
+            text: self.text.to_owned(),
+            start,
+            end: part.end.clamp(start, self.text.len()),
+            cause: cause.to_owned(),
+            remedy: remedy.to_owned(),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod foldover;
 mod machine;
 mod published;
+mod scalability;
 mod sequential;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.

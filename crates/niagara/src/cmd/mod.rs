@@ -6,5 +6,6 @@ pub mod doctor;
 pub mod levers;
 pub mod report;
 pub mod server;
+pub mod study;
 pub mod sysbench;
 pub mod tune;

@@ -1,0 +1,214 @@
+//! What variants, rungs and levels change: levers, variables and runtime, understood.
+
+use std::collections::BTreeMap;
+
+use niagara_server::build::Recipe;
+use niagara_server::machine::parse_cpu_list;
+use niagara_server::{TransportKind, normalise_variable};
+use toml::{Spanned, Value};
+
+use super::document::{Changes, Runtime, plain};
+use super::mistake::Mistakes;
+use super::read::Known;
+use super::study::VariantRecipe;
+use crate::lever::{Change, Item, VariantError, did_you_mean, parse_variant};
+
+/// What a variant's table says.
+pub(crate) fn of_variant(
+    changes: &Changes,
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> VariantRecipe {
+    let mut recipe = of_parts(
+        &Parts {
+            build: &changes.build,
+            levers: &changes.levers,
+            config: &changes.config,
+            runtime: &changes.runtime,
+        },
+        known,
+        mistakes,
+    );
+    recipe.title.clone_from(&changes.title);
+    recipe.server = changes
+        .server
+        .as_ref()
+        .map(|name| server(name, known, mistakes));
+    recipe.engine = changes
+        .engine
+        .as_ref()
+        .map(|name| name.get_ref().trim().to_owned());
+    recipe
+}
+
+/// The keys that variants, rungs and levels share.
+pub(crate) struct Parts<'a> {
+    pub build: &'a BTreeMap<String, Spanned<Value>>,
+    pub levers: &'a [Spanned<String>],
+    pub config: &'a BTreeMap<String, Spanned<Value>>,
+    pub runtime: &'a Runtime,
+}
+
+impl Parts<'_> {
+    /// Whether anything is written, right or wrong.
+    pub(crate) fn are_none(&self, recipe: &VariantRecipe) -> bool {
+        self.build.is_empty()
+            && self.levers.is_empty()
+            && self.config.is_empty()
+            && recipe.change.is_empty()
+    }
+}
+
+/// What those keys say.
+pub(crate) fn of_parts(
+    parts: &Parts<'_>,
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> VariantRecipe {
+    let mut items = Vec::new();
+    for (key, value) in parts.build {
+        let text = plain(value.get_ref());
+        match Recipe::default().set(key, &text) {
+            Ok(()) => items.push(Item::Build {
+                key: key.clone(),
+                value: text,
+            }),
+            Err(error) => mistakes.add(
+                value.span().start,
+                error.to_string(),
+                "docs/builds.md shows every key",
+            ),
+        }
+    }
+    for text in parts.levers {
+        match parse_variant::<&str>(text.get_ref(), known.levers, &[]) {
+            Ok(expression) if expression.server.is_some() => mistakes.add(
+                text.span().start,
+                "a server among the levers",
+                "give it as `server` of a variant",
+            ),
+            Ok(expression) => items.extend(expression.items),
+            Err(error) => add_expression(text, &error, mistakes),
+        }
+    }
+    for (name, value) in parts.config {
+        let variable = normalise_variable(name);
+        let is_name = !variable.is_empty()
+            && variable
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        if is_name {
+            items.push(Item::Variable {
+                name: variable,
+                value: plain(value.get_ref()),
+            });
+        } else {
+            mistakes.add(
+                value.span().start,
+                format!("`{name}` is no variable's name"),
+                "write as in innodb_io_capacity = 2000",
+            );
+        }
+    }
+    VariantRecipe {
+        items,
+        change: change(parts.runtime, mistakes),
+        ..VariantRecipe::default()
+    }
+}
+
+fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
+    let mut cpus = |text: &Option<Spanned<String>>| {
+        let text = text.as_ref()?;
+        let list = parse_cpu_list(text.get_ref()).filter(|cpus| !cpus.is_empty());
+        if list.is_none() {
+            mistakes.add(
+                text.span().start,
+                format!("`{}` is no list of CPUs", text.get_ref()),
+                "write as in \"0-3,8\"; the levers placement-* choose for the machine at hand",
+            );
+        }
+        list
+    };
+    let (server_cpus, client_cpus) = (cpus(&runtime.server_cpus), cpus(&runtime.client_cpus));
+    Change {
+        malloc: runtime.malloc.clone(),
+        huge_pages_heap: runtime.huge_pages_heap,
+        transport: runtime.transport.as_deref().map(|word| match word {
+            "unix" => TransportKind::Unix,
+            _ => TransportKind::Tcp,
+        }),
+        server_cpus,
+        client_cpus,
+        environment: runtime
+            .environment
+            .iter()
+            .map(|(name, value)| (name.clone(), plain(value)))
+            .collect(),
+        lock_memory: runtime.lock_memory,
+        ..Change::default()
+    }
+}
+
+/// A server by its name in the catalogue or by its path.
+pub(crate) fn server(
+    name: &Spanned<String>,
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> String {
+    let text = name.get_ref().trim();
+    if !text.contains('/') && !known.servers.iter().any(|server| server == text) {
+        let names = known.servers.iter().map(String::as_str);
+        mistakes.add(
+            name.span().start,
+            format!("no server is called `{text}`"),
+            format!(
+                "{}known: {}; or write the path of a server's binary",
+                did_you_mean(text, names),
+                known.servers.join(", ")
+            ),
+        );
+    }
+    text.to_owned()
+}
+
+/// A variant spoken of: by its name in `[variants]`, or as an expression.
+pub(crate) fn reference(
+    text: &Spanned<String>,
+    variants: &BTreeMap<String, VariantRecipe>,
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> VariantRecipe {
+    let name = text.get_ref().trim();
+    if let Some(recipe) = variants.get(name) {
+        let mut recipe = recipe.clone();
+        recipe.title.get_or_insert_with(|| name.to_owned());
+        return recipe;
+    }
+    match parse_variant(name, known.levers, known.servers) {
+        Ok(expression) => VariantRecipe {
+            server: expression.server,
+            items: expression.items,
+            ..VariantRecipe::default()
+        },
+        Err(error) => {
+            let meant = did_you_mean(name, variants.keys().map(String::as_str));
+            if meant.is_empty() {
+                add_expression(text, &error, mistakes);
+            } else {
+                mistakes.add(
+                    text.span().start,
+                    format!("no variant is called `{name}`"),
+                    format!("{meant}or describe it under [variants.{name}]"),
+                );
+            }
+            VariantRecipe::default()
+        }
+    }
+}
+
+fn add_expression(text: &Spanned<String>, error: &VariantError, mistakes: &mut Mistakes<'_>) {
+    // Behind the opening quote; in a text of several lines the place is that of its beginning.
+    let at = text.span().start + 1 + error.start;
+    mistakes.add(at, error.cause.clone(), error.remedy.clone());
+}

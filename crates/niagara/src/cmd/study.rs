@@ -1,0 +1,88 @@
+//! `niagara study`: is a study file right, and what may stand in one.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use niagara_lab::lever;
+use niagara_lab::study_file::{Known, Mistake, StudyFile, StudySize, read_study, schema};
+use niagara_server::Catalog;
+
+use crate::args::{StudyFileArgs, StudyVerb};
+
+pub fn run(args: StudyFileArgs) -> Result<ExitCode> {
+    match args.verb {
+        StudyVerb::Schema => {
+            print!("{}", schema());
+            Ok(ExitCode::SUCCESS)
+        }
+        StudyVerb::Check {
+            files,
+            levers,
+            servers,
+            json,
+        } => check(&files, &levers, &servers, json),
+    }
+}
+
+fn check(
+    files: &[PathBuf],
+    levers: &[PathBuf],
+    servers: &[PathBuf],
+    json: bool,
+) -> Result<ExitCode> {
+    let levers = lever::load(levers)?;
+    let servers = server_names(&Catalog::load(servers)?);
+    let known = Known {
+        levers: &levers,
+        servers: &servers,
+    };
+    let mut mistakes = Vec::new();
+    for path in files {
+        match read(path, &known)? {
+            Ok(file) if !json => println!("{}: {}", path.display(), in_words(&file)),
+            Ok(_) => {}
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    if json {
+        println!("{}", serde_json::to_string_pretty(&mistakes)?);
+    } else {
+        for mistake in &mistakes {
+            eprintln!("{mistake}");
+        }
+    }
+    Ok(if mistakes.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// The study of a file, or its mistakes.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read(path: &Path, known: &Known<'_>) -> Result<Result<StudyFile, Vec<Mistake>>> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| {
+        format!(
+            "cannot read the study {name}\nremedy: name a file such as studies/t2000-ladder.toml"
+        )
+    })?;
+    Ok(read_study(&name, &text, known))
+}
+
+/// Names of the catalogue.
+pub fn server_names(catalog: &Catalog) -> Vec<String> {
+    catalog.iter().map(|server| server.name.clone()).collect()
+}
+
+fn in_words(file: &StudyFile) -> String {
+    let study = file.in_size(StudySize::Small);
+    format!(
+        "a {} in order: {}",
+        study.question.kind(),
+        study.about.title
+    )
+}
