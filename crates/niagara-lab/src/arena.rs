@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_load::{Driver, DriverOptions, LoadError, RunOptions, SliceOptions, SliceStats};
+use niagara_load::{
+    Conditions, Driver, DriverOptions, LoadError, RunOptions, SliceOptions, SliceStats, check_tpcc,
+};
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::SliceRecord;
@@ -240,6 +242,34 @@ impl<'a> Arena<'a> {
         Ok(record)
     }
 
+    /// After the last slice: whether the servers still hold what the workload says they must. A server that does not is
+    /// no faster one, whatever its throughput.
+    pub(crate) fn check_data(&self) -> Result<(), Trouble> {
+        if !self.spec.load.has_conditions() {
+            return Ok(());
+        }
+        for (place, seat) in self.seats.iter().enumerate() {
+            self.thaw(place)?;
+            let endpoint = self
+                .bench
+                .endpoint(&seat.server, &self.spec.variants[seat.side]);
+            let workload = &self.spec.load.workload;
+            let findings = check_tpcc(&endpoint, workload, Conditions::First, &mut |_| {})
+                .map_err(|error| self.trouble_of(place, error.into()))?;
+            if let Some(broken) = findings.iter().find(|finding| !finding.holds()) {
+                return Err(Trouble::Side {
+                    side: seat.side,
+                    reason: format!(
+                        "its data are no longer consistent: condition {} of TPC-C ({}) is broken {} times",
+                        broken.condition, broken.says, broken.violations
+                    ),
+                });
+            }
+            self.freeze(place)?;
+        }
+        Ok(())
+    }
+
     /// CPU time and context switches of a seat's server so far.
     fn accounts(&self, seat: usize) -> Result<(Duration, u64), Trouble> {
         let server = &self.seats[seat].server;
@@ -347,7 +377,9 @@ fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) -> Trouble 
 /// The seat that an error of the load generator speaks of.
 fn seat_of<'s>(error: &LoadError, seats: &'s [Seat]) -> Option<&'s Seat> {
     match error {
-        LoadError::ServerLost { side, .. } | LoadError::Statement { side, .. } => seats.get(*side),
+        LoadError::ServerLost { side, .. }
+        | LoadError::Statement { side, .. }
+        | LoadError::Data { side, .. } => seats.get(*side),
         // A server that does not take its connections is known by its address.
         LoadError::Connect { endpoint, .. } => seats.iter().find(|seat| {
             endpoint.contains(&seat.server.socket().display().to_string())

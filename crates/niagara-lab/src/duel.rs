@@ -148,6 +148,7 @@ fn duel(
             slices.push(a);
             slices.push(b);
         }
+        arena.check_data()?;
         Ok(Fought {
             scores: Scores::of(|figure| Some(duel_score(&couples_of(&slices, figure))?.score)),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
@@ -206,6 +207,7 @@ fn run(
             bench.cancel().check()?;
             slices.push(arena.slice(side, window, first, observer)?);
         }
+        arena.check_data()?;
         Ok((slices, curve))
     })();
     *load_seconds += arena.load_seconds();

@@ -1,6 +1,6 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::WorkloadSpec;
+use niagara_load::{WorkloadKind, WorkloadSpec};
 use niagara_store::{DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -29,14 +29,18 @@ impl Load {
         self.workload.read_all_statements("sbtest", self.threads)
     }
 
+    /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
+    pub(crate) fn has_conditions(&self) -> bool {
+        let engine = self.engine.to_ascii_lowercase();
+        self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
+    }
+
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
     pub fn one_line(&self) -> String {
-        let tables = self.workload.table_count(self.threads);
         format!(
-            "{}, {tables} table{} of {} rows, {}, {} thread{}",
+            "{}, {}, {}, {} thread{}",
             self.workload.kind,
-            if tables == 1 { "" } else { "s" },
-            self.workload.rows(),
+            self.workload.data_in_words(self.threads),
             self.engine,
             self.threads,
             if self.threads == 1 { "" } else { "s" },

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{Endpoint, TableEvent, TableOptions, TlsOptions, Transport, WorkloadSpec};
+use niagara_load::{
+    Endpoint, LoadError, TableEvent, TableOptions, TlsOptions, Transport, WorkloadSpec,
+};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
     TransportKind, WorkFolder,
 };
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Cancelled};
 use crate::observer::{Event, Observer};
 use crate::spec::Load;
 use crate::variant::Variant;
@@ -94,19 +96,26 @@ impl Workbench {
                         },
                         &TableOptions {
                             threads: load.threads,
+                            cancel: cancel.flag(),
                             ..TableOptions::default()
                         },
-                        &mut |event| {
-                            if let TableEvent::Rows(done, total) = event
-                                && total > 0
-                            {
+                        &mut |event| match event {
+                            TableEvent::Rows(done, total) if total > 0 => {
                                 let percent = done * 100 / total;
                                 seen.borrow_mut().see(Event::SettingUp(&format!(
                                     "loading {done} of {total} rows ({percent} %)"
                                 )));
                             }
+                            TableEvent::Step(what) => {
+                                seen.borrow_mut().see(Event::SettingUp(what));
+                            }
+                            _ => {}
                         },
-                    )?;
+                    )
+                    .map_err(|error| match error {
+                        LoadError::Cancelled => Cancelled.into(),
+                        error => anyhow::Error::from(error),
+                    })?;
                     cancel.check()?;
                     Ok(())
                 },

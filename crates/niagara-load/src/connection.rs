@@ -4,20 +4,21 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::poll::Poll;
+use crate::protocol::answer::Format;
 use crate::protocol::command::{self, Execute};
 use crate::protocol::packet::ServerError;
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::session::{CANNOT_BE_PREPARED, Session, SessionError, describe_io};
 use crate::stream::Stream;
-use crate::workload::statement::Statement;
-use crate::workload::transaction::{Plan, Transaction};
+use crate::workload::plan::{Next, Plan, Transaction, Unexpected};
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// MySQL's ER_MAX_PREPARED_STMT_COUNT_REACHED.
 const TOO_MANY_PREPARED: u16 = 1461;
 
-/// A prepared statement on one table.
+/// A template as the server knows it.
 #[derive(Debug, Clone, Copy)]
 enum Handle {
     Prepared {
@@ -45,6 +46,20 @@ pub enum State {
 #[derive(Debug)]
 pub struct Lost(pub String);
 
+/// Why a transaction cannot go on.
+#[derive(Debug)]
+pub enum Stopped {
+    Lost(Lost),
+    /// The data are not what the workload expects, in words.
+    Data(Cow<'static, str>),
+}
+
+impl From<Lost> for Stopped {
+    fn from(lost: Lost) -> Self {
+        Stopped::Lost(lost)
+    }
+}
+
 impl From<io::Error> for Lost {
     fn from(error: io::Error) -> Self {
         Lost(describe_io(&error))
@@ -66,8 +81,8 @@ pub struct Link {
     written: usize,
     waits_to_write: bool,
     reader: ResponseReader,
-    /// By statement, then by table.
-    handles: [Vec<Handle>; Statement::COUNT],
+    /// By template.
+    handles: Vec<Handle>,
     /// Transactions completed on this link.
     transactions: u64,
 }
@@ -81,44 +96,42 @@ impl Link {
         };
         let mut session = Session::connect(endpoint, Some(&endpoint.database), timeout)
             .map_err(|error| failed(error.to_string()))?;
-        let mut handles: [Vec<Handle>; Statement::COUNT] = Default::default();
-        for statement in plan.statements() {
-            let parameters = plan.parameters(statement);
-            for table in 1..=plan.tables_of(statement) {
-                if plan.is_text(statement) {
-                    handles[statement as usize].push(Handle::Text);
-                    continue;
-                }
-                let sql = plan.sql(statement, table);
-                let handle = match session.prepare(&sql) {
-                    Ok(prepared) if usize::from(prepared.parameters) == parameters.len() => {
-                        Handle::Prepared {
-                            id: prepared.statement,
-                            types_sent: false,
-                        }
-                    }
-                    Ok(prepared) => {
-                        return Err(failed(format!(
-                            "the server sees {} parameters in: {sql}",
-                            prepared.parameters
-                        )));
-                    }
-                    Err(SessionError::Server(error))
-                        if error.code == CANNOT_BE_PREPARED && parameters.is_empty() =>
-                    {
-                        Handle::Text
-                    }
-                    Err(SessionError::Server(error)) if error.code == TOO_MANY_PREPARED => {
-                        return Err(failed(format!(
-                            "{error} (every connection prepares {} statements: raise the server's \
-                             max_prepared_stmt_count, or take fewer tables or threads)",
-                            plan.statements().len() * plan.tables as usize
-                        )));
-                    }
-                    Err(error) => return Err(failed(format!("{error} in: {sql}"))),
-                };
-                handles[statement as usize].push(handle);
+        let mut handles = Vec::with_capacity(plan.templates.len());
+        for template in &plan.templates {
+            if template.as_text {
+                handles.push(Handle::Text);
+                continue;
             }
+            let sql = &template.sql;
+            let parameters = template.parameters.len();
+            let handle = match session.prepare(sql) {
+                Ok(prepared) if usize::from(prepared.parameters) == parameters => {
+                    Handle::Prepared {
+                        id: prepared.statement,
+                        types_sent: false,
+                    }
+                }
+                Ok(prepared) => {
+                    return Err(failed(format!(
+                        "the server sees {} parameters in: {sql}",
+                        prepared.parameters
+                    )));
+                }
+                Err(SessionError::Server(error))
+                    if error.code == CANNOT_BE_PREPARED && parameters == 0 =>
+                {
+                    Handle::Text
+                }
+                Err(SessionError::Server(error)) if error.code == TOO_MANY_PREPARED => {
+                    return Err(failed(format!(
+                        "{error} (every connection prepares {} statements: raise the server's \
+                         max_prepared_stmt_count, or take fewer tables or threads)",
+                        plan.templates.len()
+                    )));
+                }
+                Err(error) => return Err(failed(format!("{error} in: {sql}"))),
+            };
+            handles.push(handle);
         }
         let (stream, capabilities, out) = session.into_parts();
         Ok(Link {
@@ -210,23 +223,45 @@ impl Connection {
     pub fn begin(&mut self, plan: &Plan, now: Instant) -> Result<(), Lost> {
         self.begun = now;
         self.opening = true;
+        self.transaction.draw(plan);
         self.restart(plan)
     }
 
-    /// Writes the first statement of the transaction in flight anew, with new parameters.
+    /// Writes the first statement of the transaction in flight anew.
     pub fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
         self.state = State::Running;
-        self.transaction.restart();
+        self.transaction.restart(plan);
         self.write_current(plan)
     }
 
     /// Writes the transaction's next statement; false when the last one was answered.
-    pub fn advance(&mut self, plan: &Plan) -> Result<bool, Lost> {
-        if !self.transaction.advance(plan) {
-            return Ok(false);
+    pub fn advance(&mut self, plan: &Plan) -> Result<bool, Stopped> {
+        let link = self.link.as_ref().ok_or_else(no_link)?;
+        match self.transaction.advance(plan, link.reader.answer()) {
+            Ok(Next::Statement) => {
+                self.write_current(plan)?;
+                Ok(true)
+            }
+            Ok(Next::Complete) => Ok(false),
+            Err(Unexpected::Protocol(error)) => Err(Stopped::Lost(error.into())),
+            Err(Unexpected::Data(cause)) => Err(Stopped::Data(cause)),
         }
-        self.write_current(plan)?;
-        Ok(true)
+    }
+
+    /// Whether a statement that fails leaves a transaction to be rolled back.
+    pub fn is_open(&self, plan: &Plan) -> bool {
+        self.transaction.is_open(plan)
+    }
+
+    /// How long it rests after the transaction that has just completed.
+    pub fn pause(&mut self, plan: &Plan) -> Duration {
+        self.transaction.pause(plan)
+    }
+
+    /// What type of transaction it is in: a place in [`Plan::types`].
+    #[inline]
+    pub fn kind(&self) -> usize {
+        self.transaction.kind()
     }
 
     /// Sends what was written, if anything; true when that is a transaction's beginning.
@@ -261,6 +296,7 @@ impl Connection {
         self.state = State::RollingBack;
         let link = self.link.as_mut().ok_or_else(no_link)?;
         command::query(&mut link.out, b"ROLLBACK");
+        link.reader.keep_rows(false, Format::Text);
         self.unsent = true;
         Ok(())
     }
@@ -273,12 +309,12 @@ impl Connection {
         }
     }
 
-    /// The statement that was sent last; `None`: ROLLBACK.
+    /// What the statement that was sent last is counted as, a place in [`Plan::kinds`]; `None`: ROLLBACK after an error.
     #[inline]
-    pub fn statement(&self, plan: &Plan) -> Option<Statement> {
+    pub fn statement(&self, plan: &Plan) -> Option<u16> {
         match self.state {
             State::RollingBack => None,
-            _ => Some(self.transaction.peek(plan).0),
+            _ => Some(plan.templates[self.transaction.peek(plan)].kind),
         }
     }
 
@@ -297,19 +333,21 @@ impl Connection {
 
     fn write_current(&mut self, plan: &Plan) -> Result<(), Lost> {
         let link = self.link.as_mut().ok_or_else(no_link)?;
-        let (statement, table) = self.transaction.current(plan);
-        match &mut link.handles[statement as usize][table as usize] {
+        let place = self.transaction.current(plan);
+        let template = &plan.templates[place];
+        let format = match &mut link.handles[place] {
             Handle::Prepared { id, types_sent } => {
-                let execute =
-                    Execute::new(&mut link.out, *id, plan.parameters(statement), !*types_sent);
+                let execute = Execute::new(&mut link.out, *id, &template.parameters, !*types_sent);
                 *types_sent = true;
-                self.transaction.encode(plan, statement, execute);
+                self.transaction.encode(plan, place, execute);
+                Format::Binary
             }
             Handle::Text => {
-                self.transaction
-                    .encode_text(plan, statement, table, &mut link.out);
+                self.transaction.encode_text(plan, place, &mut link.out);
+                Format::Text
             }
-        }
+        };
+        link.reader.keep_rows(template.keeps_rows, format);
         self.unsent = true;
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::pacing::{Arrivals, Pacing};
 use crate::recorder::{Kinds, Window};
 use crate::stats::SliceStats;
 use crate::workload::WorkloadSpec;
-use crate::workload::transaction::Plan;
+use crate::workload::plan::Plan;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -228,7 +228,7 @@ impl Driver {
             orders.send(order.clone()).map_err(|_| dead())?;
         }
 
-        let mut whole = SliceStats::new(started, &self.kinds.names);
+        let mut whole = SliceStats::new(started, &self.kinds);
         let mut intervals = Intervals::new(
             self.loops.len(),
             started + run.warm_up,
@@ -430,7 +430,7 @@ impl Intervals {
         if end > counted || self.warming_up || !self.all_reported() {
             return None;
         }
-        let mut stats = SliceStats::new(self.started + interval * self.given, &self.kinds.names);
+        let mut stats = SliceStats::new(self.started + interval * self.given, &self.kinds);
         for (index, windows) in self.waiting.iter_mut().enumerate() {
             if let Some((window, per_connection)) = windows.pop_front() {
                 stats.add(index, &window);

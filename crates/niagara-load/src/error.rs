@@ -37,6 +37,19 @@ pub enum LoadError {
         /// The statement that was refused.
         statement: String,
     },
+    /// An answer that cannot be if the tables hold what the workload has loaded.
+    #[error(
+        "side {side}: {cause}, says the answer to: {statement} (the tables do not hold this workload's data: load them \
+         anew, with the options of the run)"
+    )]
+    Data {
+        /// 0 or 1, the endpoint's position in [`Driver::connect`](crate::Driver::connect).
+        side: usize,
+        /// What is missing, in words.
+        cause: String,
+        /// The statement that was answered so.
+        statement: String,
+    },
     /// The server refused a statement that is not part of the load.
     #[error("server error {code} ({message}) in: {statement}")]
     Query {

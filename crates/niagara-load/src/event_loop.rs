@@ -12,7 +12,7 @@ use crate::poll::{Event, Poll};
 use crate::reconnect::Reconnector;
 use crate::recorder::{Kinds, Window};
 use crate::running::Running;
-use crate::workload::transaction::Plan;
+use crate::workload::plan::Plan;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::io;

@@ -7,12 +7,13 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::poll::{Event, Poll};
+use crate::protocol::answer::Answer;
 use crate::protocol::command::Execute;
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::session::{CANNOT_BE_PREPARED, Session, SessionError};
 use crate::stream::Stream;
 use crate::workload::WorkloadSpec;
-use crate::workload::transaction::Plan;
+use crate::workload::plan::{Next, Plan};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -259,12 +260,12 @@ fn packets(
     let mut transaction = plan.transaction(0);
     let mut packets = Vec::new();
     loop {
-        let (statement, table) = transaction.current(plan);
+        let template = transaction.current(plan);
         let mut packet = Vec::new();
         let sql = transaction.sql(plan);
         let id = match prepared.get(&sql) {
             Some(id) => *id,
-            None if plan.is_text(statement) => None,
+            None if plan.templates[template].as_text => None,
             None => {
                 let id = match session.prepare(&sql) {
                     Ok(statement) => Some(statement.statement),
@@ -277,13 +278,18 @@ fn packets(
         };
         match id {
             Some(id) => {
-                let execute = Execute::new(&mut packet, id, plan.parameters(statement), send_types);
-                transaction.encode(plan, statement, execute);
+                let parameters = &plan.templates[template].parameters;
+                let execute = Execute::new(&mut packet, id, parameters, send_types);
+                transaction.encode(plan, template, execute);
             }
-            None => transaction.encode_text(plan, statement, table, &mut packet),
+            None => transaction.encode_text(plan, template, &mut packet),
         }
         packets.push(packet);
-        if !transaction.advance(plan) {
+        // A workload that only reads goes on whatever the answer.
+        if !matches!(
+            transaction.advance(plan, &Answer::default()),
+            Ok(Next::Statement)
+        ) {
             return Ok(packets);
         }
     }

@@ -23,7 +23,7 @@
 //! # Ok::<(), niagara_load::LoadError>(())
 //! ```
 //!
-//! The path of one query: `workload::transaction` says which statement is next and draws its parameters,
+//! The path of one query: `workload::plan` says which statement is next and draws its parameters,
 //! `protocol::command` writes it into the connection's buffer, `connection` sends it, `running` waits,
 //! `protocol::response` skims the answer, `recorder` counts it. Nothing on that path allocates.
 
@@ -64,7 +64,8 @@ pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, wa
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
-pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats};
+pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats};
+pub use workload::tpcc::{Conditions, Finding, check as check_tpcc};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
     WorkloadKind, WorkloadOption, WorkloadSpec,

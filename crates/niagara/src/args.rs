@@ -160,7 +160,7 @@ impl From<ProtocolArg> for Protocol {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc (docs/workloads.md)
     #[arg(long, default_value = "oltp_read_only")]
     pub workload: WorkloadKind,
     /// Connections
@@ -172,6 +172,9 @@ pub struct LoadArgs {
     /// Rows in each table
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub table_size: u64,
+    /// Warehouses of tpcc
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub warehouses: u32,
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,

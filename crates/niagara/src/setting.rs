@@ -69,6 +69,7 @@ pub fn load(args: &LoadArgs) -> Result<Load> {
         kind: args.workload,
         tables: args.tables,
         table_size: args.table_size,
+        warehouses: args.warehouses,
         ..WorkloadSpec::default()
     });
     builder.set("mysql_storage_engine", &args.engine)?;

@@ -1,5 +1,6 @@
 //! Every decoder on bytes of any kind: what the fuzzer calls, and a test replays.
 
+use super::answer::Format;
 use super::auth::Channel;
 use super::capability;
 use super::inbox::Inbox;
@@ -82,6 +83,15 @@ fn each_packet(bytes: &[u8], sequence: u8, mut take: impl FnMut(&mut Inbox, &[u8
 fn answers(bytes: &[u8], capabilities: u32) {
     let mut slow = ResponseReader::new(capabilities);
     let mut quick = ResponseReader::new(capabilities);
+    // A third one keeps rows, and every value of them is read.
+    let mut keeping = ResponseReader::new(capabilities);
+    keeping.keep_rows(true, Format::Binary);
+    if keeping.feed(bytes).is_ok() {
+        for row in (0..keeping.answer().rows()).filter_map(|row| keeping.answer().row(row)) {
+            let mut values = row.clone();
+            while values.value().is_ok() {}
+        }
+    }
     let mut start = 0;
     for end in 1..=bytes.len() {
         let progress = match slow.feed(&bytes[end - 1..end]) {

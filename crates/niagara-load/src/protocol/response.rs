@@ -1,8 +1,10 @@
 //! Skims the answer to a command: where does it end, and is it an error?
 //!
 //! Bytes are fed as they arrive, in pieces of any size. Only error packets and the count of columns are kept;
-//! everything else is stepped over by its length.
+//! everything else is stepped over by its length, unless the rows of this answer are wanted
+//! ([`ResponseReader::keep_rows`]).
 
+use super::answer::{Answer, Format};
 use super::packet::{Fields, MAX_PAYLOAD, ServerError};
 use super::{ProtocolError, capability};
 
@@ -71,6 +73,9 @@ pub struct ResponseReader {
     continued: bool,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
     kept: Vec<u8>,
+    /// Whether the rows of the answer at hand go into `answer`.
+    keeps_rows: bool,
+    answer: Answer,
 }
 
 impl ResponseReader {
@@ -88,7 +93,23 @@ impl ResponseReader {
             left: 0,
             continued: false,
             kept: Vec::with_capacity(KEPT),
+            keeps_rows: false,
+            answer: Answer::default(),
         }
+    }
+
+    /// Says whether the rows of the next answer, which come in `format`, are to be kept.
+    #[inline]
+    pub fn keep_rows(&mut self, keep: bool, format: Format) {
+        self.keeps_rows = keep;
+        if keep {
+            self.answer.begin(format);
+        }
+    }
+
+    /// The rows of the last answer whose rows were kept.
+    pub fn answer(&self) -> &Answer {
+        &self.answer
     }
 
     /// The error that made the last answer [`Progress::Failed`].
@@ -119,9 +140,15 @@ impl ResponseReader {
                 }
             }
             let (here, rest) = bytes.split_at(self.left.min(bytes.len()));
-            if matches!(self.packet, Packet::Error | Packet::ColumnCount) {
-                let room = KEPT - self.kept.len();
-                self.kept.extend_from_slice(&here[..here.len().min(room)]);
+            match self.packet {
+                Packet::Error | Packet::ColumnCount => {
+                    let room = KEPT - self.kept.len();
+                    self.kept.extend_from_slice(&here[..here.len().min(room)]);
+                }
+                Packet::Column | Packet::Row | Packet::Continuation if self.keeps_rows => {
+                    self.answer.extend(here)?;
+                }
+                _ => {}
             }
             self.left -= here.len();
             bytes = rest;
@@ -229,6 +256,9 @@ impl ResponseReader {
                 self.phase = Phase::Columns(columns);
             }
             Packet::Column => {
+                if self.keeps_rows {
+                    self.answer.end_column()?;
+                }
                 if let Phase::Columns(left) = self.phase {
                     self.phase = match (left, self.deprecate_eof) {
                         (2.., _) => Phase::Columns(left - 1),
@@ -238,6 +268,10 @@ impl ResponseReader {
                 }
             }
             Packet::ColumnsEnd => self.phase = Phase::Rows,
+            // A row of more than one packet ends with the last of them.
+            Packet::Row | Packet::Continuation if self.keeps_rows && !self.continued => {
+                self.answer.end_row();
+            }
             Packet::Header | Packet::Unknown | Packet::Continuation | Packet::Row => {}
         }
         Ok(Progress::More)

@@ -1,10 +1,12 @@
 //! The workloads' names.
+//!
+//! Those of sysbench keep its names; `tpcc` is TPC-C's.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A workload, by the name sysbench gave it.
+/// A workload, by the name that users write: sysbench's, or `tpcc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
@@ -30,11 +32,13 @@ pub enum WorkloadKind {
     SelectRandomPoints,
     /// One `SELECT` that counts several ranges of an indexed column.
     SelectRandomRanges,
+    /// The five transactions of TPC-C.
+    Tpcc,
 }
 
 impl WorkloadKind {
     /// All of them.
-    pub const ALL: [WorkloadKind; 11] = [
+    pub const ALL: [WorkloadKind; 12] = [
         WorkloadKind::OltpPointSelect,
         WorkloadKind::OltpReadOnly,
         WorkloadKind::OltpReadWrite,
@@ -46,7 +50,13 @@ impl WorkloadKind {
         WorkloadKind::BulkInsert,
         WorkloadKind::SelectRandomPoints,
         WorkloadKind::SelectRandomRanges,
+        WorkloadKind::Tpcc,
     ];
+
+    /// Whether it is one of sysbench's.
+    pub fn is_sysbench(self) -> bool {
+        self != WorkloadKind::Tpcc
+    }
 
     /// Whether its transactions change data.
     pub fn writes(self) -> bool {
@@ -61,7 +71,8 @@ impl WorkloadKind {
             | WorkloadKind::OltpUpdateNonIndex
             | WorkloadKind::OltpInsert
             | WorkloadKind::OltpDelete
-            | WorkloadKind::BulkInsert => true,
+            | WorkloadKind::BulkInsert
+            | WorkloadKind::Tpcc => true,
         }
     }
 
@@ -79,6 +90,7 @@ impl WorkloadKind {
             WorkloadKind::BulkInsert => "bulk_insert",
             WorkloadKind::SelectRandomPoints => "select_random_points",
             WorkloadKind::SelectRandomRanges => "select_random_ranges",
+            WorkloadKind::Tpcc => "tpcc",
         }
     }
 }

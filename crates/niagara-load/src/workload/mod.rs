@@ -3,12 +3,14 @@
 mod bulk;
 mod distribution;
 mod kind;
+mod oltp;
 mod option;
 pub mod parameters;
+pub mod plan;
 pub mod schema;
 mod spec;
 pub mod statement;
-pub mod transaction;
+pub mod tpcc;
 mod unique;
 pub mod values;
 mod zipf;

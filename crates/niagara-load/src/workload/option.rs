@@ -29,10 +29,12 @@ pub enum OptionGroup {
     RandomPoints,
     /// `select_random_ranges`.
     RandomRanges,
-    /// How random numbers are drawn: all workloads.
+    /// How random numbers are drawn: all of sysbench's workloads.
     Random,
     /// How statements are sent: all workloads.
     Database,
+    /// `tpcc`.
+    Tpcc,
 }
 
 /// An option of the workloads.
@@ -51,13 +53,19 @@ pub struct WorkloadOption {
 }
 
 impl WorkloadOption {
-    /// Whether sysbench's `kind` has this option.
+    /// Whether `kind` has this option.
     pub fn applies_to(&self, kind: WorkloadKind) -> bool {
         match self.group {
+            // What says how tables are made and connections kept is not sysbench's alone.
+            OptionGroup::Oltp if kind == WorkloadKind::Tpcc => {
+                ["create_table_options", "mysql_storage_engine", "reconnect"].contains(&self.name)
+            }
             OptionGroup::Oltp => kind != WorkloadKind::BulkInsert,
             OptionGroup::RandomPoints => kind == WorkloadKind::SelectRandomPoints,
             OptionGroup::RandomRanges => kind == WorkloadKind::SelectRandomRanges,
-            OptionGroup::Random | OptionGroup::Database => true,
+            OptionGroup::Random => kind.is_sysbench(),
+            OptionGroup::Tpcc => kind == WorkloadKind::Tpcc,
+            OptionGroup::Database => true,
         }
     }
 
@@ -84,7 +92,7 @@ const fn option(
     }
 }
 
-use OptionGroup::{Database, Oltp, Random, RandomPoints, RandomRanges};
+use OptionGroup::{Database, Oltp, Random, RandomPoints, RandomRanges, Tpcc};
 use OptionValue::{Choice, Flag, Number, Real, Text};
 
 /// All options of all workloads, by group, then by name. `create_table_options`, `reconnect`, and `zipfian` with its
@@ -120,6 +128,9 @@ pub const WORKLOAD_OPTIONS: &[WorkloadOption] = &[
     option(Random, "rand_type", Choice(&Distribution::NAMES), "special", "How row numbers are drawn"),
     option(Random, "rand_zipfian_exp", Real, "0.8", "zipfian: the exponent theta"),
     option(Database, "db_ps_mode", Choice(&["auto", "disable"]), "auto", "disable: send all statements as text instead of preparing them"),
+    option(Tpcc, "think_time", Flag, "off", "Wait between transactions as people at terminals do (keying and think times)"),
+    option(Tpcc, "tpcc_batch", Flag, "on", "Ask for the rows that a transaction wants of one table with one statement"),
+    option(Tpcc, "warehouses", Number, "5", "Warehouses"),
 ];
 
 /// A [`WorkloadSpec`] in the making: options come in any order and are checked together at the end.
@@ -188,6 +199,9 @@ impl WorkloadBuilder {
             "sum_ranges" => spec.sum_ranges = number(option, value)?,
             "table_size" => spec.table_size = number(option, value)?,
             "tables" => spec.tables = number(option, value)?,
+            "think_time" => spec.think_time = flag(option, value)?,
+            "tpcc_batch" => spec.tpcc_batch = flag(option, value)?,
+            "warehouses" => spec.warehouses = number(option, value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -372,5 +386,8 @@ mod tests {
         assert!(has("delta", WorkloadKind::SelectRandomRanges));
         assert!(!has("delta", WorkloadKind::SelectRandomPoints));
         assert!(has("random_points", WorkloadKind::SelectRandomPoints));
+        assert!(has("warehouses", WorkloadKind::Tpcc));
+        assert!(!has("tables", WorkloadKind::Tpcc));
+        assert!(!has("warehouses", WorkloadKind::OltpReadOnly));
     }
 }

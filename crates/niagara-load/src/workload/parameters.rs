@@ -7,6 +7,8 @@ pub trait Parameters: Sized {
     fn int(self, value: i32) -> Self;
     /// A string of `length` bytes, filled in place with what needs no escape in a literal.
     fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self;
+    /// Any text of up to 250 bytes.
+    fn bytes(self, text: &[u8]) -> Self;
     fn finish(self);
 }
 
@@ -17,6 +19,12 @@ impl Parameters for Execute<'_> {
 
     fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self {
         Execute::string(self, length, fill)
+    }
+
+    fn bytes(self, text: &[u8]) -> Self {
+        Execute::string(self, text.len().min(250) as u8, |out| {
+            out.copy_from_slice(&text[..out.len()]);
+        })
     }
 
     fn finish(self) {
@@ -70,6 +78,18 @@ impl Parameters for Text<'_> {
         let start = self.out.len();
         self.out.resize(start + usize::from(length), 0);
         fill(&mut self.out[start..]);
+        self.out.push(b'\'');
+        self.next()
+    }
+
+    fn bytes(self, text: &[u8]) -> Self {
+        self.out.push(b'\'');
+        for &byte in &text[..text.len().min(250)] {
+            if matches!(byte, b'\'' | b'\\' | 0) {
+                self.out.push(b'\\');
+            }
+            self.out.push(if byte == 0 { b'0' } else { byte });
+        }
         self.out.push(b'\'');
         self.next()
     }

@@ -1,6 +1,6 @@
 //! A workload with all its numbers.
 
-use super::{Distribution, WorkloadKind};
+use super::{Distribution, WorkloadKind, tpcc};
 use crate::error::LoadError;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,13 @@ pub struct WorkloadSpec {
     pub delta: u32,
     /// Whether statements are prepared.
     pub db_ps_mode: PreparedStatements,
+    /// Warehouses of `tpcc`.
+    pub warehouses: u32,
+    /// `tpcc`: rows that one transaction wants of one table are asked for with one statement where that is possible;
+    /// otherwise one by one, as in the specification's words.
+    pub tpcc_batch: bool,
+    /// `tpcc`: connections wait between transactions as people at terminals do.
+    pub think_time: bool,
 }
 
 /// Whether statements are prepared (sysbench: `db-ps-mode`).
@@ -99,6 +106,9 @@ impl Default for WorkloadSpec {
             number_of_ranges: 10,
             delta: 5,
             db_ps_mode: PreparedStatements::Auto,
+            warehouses: 5,
+            tpcc_batch: true,
+            think_time: false,
         }
     }
 }
@@ -179,7 +189,13 @@ impl WorkloadSpec {
         if self.create_table_options.contains('\0') {
             return invalid("create_table_options: must not contain a zero byte".into());
         }
-        if super::transaction::steps(self).is_empty() {
+        if !(1..=100_000).contains(&self.warehouses) {
+            return invalid(format!(
+                "warehouses = {}: must be from 1 to 100000",
+                self.warehouses
+            ));
+        }
+        if self.kind.is_sysbench() && super::oltp::steps(self).is_empty() {
             return invalid(format!(
                 "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
                 self.kind
@@ -188,10 +204,37 @@ impl WorkloadSpec {
         self.distribution.validate().map_err(LoadError::Invalid)
     }
 
-    /// How many tables there are when the load has `threads` connections: `bulk_insert` has one for each.
+    /// The names of all tables when the load has `threads` connections.
+    pub fn table_names(&self, threads: u32) -> Vec<String> {
+        match self.kind {
+            WorkloadKind::Tpcc => tpcc::TABLES.map(str::to_owned).into(),
+            _ => (1..=self.table_count(threads))
+                .map(|number| format!("sbtest{number}"))
+                .collect(),
+        }
+    }
+
+    /// The data in a few words, without the engine: `1 table of 100000 rows`.
+    pub fn data_in_words(&self, threads: u32) -> String {
+        let plural = |count: u32, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        match self.kind {
+            WorkloadKind::Tpcc => plural(self.warehouses, "warehouse"),
+            _ => format!(
+                "{} of {} rows",
+                plural(self.table_count(threads), "table"),
+                self.rows()
+            ),
+        }
+    }
+
+    /// How many of sysbench's tables there are when the load has `threads` connections: `bulk_insert` has one for each.
     pub fn table_count(&self, threads: u32) -> u32 {
         match self.kind {
             WorkloadKind::BulkInsert => threads,
+            WorkloadKind::Tpcc => 0,
             _ => self.tables,
         }
     }
@@ -208,8 +251,16 @@ impl WorkloadSpec {
     /// Names the tables and rows that [`prepare`](crate::prepare) makes for a load of `threads` connections: equal
     /// names, equal data. What only decides the load, and the storage engine, are no part of it.
     pub fn data_key(&self, threads: u32) -> String {
-        if self.kind == WorkloadKind::BulkInsert {
-            return format!("bulk-{threads}");
+        match self.kind {
+            WorkloadKind::BulkInsert => return format!("bulk-{threads}"),
+            WorkloadKind::Tpcc if self.create_table_options.is_empty() => {
+                return format!("tpcc-{}", self.warehouses);
+            }
+            WorkloadKind::Tpcc => {
+                let options = &self.create_table_options;
+                return format!("tpcc-{} options: {options}", self.warehouses);
+            }
+            _ => {}
         }
         let mut key = format!("oltp-{}x{}", self.tables, self.rows());
         // The values of k are drawn.
@@ -234,6 +285,9 @@ impl WorkloadSpec {
     /// Statements that read every table and every index once, in `database`.
     pub fn read_all_statements(&self, database: &str, threads: u32) -> Vec<String> {
         let database = database.replace('`', "``");
+        if self.kind == WorkloadKind::Tpcc {
+            return tpcc::read_all(&format!("`{database}`"));
+        }
         let mut statements = Vec::new();
         for number in 1..=self.table_count(threads) {
             let table = format!("`{database}`.sbtest{number}");
@@ -409,6 +463,9 @@ mod tests {
             number_of_ranges: 15,
             delta: 16,
             db_ps_mode: PreparedStatements::Disable,
+            warehouses: 17,
+            tpcc_batch: false,
+            think_time: true,
         };
         let text = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<WorkloadSpec>(&text).unwrap(), spec);

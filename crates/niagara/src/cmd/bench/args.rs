@@ -26,6 +26,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
   niagara bench oltp_read_only
   niagara bench oltp_read_write --server mysql-9.7 --threads 64 --time 1m
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
+  niagara bench tpcc --warehouses 5 --threads 16
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
   niagara bench oltp_read_only --socket /run/mysqld/mysqld.sock --table-size 1000000 --json
   niagara bench oltp_read_only --host db1 --user app --tls verify-ca --tls-ca ca.pem")]
@@ -53,6 +54,8 @@ pub enum Action {
     Run,
     /// Drop the tables
     Cleanup,
+    /// Look whether the consistency conditions of tpcc hold
+    Check,
 }
 
 #[derive(Debug, Args)]

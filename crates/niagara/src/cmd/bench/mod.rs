@@ -1,6 +1,7 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
 mod args;
+mod consistency;
 mod cost;
 mod hdr_log;
 mod live;
@@ -52,6 +53,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
                 println!("{}", tables::cleanup(&mut target, &load)?);
                 Ok(ExitCode::SUCCESS)
             }
+            Action::Check => consistency::report(&target, &load, args.output.json),
             Action::Run => {
                 tables::check(&mut target, &load)?;
                 measure(&args, &load, &mut target, &cancel, file.as_mut())
@@ -75,7 +77,8 @@ fn check_private(args: &BenchArgs) -> Result<()> {
     if args.action != Action::Run {
         bail!(
             "a private server is filled and thrown away by itself\n\
-             remedy: leave out `prepare` and `cleanup`, or name a running server with --socket or --host"
+             remedy: leave out `prepare`, `cleanup` and `check` (tpcc is checked after every run), or name a running server \
+             with --socket or --host"
         );
     }
     Ok(())
@@ -125,12 +128,19 @@ fn measure(
             break;
         }
     }
-    let result = document(args, load, bench.target, cancel, runs);
+    let consistency = consistency::after(bench.target, load)?;
+    let result = BenchResult {
+        consistency,
+        ..document(args, load, bench.target, cancel, runs)
+    };
     driver.disconnect();
     if args.output.json {
         println!("{}", serde_json::to_string_pretty(&result)?);
     } else {
         print!("{}", text::report(&result, colour_on_stdout()));
+    }
+    if let Some(findings) = &result.consistency {
+        consistency::refuse(findings)?;
     }
     Ok(exit_code(cancel.is_cancelled(), true))
 }
@@ -169,6 +179,7 @@ fn document(
         seed: args.run.seed,
         warm_up_seconds: args.run.warm_up.as_secs_f64(),
         interrupted: cancel.is_cancelled(),
+        consistency: None,
         highest_sustained_rate: highest_sustained_rate(&args.run.rate_steps, &runs),
         runs,
     }

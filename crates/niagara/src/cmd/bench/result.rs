@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_load::{Histogram, SliceStats, StatementClass, WorkloadSpec};
+use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
@@ -37,6 +37,8 @@ pub struct BenchResult {
     /// The highest of several rates that the server kept up with, in transactions per second; none if it kept up
     /// with none or there was only one run.
     pub highest_sustained_rate: Option<f64>,
+    /// Of `tpcc`: what the consistency conditions say after the runs.
+    pub consistency: Option<Vec<Finding>>,
 }
 
 /// Which server it was.
@@ -69,6 +71,11 @@ pub struct RunResult {
     pub queries_per_second: f64,
     /// Latency of the transactions completed in counted time.
     pub latency_ms: Latency,
+    /// By type of transaction, where the workload has several; counted time.
+    pub types: Vec<TypeResult>,
+    /// Of `tpcc`: new-order transactions per minute of counted time, those that are rolled back as the specification wants
+    /// among them. No audited result.
+    pub new_orders_per_minute: Option<f64>,
     /// By kind of statement, counted time.
     pub statements: Vec<StatementResult>,
     /// Errors after which a transaction was begun again, by the server's number; the whole load.
@@ -87,6 +94,19 @@ pub struct RunResult {
     pub cost: Cost,
     /// Counted time in parts.
     pub intervals: Vec<IntervalResult>,
+}
+
+/// One type of transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TypeResult {
+    /// Its name.
+    pub name: String,
+    /// Transactions completed.
+    pub count: u64,
+    /// Their share of all.
+    pub share: f64,
+    /// Their latency.
+    pub latency_ms: Latency,
 }
 
 /// Latency in milliseconds.
@@ -237,6 +257,21 @@ impl RunResult {
             transactions_per_second: per(stats.transactions, stats.seconds),
             queries_per_second: per(stats.queries, stats.seconds),
             latency_ms: Latency::of(&stats.latency),
+            types: stats
+                .types
+                .iter()
+                .map(|one| TypeResult {
+                    name: one.name.clone(),
+                    count: one.latency.len(),
+                    share: per(one.latency.len(), stats.transactions as f64),
+                    latency_ms: Latency::of(&one.latency),
+                })
+                .collect(),
+            new_orders_per_minute: stats
+                .types
+                .iter()
+                .find(|one| one.name == "new_order")
+                .map(|one| 60.0 * per(one.latency.len(), stats.seconds)),
             statements: stats
                 .statements
                 .iter()

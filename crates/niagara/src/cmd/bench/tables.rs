@@ -43,6 +43,7 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
                         "loading {done} of {total} rows ({percent} %)"
                     )));
                 }
+                TableEvent::Step(what) => terminal.see(Event::SettingUp(what)),
                 TableEvent::Indexing(number) => terminal.see(Event::SettingUp(&format!(
                     "making the index of table sbtest{number}"
                 ))),
@@ -81,9 +82,9 @@ pub fn cleanup(target: &mut Target, load: &Load) -> Result<String> {
 /// Some are missing or have fewer rows.
 pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     let there = existing(target, load)?;
-    let missing: Vec<u32> = expected(load)
+    let missing: Vec<String> = expected(load)
         .into_iter()
-        .filter(|number| !there.contains(number))
+        .filter(|name| !there.contains(name))
         .collect();
     let database = target.endpoint.database.clone();
     let kind = load.workload.kind;
@@ -94,25 +95,47 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
             listed(&missing)
         );
     }
+    if kind == WorkloadKind::Tpcc {
+        return check_warehouses(target, load);
+    }
     if !asks_for_rows(kind) {
         return Ok(());
     }
     let wanted = load.workload.table_size;
-    for number in there {
-        let last = target
-            .admin
-            .value(&format!("SELECT MAX(id) FROM {}", table(&database, number)))
-            .map_err(|error| target.explain(error))?
-            .and_then(|text| text.parse::<u64>().ok())
-            .unwrap_or(0);
+    for name in there {
+        let sql = format!("SELECT MAX(id) FROM {}", table(&database, &name));
+        let last = number(target, &sql)?;
         if last < wanted {
             bail!(
-                "table sbtest{number} of database {database} ends at row {last}, the workload asks for rows up to {wanted}\n\
+                "table {name} of database {database} ends at row {last}, the workload asks for rows up to {wanted}\n\
                  remedy: --table-size as it was prepared with, or `prepare --replace`"
             );
         }
     }
     Ok(())
+}
+
+fn check_warehouses(target: &mut Target, load: &Load) -> Result<()> {
+    let database = target.endpoint.database.clone();
+    let sql = format!("SELECT COUNT(*) FROM {}", table(&database, "warehouse"));
+    let found = number(target, &sql)?;
+    let wanted = load.workload.warehouses;
+    if found != u64::from(wanted) {
+        bail!(
+            "database {database} has {found} warehouses, the workload asks for {wanted}\n\
+             remedy: --warehouses as it was prepared with, or `prepare --replace`"
+        );
+    }
+    Ok(())
+}
+
+/// The number that a query answers with; 0 for NULL.
+fn number(target: &mut Target, sql: &str) -> Result<u64> {
+    let value = target.admin.value(sql);
+    Ok(value
+        .map_err(|error| target.explain(error))?
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0))
 }
 
 /// Whether its statements look for rows that `prepare` made and the load itself keeps.
@@ -123,12 +146,12 @@ fn asks_for_rows(kind: WorkloadKind) -> bool {
     )
 }
 
-fn expected(load: &Load) -> Vec<u32> {
-    (1..=load.workload.table_count(load.threads)).collect()
+fn expected(load: &Load) -> Vec<String> {
+    load.workload.table_names(load.threads)
 }
 
-/// Numbers of the workload's tables that are there.
-fn existing(target: &mut Target, load: &Load) -> Result<Vec<u32>> {
+/// The workload's tables that are there.
+fn existing(target: &mut Target, load: &Load) -> Result<Vec<String>> {
     target.admin.set_timeout(TABLE_TIMEOUT);
     let database = target
         .endpoint
@@ -138,8 +161,7 @@ fn existing(target: &mut Target, load: &Load) -> Result<Vec<u32>> {
     let names: BTreeSet<String> = target
         .admin
         .rows(&format!(
-            "SELECT table_name FROM information_schema.tables \
-             WHERE table_schema = '{database}' AND table_name LIKE 'sbtest%'"
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}'"
         ))
         .map_err(|error| target.explain(error))?
         .into_iter()
@@ -147,37 +169,41 @@ fn existing(target: &mut Target, load: &Load) -> Result<Vec<u32>> {
         .collect();
     Ok(expected(load)
         .into_iter()
-        .filter(|number| names.contains(&format!("sbtest{number}")))
+        .filter(|name| names.contains(name))
         .collect())
 }
 
-fn drop_tables(target: &mut Target, numbers: &[u32]) -> Result<()> {
-    for number in numbers {
-        let sql = format!("DROP TABLE {}", table(&target.endpoint.database, *number));
+fn drop_tables(target: &mut Target, names: &[String]) -> Result<()> {
+    for name in names {
+        let sql = format!("DROP TABLE {}", table(&target.endpoint.database, name));
         let dropped = target.admin.rows(&sql);
         dropped.map_err(|error| target.explain(error))?;
     }
     Ok(())
 }
 
-fn table(database: &str, number: u32) -> String {
-    format!("`{}`.sbtest{number}", database.replace('`', "``"))
+fn table(database: &str, name: &str) -> String {
+    let quoted = |name: &str| name.replace('`', "``");
+    format!("`{}`.`{}`", quoted(database), quoted(name))
 }
 
 /// `table sbtest3`, `tables sbtest1 to sbtest8`, `tables sbtest1, sbtest4 and 3 more`.
-fn listed(numbers: &[u32]) -> String {
-    match numbers {
-        [] => "no tables".to_owned(),
-        [one] => format!("table sbtest{one}"),
-        [first, .., last] if (last - first) as usize + 1 == numbers.len() => {
+fn listed(names: &[String]) -> String {
+    let numbers: Vec<u32> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("sbtest")?.parse().ok())
+        .collect();
+    match (names, numbers.as_slice()) {
+        ([], _) => "no tables".to_owned(),
+        ([one], _) => format!("table {one}"),
+        (_, [first, .., last])
+            if numbers.len() == names.len() && (last - first) as usize + 1 == names.len() =>
+        {
             format!("tables sbtest{first} to sbtest{last}")
         }
-        [first, second] => format!("tables sbtest{first} and sbtest{second}"),
-        [first, second, rest @ ..] => {
-            format!(
-                "tables sbtest{first}, sbtest{second} and {} more",
-                rest.len()
-            )
+        ([first, second], _) => format!("tables {first} and {second}"),
+        ([first, second, rest @ ..], _) => {
+            format!("tables {first}, {second} and {} more", rest.len())
         }
     }
 }
@@ -188,10 +214,27 @@ mod tests {
 
     #[test]
     fn tables_are_listed_as_people_say_it() {
-        assert_eq!(listed(&[3]), "table sbtest3");
-        assert_eq!(listed(&[1, 2, 3]), "tables sbtest1 to sbtest3");
-        assert_eq!(listed(&[1, 3]), "tables sbtest1 and sbtest3");
-        assert_eq!(listed(&[1, 3, 4, 9]), "tables sbtest1, sbtest3 and 2 more");
-        assert_eq!(table("a`b", 2), "`a``b`.sbtest2");
+        let listed = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            super::listed(&names)
+        };
+        assert_eq!(listed(&["sbtest3"]), "table sbtest3");
+        assert_eq!(
+            listed(&["sbtest1", "sbtest2", "sbtest3"]),
+            "tables sbtest1 to sbtest3"
+        );
+        assert_eq!(
+            listed(&["sbtest1", "sbtest3"]),
+            "tables sbtest1 and sbtest3"
+        );
+        assert_eq!(
+            listed(&["sbtest1", "sbtest3", "sbtest4", "sbtest9"]),
+            "tables sbtest1, sbtest3 and 2 more"
+        );
+        assert_eq!(
+            listed(&["warehouse", "district", "customer"]),
+            "tables warehouse, district and 1 more"
+        );
+        assert_eq!(table("a`b", "sbtest2"), "`a``b`.`sbtest2`");
     }
 }

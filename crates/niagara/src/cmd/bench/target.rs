@@ -134,6 +134,12 @@ impl Target {
             } => {
                 anyhow!("the server refused a statement with error {code} ({message}): {statement}")
             }
+            LoadError::Data {
+                cause, statement, ..
+            } => anyhow!(
+                "{cause}, says the answer to: {statement}\n\
+                 remedy: `prepare --replace` with the options of the run loads the tables anew"
+            ),
             LoadError::Connect { .. } => unreachable(&error, &self.endpoint),
             _ => anyhow!(error),
         };

@@ -3,6 +3,9 @@
 use console::{Style, measure_text_width};
 use niagara_report::number;
 
+use niagara_load::Finding;
+
+use super::consistency;
 use super::cost::Cost;
 use super::result::{BenchResult, Latency, RunResult};
 use super::status::{Delta, Unit};
@@ -51,6 +54,9 @@ pub fn report(result: &BenchResult, colour: bool) -> String {
     }
     if result.runs.len() > 1 {
         page.steps(result);
+    }
+    if let Some(findings) = &result.consistency {
+        page.consistency(findings);
     }
     if result.interrupted {
         page.warning("stopped by Ctrl-C: this is what was measured until then");
@@ -131,6 +137,12 @@ impl Page {
             number::grouped(run.queries as f64),
             run.seconds
         ));
+        if let Some(rate) = run.new_orders_per_minute {
+            self.line(&format!(
+                "  {} new-order transactions per minute (tpmC; not an audited TPC-C result)",
+                number::grouped(rate)
+            ));
+        }
         self.latency(run);
         self.errors(run);
         let fairness = &run.fairness;
@@ -155,6 +167,14 @@ impl Page {
             &run.latency_ms,
             run.transactions,
         ));
+        for one in &run.types {
+            let name = format!(
+                "  {}, {:.1} %",
+                one.name.replace('_', "-"),
+                100.0 * one.share
+            );
+            rows.push(latency_row(&name, &one.latency_ms, one.count));
+        }
         for statement in &run.statements {
             let name = format!("  {}", statement.name.replace('_', " "));
             rows.push(latency_row(&name, &statement.latency_ms, statement.count));
@@ -279,6 +299,20 @@ impl Page {
         }
         if let Some(reason) = &cost.status_unknown {
             self.line(&format!("  the server's counters are not known: {reason}"));
+        }
+    }
+
+    fn consistency(&mut self, findings: &[Finding]) {
+        self.heading("Consistency");
+        let broken: Vec<&Finding> = findings.iter().filter(|one| !one.holds()).collect();
+        if broken.is_empty() {
+            self.line(&format!(
+                "  all {} conditions hold that the specification has for any time",
+                findings.len()
+            ));
+        }
+        for finding in broken {
+            self.warning(&consistency::line(finding));
         }
     }
 

@@ -28,7 +28,10 @@ pub fn general() -> String {
         let _ = writeln!(text, "{title} options:\n{}", dashes(definitions));
     }
     text.push_str("Tests:\n");
-    for kind in WorkloadKind::ALL {
+    for kind in WorkloadKind::ALL
+        .into_iter()
+        .filter(|kind| kind.is_sysbench())
+    {
         let _ = writeln!(text, "  {kind}");
     }
     text.push_str(

@@ -155,7 +155,11 @@ fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
             "Niagara loads database servers only",
         ));
     }
-    if let Ok(kind) = name.parse() {
+    let sysbench = |name: &str| {
+        let kind = name.parse::<WorkloadKind>().ok();
+        kind.filter(|kind| kind.is_sysbench())
+    };
+    if let Some(kind) = sysbench(name) {
         return Ok(kind);
     }
     let path = Path::new(name);
@@ -165,7 +169,7 @@ fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
         let shipped = SCRIPT_FOLDERS
             .iter()
             .any(|folder| path.parent() == Some(Path::new(folder)));
-        return match stem.and_then(|stem| stem.parse::<WorkloadKind>().ok()) {
+        return match stem.and_then(sysbench) {
             Some(kind) if shipped && is_script => {
                 log.notice(&format!(
                     "Niagara's own {kind} runs; the script {name} is not read.\n"

@@ -64,7 +64,7 @@ fn say(event: TableEvent) {
         }
         TableEvent::Preloading(table) => format!("Prewarming table sbtest{table}\n"),
         TableEvent::Dropping(table) => format!("Dropping table 'sbtest{table}'...\n"),
-        TableEvent::Rows(..) => return,
+        TableEvent::Rows(..) | TableEvent::Step(_) => return,
     });
 }
 

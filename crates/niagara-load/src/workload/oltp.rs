@@ -1,13 +1,14 @@
-//! Which statement comes next in a transaction, and with which parameters.
+//! sysbench's workloads: which statement comes next in a transaction, and with which parameters.
 
 use super::bulk;
-use super::parameters::{Parameters, Text};
+use super::parameters::Parameters;
+use super::plan::{Next, Template, Templates, Unexpected};
 use super::unique::UniqueIds;
 use super::values::{C_LENGTH, PAD_LENGTH, fill_digits};
 use super::{PreparedStatements, Rng, Sampler, WorkloadKind, WorkloadSpec};
-use crate::protocol::command::ParameterType;
+use crate::protocol::answer::Answer;
 use crate::workload::statement::Statement;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
 /// One statement of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,11 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
         WorkloadKind::BulkInsert => group(&[Statement::BulkInsert], 1),
         WorkloadKind::SelectRandomPoints => group(&[Statement::RandomPoints], 1),
         WorkloadKind::SelectRandomRanges => group(&[Statement::RandomRanges], 1),
-        WorkloadKind::OltpReadOnly | WorkloadKind::OltpReadWrite | WorkloadKind::OltpWriteOnly => {}
+        // The first three follow; the last has a plan of its own.
+        WorkloadKind::OltpReadOnly
+        | WorkloadKind::OltpReadWrite
+        | WorkloadKind::OltpWriteOnly
+        | WorkloadKind::Tpcc => {}
     }
     if reads {
         group(&[Statement::PointSelect], spec.point_selects);
@@ -79,100 +84,81 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
     steps
 }
 
-/// What all connections of a workload share.
+/// What all connections of such a workload share.
 #[derive(Debug)]
-pub struct Plan {
+pub struct OltpPlan {
     pub steps: Vec<Step>,
-    pub tables: u32,
+    tables: u32,
     spec: WorkloadSpec,
     threads: u32,
     seed: u64,
-    /// The statements that go as text, with question marks for their parameters: by statement, then by table.
-    texts: [Vec<String>; Statement::COUNT],
+    /// By statement: its template for the first table; those for others follow.
+    first: [usize; Statement::COUNT],
+    /// The statement of each template.
+    statements: Vec<Statement>,
     range_size: i32,
     delta: i32,
     /// Whether a failed transaction must be rolled back.
     pub in_transaction: bool,
 }
 
-impl Plan {
+impl OltpPlan {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
+    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64, templates: &mut Templates) -> Self {
         let steps = steps(spec);
-        let mut plan = Plan {
+        let mut plan = OltpPlan {
             in_transaction: steps
                 .first()
                 .is_some_and(|step| step.statement == Statement::Begin),
-            steps,
             tables: spec.tables,
             spec: spec.clone(),
             threads: threads.max(1),
             seed,
-            texts: Default::default(),
+            first: [usize::MAX; Statement::COUNT],
+            statements: Vec::new(),
             // Validation holds both within i32.
             range_size: spec.range_size as i32,
             delta: spec.delta as i32,
+            steps,
         };
-        for statement in plan.statements() {
-            // BEGIN and COMMIT are among them, as MySQL cannot prepare BEGIN.
-            if plan.is_text(statement) || plan.parameters(statement).is_empty() {
-                plan.texts[statement as usize] = (1..=plan.tables_of(statement))
-                    .map(|table| plan.sql(statement, table))
-                    .collect();
+        for place in 0..plan.steps.len() {
+            let statement = plan.steps[place].statement;
+            if plan.first[statement as usize] == usize::MAX {
+                plan.add(statement, templates);
             }
         }
         plan
     }
 
-    /// The distinct statements, in the order of their first use.
-    pub fn statements(&self) -> Vec<Statement> {
-        let mut distinct = Vec::new();
-        for step in &self.steps {
-            if !distinct.contains(&step.statement) {
-                distinct.push(step.statement);
-            }
-        }
-        distinct
-    }
-
-    /// How many tables have a `statement` of their own.
-    pub fn tables_of(&self, statement: Statement) -> u32 {
-        if statement.has_table() {
-            self.tables
-        } else {
-            1
-        }
-    }
-
-    /// Whether `statement` is to be sent as text and not to be prepared.
-    pub fn is_text(&self, statement: Statement) -> bool {
-        statement.is_text() || self.spec.db_ps_mode == PreparedStatements::Disable
-    }
-
-    /// The statement for `table` (from 1), with question marks for its parameters.
-    pub fn sql(&self, statement: Statement, table: u32) -> String {
-        statement.sql(table, self.repeats(statement))
-    }
-
-    /// The types of its parameters, in order.
-    pub fn parameters(&self, statement: Statement) -> &'static [ParameterType] {
-        statement.parameters(self.repeats(statement))
-    }
-
-    fn repeats(&self, statement: Statement) -> u32 {
-        match statement {
+    /// The templates of a statement: one for each table that has its own.
+    fn add(&mut self, statement: Statement, templates: &mut Templates) {
+        let repeats = match statement {
             Statement::RandomPoints => self.spec.random_points,
             Statement::RandomRanges => self.spec.number_of_ranges,
             _ => 1,
+        };
+        let tables = if statement.has_table() {
+            self.tables
+        } else {
+            1
+        };
+        let name = snake_case(&format!("{statement:?}"));
+        let kind = templates.kind(name, &statement.sql(1, repeats));
+        self.first[statement as usize] = templates.list.len();
+        for table in 1..=tables {
+            templates.list.push(Template {
+                sql: statement.sql(table, repeats),
+                parameters: statement.parameters(repeats).into(),
+                as_text: statement.is_text() || self.spec.db_ps_mode == PreparedStatements::Disable,
+                keeps_rows: false,
+                kind,
+            });
+            self.statements.push(statement);
         }
     }
 
-    /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
-    pub fn transaction(&self, number: u32) -> Transaction {
-        let rng = Rng::seed_from_u64(
-            self.seed
-                .wrapping_add(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-        );
+    /// The transactions of connection `number` (from 0).
+    pub fn transaction(&self, number: u32, rng: Rng) -> OltpTransaction {
         // Validation holds it within i32.
         let rows = self.spec.table_size as u32;
         let sampler = match self.spec.kind {
@@ -186,7 +172,7 @@ impl Plan {
             }
             _ => Sampler::new(self.spec.distribution, rows),
         };
-        Transaction {
+        OltpTransaction {
             rng,
             sampler,
             number,
@@ -195,14 +181,27 @@ impl Plan {
             deleted: 1,
             new_k: 1,
             new_ids: (!self.spec.auto_inc).then(|| UniqueIds::new(self.seed, number, self.threads)),
-            next_row: 1,
+            // The next row of `bulk_insert` only.
+            next_row: (self.spec.kind == WorkloadKind::BulkInsert).then_some(1),
         }
     }
 }
 
+/// `PointSelect` as `point_select`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
 /// Where one connection is in its transaction.
 #[derive(Debug)]
-pub struct Transaction {
+pub struct OltpTransaction {
     rng: Rng,
     sampler: Sampler,
     /// Of the connection.
@@ -216,18 +215,22 @@ pub struct Transaction {
     new_k: i32,
     /// Ids of new rows where the server does not number them.
     new_ids: Option<UniqueIds>,
-    /// The next row of `bulk_insert`.
-    next_row: u64,
+    /// Of `bulk_insert`: its next row.
+    next_row: Option<u64>,
 }
 
-impl Transaction {
-    /// Goes to the first statement. After an error the transaction is drawn anew, as in sysbench.
+impl OltpTransaction {
+    /// Nothing stays the same after an error: the transaction is drawn anew, as in sysbench.
+    pub fn draw(&mut self, _plan: &OltpPlan) {}
+
+    /// Goes to the first statement.
     pub fn restart(&mut self) {
         self.position = 0;
     }
 
-    /// Draws the table where a group begins; returns the statement at hand and its table (from 0; 0 for statements without one).
-    pub fn current(&mut self, plan: &Plan) -> (Statement, u32) {
+    /// Draws the table where a group begins; the template of the statement at hand.
+    #[inline]
+    pub fn current(&mut self, plan: &OltpPlan) -> usize {
         let step = plan.steps[self.position];
         if step.draw_table && plan.tables > 1 {
             self.table = self.rng.random_range(0..plan.tables);
@@ -236,24 +239,24 @@ impl Transaction {
     }
 
     /// As [`current`](Self::current), without drawing a table: for a statement that was already sent.
-    pub fn peek(&self, plan: &Plan) -> (Statement, u32) {
+    #[inline]
+    pub fn peek(&self, plan: &OltpPlan) -> usize {
         let statement = plan.steps[self.position].statement;
         let table = if statement.has_table() { self.table } else { 0 };
-        (statement, table)
+        plan.first[statement as usize] + table as usize
     }
 
-    /// The statement at hand, with question marks for its parameters.
-    pub fn sql(&self, plan: &Plan) -> String {
-        match self.peek(plan) {
-            (Statement::BulkInsert, _) => plan.sql(Statement::BulkInsert, self.number + 1),
-            (statement, table) => plan.sql(statement, table + 1),
-        }
+    /// The text of `bulk_insert`, whose tables belong to connections; `None` of the others.
+    pub fn bulk_sql(&self) -> Option<String> {
+        self.next_row?;
+        Some(Statement::BulkInsert.sql(self.number + 1, 1))
     }
 
-    /// Draws the parameters of `statement` into the command.
-    pub fn encode(&mut self, plan: &Plan, statement: Statement, command: impl Parameters) {
+    /// Draws the parameters of the statement of `template` into the command.
+    #[inline]
+    pub fn encode(&mut self, plan: &OltpPlan, template: usize, command: impl Parameters) {
         let (rng, sampler) = (&mut self.rng, &self.sampler);
-        let command = match statement {
+        let command = match plan.statements[template] {
             Statement::Begin | Statement::Commit => command,
             Statement::PointSelect | Statement::IndexUpdate | Statement::SingleDelete => {
                 command.int(sampler.draw(rng))
@@ -300,30 +303,25 @@ impl Transaction {
         command.finish();
     }
 
-    /// Writes `statement` on `table` (from 0) as text into `out`, which is emptied, with its parameters drawn.
-    pub fn encode_text(
-        &mut self,
-        plan: &Plan,
-        statement: Statement,
-        table: u32,
-        out: &mut Vec<u8>,
-    ) {
-        if statement == Statement::BulkInsert {
-            self.next_row += bulk::write_insert(out, self.number + 1, self.next_row);
-            return;
-        }
-        let sql = &plan.texts[statement as usize][table as usize];
-        self.encode(plan, statement, Text::new(out, sql.as_bytes()));
+    /// Writes the rows of `bulk_insert` into `out`, which is emptied; false for other workloads, whose texts are the
+    /// templates'.
+    pub fn encode_text(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(next) = &mut self.next_row else {
+            return false;
+        };
+        *next += bulk::write_insert(out, self.number + 1, *next);
+        true
     }
 
-    /// Goes on to the next statement; false when that was the last one.
-    pub fn advance(&mut self, plan: &Plan) -> bool {
+    /// Goes on to the next statement.
+    #[inline]
+    pub fn advance(&mut self, plan: &OltpPlan, _answer: &Answer) -> Result<Next, Unexpected> {
         self.position += 1;
         if self.position < plan.steps.len() {
-            return true;
+            return Ok(Next::Statement);
         }
         self.position = 0;
-        false
+        Ok(Next::Complete)
     }
 }
 
@@ -331,7 +329,19 @@ impl Transaction {
 mod tests {
     use super::*;
     use crate::protocol::command::Execute;
+    use crate::workload::plan::Plan;
+    use rand::SeedableRng;
     use std::collections::BTreeSet;
+
+    fn plan_of(spec: &WorkloadSpec) -> (OltpPlan, Templates) {
+        let mut templates = Templates::default();
+        let plan = OltpPlan::new(spec, 1, 5, &mut templates);
+        (plan, templates)
+    }
+
+    fn advance(transaction: &mut OltpTransaction, plan: &OltpPlan) -> bool {
+        transaction.advance(plan, &Answer::default()) == Ok(Next::Statement)
+    }
 
     fn mix(spec: &WorkloadSpec) -> Vec<Statement> {
         steps(spec).iter().map(|step| step.statement).collect()
@@ -388,21 +398,26 @@ mod tests {
             delete_inserts: 2,
             ..WorkloadSpec::default()
         };
-        let plan = Plan::new(&spec, 1, 5);
-        let mut transaction = plan.transaction(0);
+        let (plan, templates) = plan_of(&spec);
+        let mut transaction = plan.transaction(0, Rng::seed_from_u64(5));
         let mut out = Vec::new();
         let mut seen = BTreeSet::new();
         for _ in 0..100 {
             let mut points = BTreeSet::new();
             let mut delete = None;
             loop {
-                let (statement, table) = transaction.current(&plan);
+                let template = transaction.current(&plan);
+                let statement = plan.statements[template];
+                let table = template - plan.first[statement as usize];
+                let parameters = &templates.list[template].parameters;
                 transaction.encode(
                     &plan,
-                    statement,
-                    Execute::new(&mut out, 1, plan.parameters(statement), false),
+                    template,
+                    Execute::new(&mut out, 1, parameters, false),
                 );
-                seen.insert(table);
+                if statement.has_table() {
+                    seen.insert(table);
+                }
                 match statement {
                     Statement::PointSelect => {
                         points.insert(table);
@@ -414,7 +429,7 @@ mod tests {
                     }
                     _ => {}
                 }
-                if !transaction.advance(&plan) {
+                if !advance(&mut transaction, &plan) {
                     break;
                 }
             }
@@ -429,13 +444,14 @@ mod tests {
             range_size: 100,
             ..WorkloadSpec::default()
         };
-        let plan = Plan::new(&spec, 1, 5);
-        let mut transaction = plan.transaction(0);
+        let (plan, templates) = plan_of(&spec);
+        let mut transaction = plan.transaction(0, Rng::seed_from_u64(5));
         let mut out = Vec::new();
         for _ in 0..1000 {
-            let statement = Statement::SumRange;
-            let execute = Execute::new(&mut out, 1, plan.parameters(statement), false);
-            transaction.encode(&plan, statement, execute);
+            let template = plan.first[Statement::SumRange as usize];
+            let parameters = &templates.list[template].parameters;
+            let execute = Execute::new(&mut out, 1, parameters, false);
+            transaction.encode(&plan, template, execute);
             let number =
                 |at: usize| i32::from_le_bytes([out[at], out[at + 1], out[at + 2], out[at + 3]]);
             assert_eq!(number(20) - number(16), 99);
@@ -447,9 +463,9 @@ mod tests {
         let plan = Plan::new(spec, threads, 9);
         let mut transaction = plan.transaction(number);
         let mut out = Vec::new();
-        let (statement, table) = transaction.current(&plan);
-        assert!(plan.is_text(statement));
-        transaction.encode_text(&plan, statement, table, &mut out);
+        let template = transaction.current(&plan);
+        assert!(plan.templates[template].as_text);
+        transaction.encode_text(&plan, template, &mut out);
         String::from_utf8(out.split_off(5)).unwrap()
     }
 
@@ -488,13 +504,14 @@ mod tests {
         let mut out = Vec::new();
         let mut next = 1;
         for _ in 0..3 {
-            let (statement, table) = transaction.current(&plan);
-            transaction.encode_text(&plan, statement, table, &mut out);
+            let template = transaction.current(&plan);
+            transaction.encode_text(&plan, template, &mut out);
             let sql = std::str::from_utf8(&out[5..]).unwrap();
             let start = format!("INSERT INTO sbtest3 VALUES({next},{next}),");
             assert!(sql.starts_with(&start), "{}", &sql[..60]);
             next += sql.matches('(').count() as u64;
-            assert!(!transaction.advance(&plan));
+            let next = transaction.advance(&plan, &Answer::default());
+            assert_eq!(next, Ok(Next::Complete));
         }
         assert_eq!(transaction.sql(&plan), "INSERT INTO sbtest3 VALUES(?,?)");
     }
@@ -541,8 +558,8 @@ mod tests {
         let mut out = Vec::new();
         let mut shapes = Vec::new();
         loop {
-            let (statement, table) = transaction.current(&plan);
-            transaction.encode_text(&plan, statement, table, &mut out);
+            let template = transaction.current(&plan);
+            transaction.encode_text(&plan, template, &mut out);
             let sql = std::str::from_utf8(&out[5..]).unwrap();
             assert!(!sql.contains('?'), "{sql}");
             assert_eq!(
@@ -550,7 +567,7 @@ mod tests {
                 out.len() - 4
             );
             shapes.push(sql.split(' ').next().unwrap().to_owned());
-            if !transaction.advance(&plan) {
+            if transaction.advance(&plan, &Answer::default()) == Ok(Next::Complete) {
                 break;
             }
         }

@@ -1,0 +1,222 @@
+//! TPC-C against a real server: loaded, run, interrupted, and consistent after all of it.
+
+mod common;
+
+use common::Server;
+use niagara_load::{
+    Conditions, Driver, DriverOptions, PreparedStatements, RunOptions, SliceOptions, TableEvent,
+    TableOptions, WorkloadKind, WorkloadSpec, check_tpcc, cleanup, prepare_tables,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn spec() -> WorkloadSpec {
+    WorkloadSpec {
+        kind: WorkloadKind::Tpcc,
+        warehouses: 1,
+        ..WorkloadSpec::default()
+    }
+}
+
+/// Not synced at every commit: these tests end servers by order only.
+fn server() -> Server {
+    Server::start_with(&[
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-buffer-pool-size=512M",
+        "--innodb-log-file-size=256M",
+    ])
+}
+
+fn consistent(server: &Server, spec: &WorkloadSpec, conditions: Conditions) {
+    let findings = check_tpcc(&server.unix(), spec, conditions, &mut |_| {}).expect("a check");
+    for finding in &findings {
+        assert!(finding.holds(), "{finding:?}");
+    }
+    let wanted = match conditions {
+        Conditions::First => 4,
+        Conditions::All => 11,
+        Conditions::Loaded => 12,
+    };
+    assert_eq!(findings.len(), wanted);
+}
+
+/// One load serves several questions: it is what takes time.
+#[test]
+fn loaded_run_and_consistent() {
+    use mysql::prelude::Queryable;
+    let server = server();
+    let spec = spec();
+    let mut last = (0, 0);
+    prepare_tables(
+        &server.unix(),
+        &spec,
+        &TableOptions::default(),
+        &mut |event| {
+            if let TableEvent::Rows(done, total) = event {
+                assert!(done >= last.0 && done <= total);
+                last = (done, total);
+            }
+        },
+    )
+    .expect("tables");
+    // The number of lines is drawn: their mean was expected.
+    let off = last.0 as f64 / last.1 as f64;
+    assert!((0.99..=1.0).contains(&off), "{last:?}");
+    consistent(&server, &spec, Conditions::Loaded);
+    let mut root = server.root();
+    root.query_drop("USE sbtest").expect("the database");
+    for (table, rows) in [
+        ("warehouse", 1),
+        ("district", 10),
+        ("customer", 30_000),
+        ("history", 30_000),
+        ("orders", 30_000),
+        ("new_order", 9000),
+        ("item", 100_000),
+        ("stock", 100_000),
+    ] {
+        let count: Option<u64> = root
+            .query_first(format!("SELECT COUNT(*) FROM {table}"))
+            .expect("a count");
+        assert_eq!(count, Some(rows), "{table}");
+    }
+
+    // Batched or not, prepared or not: the same business.
+    for (tpcc_batch, db_ps_mode) in [
+        (true, PreparedStatements::Auto),
+        (false, PreparedStatements::Auto),
+        (true, PreparedStatements::Disable),
+    ] {
+        let spec = WorkloadSpec {
+            tpcc_batch,
+            db_ps_mode,
+            ..spec.clone()
+        };
+        let options = DriverOptions {
+            threads: 8,
+            ..DriverOptions::default()
+        };
+        let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("connections");
+        let before: Option<u64> = root
+            .query_first("SELECT SUM(d_next_o_id) FROM district")
+            .expect("a sum");
+        let run = RunOptions {
+            duration: None,
+            events: Some(1600),
+            count_drain: true,
+            ..RunOptions::default()
+        };
+        let stats = driver.run(0, &run, &mut |_| true).expect("a run");
+        assert_eq!(stats.transactions, 1600);
+        let of_type = |name: &str| {
+            let found = stats.types.iter().find(|one| one.name == name);
+            found.expect("a type").latency.len()
+        };
+        let all: u64 = stats.types.iter().map(|one| one.latency.len()).sum();
+        assert_eq!(all, 1600);
+        // Eight decks of a hundred, begun and perhaps not ended.
+        assert!((640..=800).contains(&of_type("new_order")), "{stats:?}");
+        assert!((600..=780).contains(&of_type("payment")));
+        let after: Option<u64> = root
+            .query_first("SELECT SUM(d_next_o_id) FROM district")
+            .expect("a sum");
+        let rolled_back = stats
+            .statements
+            .iter()
+            .find(|one| one.name == "rollback_unused_item")
+            .expect("it is counted")
+            .count;
+        let taken = after.expect("a number") - before.expect("a number");
+        assert_eq!(taken + rolled_back, of_type("new_order"));
+        consistent(&server, &spec, Conditions::All);
+    }
+    deadlocks_leave_it_consistent(&server, &spec);
+    tables_of_something_else_are_told_apart(&server);
+    cleanup(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("dropped");
+    let left: Vec<String> = root.query("SHOW TABLES").expect("tables");
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_load_that_is_stopped_stops() {
+    let server = server();
+    let cancel = Arc::new(AtomicBool::new(false));
+    let options = TableOptions {
+        cancel: Arc::clone(&cancel),
+        ..TableOptions::default()
+    };
+    let stopped = prepare_tables(&server.unix(), &spec(), &options, &mut |event| {
+        if matches!(event, TableEvent::Rows(1.., _)) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(stopped, Err(niagara_load::LoadError::Cancelled));
+}
+
+/// A rival takes locks in the other order than payments do: customers first, then the warehouse.
+fn deadlocks_leave_it_consistent(server: &Server, spec: &WorkloadSpec) {
+    use mysql::prelude::Queryable;
+    let options = DriverOptions {
+        threads: 16,
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[server.unix()], spec, &options).expect("connections");
+    let over = AtomicBool::new(false);
+    let deadlocks = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut rival = server.root();
+            rival.query_drop("USE sbtest").expect("the database");
+            while !over.load(Ordering::Relaxed) {
+                // It may be the one that is rolled back.
+                let _ = rival
+                    .query_drop("BEGIN")
+                    .and_then(|()| {
+                        rival.query_drop(
+                            "DO (SELECT COUNT(*) FROM customer WHERE c_d_id < 6 FOR UPDATE)",
+                        )
+                    })
+                    .and_then(|()| rival.query_drop("DO (SELECT w_id FROM warehouse FOR UPDATE)"))
+                    .and_then(|()| rival.query_drop("COMMIT"));
+            }
+        });
+        let mut deadlocks = 0;
+        for _ in 0..60 {
+            let slice = SliceOptions {
+                duration: Duration::from_millis(500),
+                ..SliceOptions::default()
+            };
+            let stats = driver.slice(0, &slice).expect("a slice");
+            deadlocks += stats.errors.get(&1213).copied().unwrap_or(0);
+            if deadlocks > 5 {
+                break;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        deadlocks
+    });
+    assert!(deadlocks > 0, "nothing had to be begun again");
+    consistent(server, spec, Conditions::All);
+}
+
+fn tables_of_something_else_are_told_apart(server: &Server) {
+    let five = WorkloadSpec {
+        warehouses: 5,
+        ..spec()
+    };
+    let error = check_tpcc(&server.unix(), &five, Conditions::First, &mut |_| {})
+        .expect_err("another number")
+        .to_string();
+    assert!(error.contains("has 1 warehouses and not 5"), "{error}");
+    let options = DriverOptions {
+        threads: 5,
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[server.unix()], &five, &options).expect("connections");
+    let error = driver
+        .slice(0, &SliceOptions::default())
+        .expect_err("a warehouse is missing")
+        .to_string();
+    assert!(error.contains("there is no such"), "{error}");
+    assert!(error.contains("load them anew"), "{error}");
+}
