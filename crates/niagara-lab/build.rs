@@ -1,5 +1,6 @@
-//! The levers are part of the program: a new file among them means building it again.
+//! Levers and checks are part of the program: a new file among them means building it again.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../levers");
+    println!("cargo:rerun-if-changed=../../checks");
 }

@@ -7,6 +7,7 @@
 mod arena;
 mod cancel;
 mod candidate;
+pub mod check;
 mod compare;
 mod deployment;
 mod duel;

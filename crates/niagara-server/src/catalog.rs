@@ -40,6 +40,20 @@ pub struct ServerDescription {
     /// Memory allocators from the same archive.
     #[serde(default)]
     pub mallocs: BTreeMap<String, MallocPackage>,
+    /// The server's own regression tests in the same archive.
+    #[serde(default)]
+    pub suite: Option<SuitePackages>,
+}
+
+/// A server's own regression tests in packages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuitePackages {
+    /// The tests, their runner and the programs that they call; all in the version of the server that is tested. The
+    /// first decides which versions there are.
+    pub packages: Vec<String>,
+    /// The runner's script inside the packages.
+    pub runner: PathBuf,
 }
 
 /// Where packages come from.

@@ -28,11 +28,14 @@ mod registry;
 mod running;
 mod runtime;
 mod share;
+mod suite;
 mod usage;
 mod verify;
 
 pub use cache::{Cache, WorkFolder};
-pub use catalog::{Archive, Catalog, Distribution, MallocPackage, ServerDescription};
+pub use catalog::{
+    Archive, Catalog, Distribution, MallocPackage, ServerDescription, SuitePackages,
+};
 pub use copy::{CloneWay, clone_tree};
 pub use environment::environment;
 pub use family::{Family, Version};
@@ -40,7 +43,10 @@ pub use image::{Image, ImageRecord, ImageStore};
 pub use install::{Install, Removed, get, installed, remove};
 pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn};
 pub use peer::{server_behind_address, server_behind_socket};
+pub use process::spawn_helper;
 pub use registry::{Swept, sweep_stale};
 pub use running::RunningServer;
 pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};
+pub use share::share_folder;
+pub use suite::{Suite, get_suite};
 pub use usage::{IoUsage, Usage, UsageMeter, UsageSample};

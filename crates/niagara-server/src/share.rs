@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folder with `english/errmsg.sys`; none when the server's compiled-in one must do.
-pub(crate) fn share_folder(basedir: &Path) -> Option<PathBuf> {
+pub fn share_folder(basedir: &Path) -> Option<PathBuf> {
     [
         "share/mariadb",
         "share/mysql",

@@ -231,7 +231,7 @@ pub struct StudyArgs {
     pub json: bool,
 }
 
-/// Private servers: fetch, list, remove; nothing of the system is touched
+/// Private servers: fetch, list, check, remove; nothing of the system is touched
 #[derive(Debug, Args)]
 pub struct ServerArgs {
     #[command(subcommand)]
@@ -255,12 +255,61 @@ pub enum ServerVerb {
         #[arg(long)]
         json: bool,
     },
+    Check(CheckArgs),
     /// Remove fetched servers and their dataset images; a server named by its path loses its images only
     Remove {
         /// Names as in `niagara server list`, or paths
         #[arg(required = true, value_name = "SERVER")]
         names: Vec<String>,
     },
+}
+
+/// Is a server still a correct one? Crash recovery, the same answers, its own regression tests
+///
+/// Looks at a server that was built or patched. crash: it is killed again and again under write load; every
+/// acknowledged commit must be there afterwards and no transaction by half. answers: queries, changes and
+/// errors on generated data must come out as they do on another server. suite: its own regression tests, a
+/// listed part of them, against this very binary; what fails on the other server too does not count.
+///
+/// What came of it is kept for exactly this binary, by its SHA-256. Exit code: 0 nothing wrong found, 1 something
+/// wrong or the check could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  niagara server check /opt/mariadb/bin/mariadbd
+  niagara server check ./build/sql/mariadbd --against mariadb-10.11 --part crash,answers
+  niagara server check mariadb-11.8 --against mariadb-10.11 --part answers")]
+pub struct CheckArgs {
+    /// A server of the catalogue, or the path of a binary
+    #[arg(value_name = "SERVER")]
+    pub server: String,
+    /// What it is compared with [default: the catalogue's server of its family and series]
+    #[arg(long, value_name = "SERVER")]
+    pub against: Option<String>,
+    /// Only these parts, comma-separated
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
+    pub part: Vec<PartArg>,
+    /// How often it is killed
+    #[arg(long, default_value_t = 10, value_parser = kills)]
+    pub kills: usize,
+    /// Seed of data, statements and moments
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Only these tests of the suite, comma-separated
+    #[arg(long, value_name = "TEST", value_delimiter = ',')]
+    pub test: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PartArg {
+    /// Killed under write load: every acknowledged commit, no half transaction
+    Crash,
+    /// The same answers and tables as another server on the same data
+    Answers,
+    /// Its own regression tests
+    Suite,
 }
 
 /// What can be changed: the levers, whether each applies here, and why not
@@ -360,6 +409,13 @@ pub enum Format {
     Csv,
     Json,
     Files,
+}
+
+fn kills(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(kills) if (1..=1000).contains(&kills) => Ok(kills),
+        _ => Err("expected 1 to 1000".to_owned()),
+    }
 }
 
 /// `name=value`, the name with underscores.

@@ -64,6 +64,24 @@ impl Apt {
         debs(&archives)
     }
 
+    /// The versions of this package, as the archive lists them, newest first.
+    ///
+    /// # Errors
+    /// The lists cannot be read.
+    pub fn versions(&self, package: &str) -> Result<Vec<String>> {
+        let output = Command::new("apt-cache")
+            .arg("-c")
+            .arg(std::path::absolute(self.folder.join("apt.conf"))?)
+            .args(["madison", package])
+            .env("LC_ALL", "C")
+            .output()
+            .context("cannot run apt-cache")?;
+        // `PACKAGE | VERSION | SOURCE`.
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = |line: &str| Some(line.split('|').nth(1)?.trim().to_owned());
+        Ok(text.lines().filter_map(version).collect())
+    }
+
     /// Downloads this package without what it depends on, for a file that it holds; the `.deb` file.
     pub fn download_alone(&self, package: &str) -> Result<PathBuf> {
         let archives = self.folder.join("cache/archives");

@@ -1,4 +1,4 @@
-//! `niagara server get|list|remove`: private servers; nothing of the system is touched.
+//! `niagara server get|list|check|remove`: private servers; nothing of the system is touched.
 
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ pub fn run(args: ServerArgs) -> Result<ExitCode> {
     match args.verb {
         ServerVerb::Get { names } => get(&setting, &names)?,
         ServerVerb::List { json } => list(&setting, json)?,
+        ServerVerb::Check(args) => return super::check::run(&setting, &args),
         ServerVerb::Remove { names } => remove(&setting, &names)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,214 @@
+//! What a server answers to a statement, and how two answers differ.
+
+use niagara_load::{Admin, LoadError, Row};
+
+use super::script::is_ordered;
+
+/// Characters of a value that a finding shows.
+const SHOWN: usize = 120;
+
+/// A server's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Rows, or the error's number and message.
+    pub reply: Result<Vec<Row>, (u16, String)>,
+    /// Rows changed; −1 for a query.
+    pub changed: Option<String>,
+    /// Warnings: level, number, message.
+    pub warnings: Vec<Row>,
+}
+
+/// How closely two answers are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closeness {
+    /// Everything, to the wording of errors and warnings: servers of one version.
+    Whole,
+    /// Rows, counts, numbers of errors and of warnings: servers of one series.
+    Numbers,
+    /// Rows, and numbers of errors: any two servers of the family.
+    Rows,
+}
+
+/// Asks a server; an error only when it is gone.
+pub fn ask(admin: &mut Admin, sql: &str) -> Result<Answer, LoadError> {
+    let reply = match admin.rows(sql) {
+        Ok(rows) => Ok(rows),
+        Err(LoadError::Query { code, message, .. }) => Err((code, message)),
+        Err(error) => return Err(error),
+    };
+    // Reads the diagnostics without clearing them.
+    let changed = match &reply {
+        Ok(_) => {
+            admin.rows("GET DIAGNOSTICS @niagara_rows = ROW_COUNT")?;
+            None
+        }
+        Err(_) => Some("-1".to_owned()),
+    };
+    let warnings = admin.rows("SHOW WARNINGS")?;
+    let changed = match changed {
+        Some(changed) => Some(changed),
+        None => admin.value("SELECT @niagara_rows")?,
+    };
+    let reply = reply.map(|mut rows| {
+        if !is_ordered(sql) {
+            rows.sort();
+        }
+        rows
+    });
+    Ok(Answer {
+        reply,
+        changed,
+        warnings,
+    })
+}
+
+/// How two answers differ, in words: `ours` is the server in question, `theirs` the one it is compared with.
+pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Option<String> {
+    match (&ours.reply, &theirs.reply) {
+        (Err((code, message)), Ok(_)) => {
+            return Some(format!("error {code} ({message}), none there"));
+        }
+        (Ok(_), Err((code, message))) => {
+            return Some(format!("no error, there {code} ({message})"));
+        }
+        (Err(ours), Err(theirs)) => {
+            if ours.0 != theirs.0 || (closeness == Closeness::Whole && ours.1 != theirs.1) {
+                return Some(format!(
+                    "error {} ({}), there {} ({})",
+                    ours.0, ours.1, theirs.0, theirs.1
+                ));
+            }
+        }
+        (Ok(ours), Ok(theirs)) => {
+            if let Some(difference) = rows_differ(ours, theirs) {
+                return Some(difference);
+            }
+        }
+    }
+    if closeness == Closeness::Rows {
+        return None;
+    }
+    if ours.changed != theirs.changed {
+        return Some(format!(
+            "{} rows changed, there {}",
+            shown(ours.changed.as_deref()),
+            shown(theirs.changed.as_deref())
+        ));
+    }
+    let kept = |rows: &[Row]| -> Vec<Row> {
+        let columns = if closeness == Closeness::Whole { 3 } else { 2 };
+        rows.iter()
+            .map(|row| row.iter().take(columns).cloned().collect())
+            .collect()
+    };
+    rows_differ(&kept(&ours.warnings), &kept(&theirs.warnings))
+        .map(|difference| format!("warnings: {difference}"))
+}
+
+fn rows_differ(ours: &[Row], theirs: &[Row]) -> Option<String> {
+    for (index, (our, their)) in ours.iter().zip(theirs).enumerate() {
+        if our != their {
+            let column = our.iter().zip(their).position(|(a, b)| a != b);
+            return Some(match column {
+                Some(column) => format!(
+                    "row {}, column {}: {}, there {}",
+                    index + 1,
+                    column + 1,
+                    shown(our[column].as_deref()),
+                    shown(their[column].as_deref())
+                ),
+                None => format!(
+                    "row {} has {} columns, there {}",
+                    index + 1,
+                    our.len(),
+                    their.len()
+                ),
+            });
+        }
+    }
+    (ours.len() != theirs.len()).then(|| format!("{} rows, there {}", ours.len(), theirs.len()))
+}
+
+fn shown(value: Option<&str>) -> String {
+    match value {
+        None => "NULL".to_owned(),
+        Some(text) if text.chars().count() > SHOWN => {
+            format!("`{}…`", text.chars().take(SHOWN).collect::<String>())
+        }
+        Some(text) => format!("`{text}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(rows: &[&[Option<&str>]]) -> Answer {
+        Answer {
+            reply: Ok(rows
+                .iter()
+                .map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect())
+                .collect()),
+            changed: Some("-1".into()),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn error(code: u16, message: &str) -> Answer {
+        Answer {
+            reply: Err((code, message.into())),
+            ..answer(&[])
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_told() {
+        let whole = |a: &Answer, b: &Answer| difference(a, b, Closeness::Whole);
+        let ours = answer(&[&[Some("1"), None], &[Some("2"), Some("b")]]);
+        assert_eq!(whole(&ours, &ours), None);
+        let theirs = answer(&[&[Some("1"), Some("")], &[Some("2"), Some("b")]]);
+        assert_eq!(
+            whole(&ours, &theirs).as_deref(),
+            Some("row 1, column 2: NULL, there ``")
+        );
+        assert_eq!(
+            whole(&ours, &answer(&[&[Some("1"), None]])).as_deref(),
+            Some("2 rows, there 1")
+        );
+        assert_eq!(
+            whole(&ours, &error(1062, "Duplicate")).as_deref(),
+            Some("no error, there 1062 (Duplicate)")
+        );
+    }
+
+    #[test]
+    fn servers_of_other_versions_may_word_errors_differently() {
+        let (ours, theirs) = (error(1062, "Duplicate"), error(1062, "Double"));
+        assert!(difference(&ours, &theirs, Closeness::Whole).is_some());
+        assert_eq!(difference(&ours, &theirs, Closeness::Numbers), None);
+        assert!(difference(&ours, &error(1, "Duplicate"), Closeness::Rows).is_some());
+        let warned = |text: &str| Answer {
+            warnings: vec![vec![
+                Some("Warning".into()),
+                Some("1265".into()),
+                Some(text.into()),
+            ]],
+            ..answer(&[])
+        };
+        assert!(difference(&warned("a"), &warned("b"), Closeness::Whole).is_some());
+        assert_eq!(
+            difference(&warned("a"), &warned("b"), Closeness::Numbers),
+            None
+        );
+        assert!(difference(&warned("a"), &answer(&[]), Closeness::Numbers).is_some());
+        assert_eq!(
+            difference(&warned("a"), &answer(&[]), Closeness::Rows),
+            None
+        );
+        let changed = Answer {
+            changed: Some("3".into()),
+            ..answer(&[])
+        };
+        assert!(difference(&changed, &answer(&[]), Closeness::Numbers).is_some());
+    }
+}

@@ -1,0 +1,180 @@
+//! What one part of a check found.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A part of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Killed under write load: is every acknowledged commit there, and no transaction by half?
+    Crash,
+    /// The same answers and the same tables as another server on the same data?
+    Answers,
+    /// The server's own regression tests.
+    Suite,
+}
+
+impl Part {
+    /// All parts, in the order in which they run.
+    pub const ALL: [Part; 3] = [Part::Crash, Part::Answers, Part::Suite];
+
+    /// As written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Crash => "crash",
+            Part::Answers => "answers",
+            Part::Suite => "suite",
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::Crash => "crash recovery",
+            Part::Answers => "same answers",
+            Part::Suite => "regression suite",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a part ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Nothing wrong was found.
+    Passed,
+    /// Something wrong was found.
+    Failed,
+    /// Not looked at; the report says why.
+    Skipped,
+}
+
+/// A number that a part is judged by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What was counted: `acknowledged commits`.
+    pub name: String,
+    /// How many.
+    pub value: u64,
+}
+
+/// Something that was not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// What: a section of statements, a test.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What one part of a check found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartReport {
+    /// Which part.
+    pub part: Part,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it counted, in the order in which it is told.
+    pub figures: Vec<Figure>,
+    /// What is wrong, one finding each, the first [`PartReport::MOST_FINDINGS`] of them.
+    pub findings: Vec<String>,
+    /// What was not looked at, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Worth knowing, but no fault of the server.
+    pub notes: Vec<String>,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Seed of its random choices; 0 where it makes none.
+    pub seed: u64,
+    /// Whether it looked at as much as a check does by default. A smaller look finds faults, but recommends nothing.
+    pub whole: bool,
+}
+
+impl PartReport {
+    /// Findings that are kept; more of them are counted only.
+    pub const MOST_FINDINGS: usize = 20;
+
+    pub(super) fn new(part: Part, seed: u64) -> PartReport {
+        PartReport {
+            part,
+            outcome: Outcome::Passed,
+            figures: Vec::new(),
+            findings: Vec::new(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
+            seconds: 0.0,
+            seed,
+            whole: true,
+        }
+    }
+
+    pub(super) fn skipped(part: Part, why: &str) -> PartReport {
+        let mut report = PartReport::new(part, 0);
+        report.outcome = Outcome::Skipped;
+        report.left_out.push(LeftOut {
+            what: part.title().to_owned(),
+            why: why.to_owned(),
+        });
+        report
+    }
+
+    pub(super) fn figure(&mut self, name: &str, value: u64) {
+        self.figures.push(Figure {
+            name: name.to_owned(),
+            value,
+        });
+    }
+
+    /// The value of this figure; none when it was not counted.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        let figure = self.figures.iter().find(|figure| figure.name == name);
+        figure.map(|figure| figure.value)
+    }
+
+    /// Something is wrong with the server.
+    pub(super) fn fail(&mut self, finding: String) {
+        self.outcome = Outcome::Failed;
+        match self.findings.len() {
+            kept if kept < Self::MOST_FINDINGS => self.findings.push(finding),
+            Self::MOST_FINDINGS => self.findings.push("and more, not shown".to_owned()),
+            _ => {}
+        }
+    }
+
+    /// One line of its figures: `8123 acknowledged commits, 10 kills`.
+    pub fn figures_line(&self) -> String {
+        let parts: Vec<String> = self
+            .figures
+            .iter()
+            .map(|figure| format!("{} {}", figure.value, figure.name))
+            .collect();
+        parts.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_bounded_and_fail_the_part() {
+        let mut report = PartReport::new(Part::Crash, 1);
+        report.figure("kills", 3);
+        assert_eq!(report.outcome, Outcome::Passed);
+        for number in 0..100 {
+            report.fail(format!("finding {number}"));
+        }
+        assert_eq!(report.outcome, Outcome::Failed);
+        assert_eq!(report.findings.len(), PartReport::MOST_FINDINGS + 1);
+        assert_eq!(report.figures_line(), "3 kills");
+        assert_eq!((report.value("kills"), report.value("x")), (Some(3), None));
+    }
+}

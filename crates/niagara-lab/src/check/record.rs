@@ -1,0 +1,246 @@
+//! What checks found, kept for exactly the binary that was looked at.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use niagara_server::{Cache, Version};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::outcome::{Outcome, Part, PartReport};
+
+/// What checks look at. Raised when they look at more: what passed an older form has to pass again.
+const FORM: u32 = 1;
+
+/// All that is known of one binary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckRecord {
+    form: u32,
+    /// SHA-256 of the server's binary, in hexadecimal.
+    pub sha256: String,
+    /// Where the binary was when it was last looked at.
+    pub binary: PathBuf,
+    /// The server's name in the catalogue, or its path.
+    pub server: String,
+    /// Its version.
+    pub version: Version,
+    /// The version as the server prints it.
+    pub version_string: String,
+    /// What it was compared with: a name and the version as that server prints it.
+    pub against: String,
+    /// SHA-256 of the binary it was compared with.
+    pub against_sha256: String,
+    /// When the last part ended.
+    pub when: jiff::Timestamp,
+    /// Niagara's version.
+    pub niagara: String,
+    /// The parts that were looked at; a later look at a part replaces an earlier one.
+    pub parts: BTreeMap<Part, PartReport>,
+}
+
+/// What is known of a binary.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// Every part was looked at and nothing wrong was found.
+    Passed(Box<CheckRecord>),
+    /// A part failed.
+    Failed(Box<CheckRecord>),
+    /// Not every part was looked at yet; what is known so far, if anything.
+    Unknown(Option<Box<CheckRecord>>),
+}
+
+/// Whether this binary, exactly as it is now, passed every part of a check.
+///
+/// # Errors
+/// The binary cannot be read.
+pub fn passed(cache: &Cache, binary: &Path) -> Result<bool> {
+    Ok(matches!(standing(cache, binary)?, Standing::Passed(_)))
+}
+
+/// What is known of this binary, exactly as it is now.
+///
+/// # Errors
+/// The binary cannot be read.
+pub fn standing(cache: &Cache, binary: &Path) -> Result<Standing> {
+    let record = CheckRecord::load(cache, &binary_digest(binary)?).map(Box::new);
+    Ok(match record {
+        Some(record) if record.failed() => Standing::Failed(record),
+        Some(record) if record.complete() => Standing::Passed(record),
+        record => Standing::Unknown(record),
+    })
+}
+
+/// SHA-256 of a binary, in hexadecimal.
+///
+/// # Errors
+/// It cannot be read.
+pub fn binary_digest(binary: &Path) -> Result<String> {
+    let mut digest = Sha256::new();
+    let mut read = || -> std::io::Result<()> {
+        let mut file = File::open(binary)?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(()),
+                count => digest.update(&buffer[..count]),
+            }
+        }
+    };
+    read().with_context(|| format!("cannot read the binary {}", binary.display()))?;
+    let bytes = digest.finalize();
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl CheckRecord {
+    pub(super) fn new(install: &niagara_server::Install, sha256: String) -> CheckRecord {
+        CheckRecord {
+            form: FORM,
+            sha256,
+            binary: install.server.clone(),
+            server: install.name.clone(),
+            version: install.version,
+            version_string: install.version_string.clone(),
+            against: String::new(),
+            against_sha256: String::new(),
+            when: jiff::Timestamp::now(),
+            niagara: env!("CARGO_PKG_VERSION").to_owned(),
+            parts: BTreeMap::new(),
+        }
+    }
+
+    fn path(cache: &Cache, sha256: &str) -> PathBuf {
+        cache.root().join("checks").join(format!("{sha256}.json"))
+    }
+
+    /// The record of this digest; a damaged one, or one of another form, is none.
+    pub(super) fn load(cache: &Cache, sha256: &str) -> Option<CheckRecord> {
+        let text = fs::read(Self::path(cache, sha256)).ok()?;
+        let record: CheckRecord = serde_json::from_slice(&text).ok()?;
+        (record.form == FORM && record.sha256 == sha256).then_some(record)
+    }
+
+    /// Keeps the record, whole or not at all.
+    pub(super) fn save(&self, cache: &Cache) -> Result<()> {
+        let path = Self::path(cache, &self.sha256);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let write = || -> Result<()> {
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&serde_json::to_vec_pretty(self)?)?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Whether a part failed.
+    pub fn failed(&self) -> bool {
+        let mut parts = self.parts.values();
+        parts.any(|report| report.outcome == Outcome::Failed)
+    }
+
+    /// Whether every part was looked at, wholly.
+    pub fn complete(&self) -> bool {
+        self.missing().is_empty()
+    }
+
+    /// Parts that were not looked at yet, or not wholly.
+    pub fn missing(&self) -> Vec<Part> {
+        let known = |part: &Part| {
+            self.parts
+                .get(part)
+                .is_some_and(|report| report.whole && report.outcome != Outcome::Skipped)
+        };
+        Part::ALL.into_iter().filter(|part| !known(part)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use niagara_server::{Family, Install};
+
+    fn install(binary: &Path) -> Install {
+        Install {
+            name: "mine".into(),
+            family: Family::Mariadb,
+            version: "10.11.18".parse().expect("a version"),
+            version_string: "10.11.18-MariaDB".into(),
+            basedir: "/opt/mine".into(),
+            server: binary.to_path_buf(),
+            mallocs: BTreeMap::new(),
+            own_malloc: "glibc".into(),
+            packages: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_binary_has_passed_when_all_its_parts_have_and_until_it_changes() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let binary = folder.path().join("mariadbd");
+        fs::write(&binary, "one").expect("written");
+        assert_eq!(
+            standing(&cache, &binary).expect("read"),
+            Standing::Unknown(None)
+        );
+
+        let digest = binary_digest(&binary).expect("read");
+        let mut record = CheckRecord::new(&install(&binary), digest);
+        for part in [Part::Crash, Part::Answers] {
+            record.parts.insert(part, PartReport::new(part, 1));
+        }
+        record.parts.insert(
+            Part::Suite,
+            PartReport::skipped(Part::Suite, "no tests here"),
+        );
+        record.save(&cache).expect("saved");
+        assert!(!passed(&cache, &binary).expect("read"));
+        assert_eq!(record.missing(), [Part::Suite]);
+
+        record
+            .parts
+            .insert(Part::Suite, PartReport::new(Part::Suite, 0));
+        record.save(&cache).expect("saved");
+        assert!(passed(&cache, &binary).expect("read"));
+
+        let mut smaller = record.clone();
+        if let Some(report) = smaller.parts.get_mut(&Part::Crash) {
+            report.whole = false;
+        }
+        smaller.save(&cache).expect("saved");
+        assert!(!passed(&cache, &binary).expect("read"));
+        assert_eq!(smaller.missing(), [Part::Crash]);
+
+        let mut failed = record.clone();
+        if let Some(report) = failed.parts.get_mut(&Part::Answers) {
+            report.fail("another sum".into());
+        }
+        failed.save(&cache).expect("saved");
+        assert!(matches!(
+            standing(&cache, &binary).expect("read"),
+            Standing::Failed(_)
+        ));
+
+        record.save(&cache).expect("saved");
+        fs::write(&binary, "two").expect("written");
+        assert!(!passed(&cache, &binary).expect("read"));
+        assert!(passed(&cache, &folder.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_damaged_record_is_none() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let binary = folder.path().join("mariadbd");
+        fs::write(&binary, "one").expect("written");
+        let digest = binary_digest(&binary).expect("read");
+        let record = CheckRecord::new(&install(&binary), digest.clone());
+        record.save(&cache).expect("saved");
+        fs::write(CheckRecord::path(&cache, &digest), "{").expect("written");
+        assert_eq!(CheckRecord::load(&cache, &digest), None);
+    }
+}

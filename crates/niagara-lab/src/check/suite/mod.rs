@@ -1,0 +1,273 @@
+//! The server's own regression suite: its own runner, a listed part of its tests, against the very binary in question.
+//!
+//! A test that fails is repeated; one that fails again is put to the server compared with. What fails there too says
+//! something of the tests or the machine, not of the build, and does not count.
+
+mod list;
+mod output;
+mod runner;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{Cache, Install, Suite};
+
+pub use self::list::TestList;
+use self::output::Verdict;
+use self::runner::{Run, Runner};
+use super::outcome::{LeftOut, Part, PartReport};
+use super::progress::{Progress, Reporter};
+use crate::cancel::Cancel;
+
+/// The lists that are built in, by the server's name in the catalogue.
+static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../checks");
+
+/// Which tests are run, and how.
+#[derive(Debug, Clone, Default)]
+pub struct SuiteOptions {
+    /// Only these tests; none is all that are listed.
+    pub only: Vec<String>,
+    /// Tests at the same time; none is as many as CPUs, at most 4.
+    pub parallel: Option<usize>,
+}
+
+impl TestList {
+    /// The built-in list for a server of the catalogue; none where there is no list for it.
+    ///
+    /// # Errors
+    /// The list is wrong.
+    pub fn built_in(server: &str) -> Result<Option<TestList>> {
+        let name = format!("{server}.tests");
+        let text = LISTS.get_file(&name).and_then(|file| file.contents_utf8());
+        text.map(|text| TestList::parse(&format!("checks/{name} (built in)"), text))
+            .transpose()
+    }
+}
+
+/// Runs the listed tests of `suite` against `ours`; `theirs` is the yardstick for tests that fail.
+///
+/// # Errors
+/// Stopped on request; the runner cannot be started or runs none of the tests. A test that fails is a finding.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each names one thing, and all are needed"
+)]
+pub fn regression_suite(
+    cache: &Cache,
+    ours: &Install,
+    theirs: &Install,
+    suite: &Suite,
+    list: &TestList,
+    options: &SuiteOptions,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<PartReport> {
+    let began = Instant::now();
+    let mut report = PartReport::new(Part::Suite, 0);
+    let mut reporter = Reporter::new(Part::Suite, watch);
+    let tests = chosen(list, options)?;
+    report.whole = options.only.is_empty();
+    report.left_out.extend(list.left_out.iter().cloned());
+    if suite.version != ours.version {
+        report.notes.push(format!(
+            "the tests are those of version {}, the server is {}: there are none of its own version in the archive",
+            suite.version, ours.version
+        ));
+    }
+    let logs = LogFolder::new(cache, ours)?;
+    let runner = Runner {
+        cache,
+        suite,
+        parallel: options.parallel,
+        cancel,
+    };
+    let total = tests.len();
+    let mut done = 0;
+    let run = runner.run(ours, &tests, &logs.0, &mut |line| {
+        if let Some(line) = line {
+            done += 1;
+            reporter.step(done.min(total), total, &line.test);
+        } else {
+            reporter.step(0, total, "preparing the tests' own data directories");
+        }
+    })?;
+    judge_run(&run, ours, &tests, &mut report)?;
+    let failed: Vec<String> = run.with(Verdict::Failed);
+    let mut again = 0;
+    if !failed.is_empty() {
+        reporter.step(total, total, "repeating the tests that failed");
+        let repeated = runner.run(ours, &failed, &logs.0.join("repeated"), &mut |_| {})?;
+        let twice = repeated.with(Verdict::Failed);
+        for test in failed.iter().filter(|test| !twice.contains(test)) {
+            report.notes.push(format!(
+                "{test} failed once and passed when it was repeated (log: {})",
+                logs.of(test).display()
+            ));
+            again += 1;
+        }
+        let there = if twice.is_empty() {
+            Vec::new()
+        } else {
+            reporter.step(
+                total,
+                total,
+                &format!("putting what failed to {}", theirs.name),
+            );
+            let reference = runner.run(theirs, &twice, &logs.0.join("reference"), &mut |_| {})?;
+            reference.with(Verdict::Failed)
+        };
+        for test in &twice {
+            let log = logs.of(test);
+            if there.contains(test) {
+                report.left_out.push(LeftOut {
+                    what: test.clone(),
+                    why: format!(
+                        "fails on {} {} too (log: {})",
+                        theirs.name,
+                        theirs.version_string,
+                        log.display()
+                    ),
+                });
+            } else {
+                report.fail(format!("{test} (log: {})", log.display()));
+            }
+        }
+    }
+    let skipped = run.skips();
+    report.figure("tests passed", run.count(Verdict::Passed) as u64 + again);
+    report.figure("tests failed", report.findings.len() as u64);
+    report.figure("tests skipped", skipped.len() as u64);
+    report.figure("servers started from the binary", run.servers as u64);
+    for (test, why) in skipped {
+        report.left_out.push(LeftOut { what: test, why });
+    }
+    report.seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn chosen(list: &TestList, options: &SuiteOptions) -> Result<Vec<String>> {
+    if options.only.is_empty() {
+        return Ok(list.tests.clone());
+    }
+    if let Some(unknown) = options.only.iter().find(|name| !list.tests.contains(name)) {
+        bail!(
+            "the test {unknown} is not listed\nremedy: name listed ones; checks/ holds the lists"
+        );
+    }
+    Ok(options.only.clone())
+}
+
+/// Whether the run was one at all, and of this binary.
+fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartReport) -> Result<()> {
+    if run.count(Verdict::Passed) + run.count(Verdict::Failed) == 0 {
+        bail!(
+            "the runner ran none of {} tests ({})\nits last lines:\n{}\nits output: {}",
+            tests.len(),
+            run.status,
+            run.tail,
+            run.output.display()
+        );
+    }
+    if run.servers == 0 {
+        report.fail(format!(
+            "no server was seen to run from {}: the tests say nothing of it",
+            ours.server.display()
+        ));
+    }
+    for stranger in &run.strangers {
+        report.fail(format!(
+            "a server of the tests ran from {} instead of {}",
+            stranger.display(),
+            ours.server.display()
+        ));
+    }
+    let heard: Vec<&String> = tests
+        .iter()
+        .filter(|test| !run.tests.contains_key(*test))
+        .collect();
+    for test in heard.iter().take(10) {
+        report.fail(format!(
+            "{test}: the runner came to no verdict (output: {})",
+            run.output.display()
+        ));
+    }
+    report
+        .notes
+        .push(format!("the runner's output: {}", run.output.display()));
+    Ok(())
+}
+
+/// Where the logs of a binary's tests are kept: those of the newest run.
+struct LogFolder(PathBuf);
+
+impl LogFolder {
+    fn new(cache: &Cache, install: &Install) -> Result<LogFolder> {
+        let digest = super::record::binary_digest(&install.server)?;
+        let path = cache.root().join("checks").join(format!("{digest}-suite"));
+        if path.exists() {
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(LogFolder(path))
+    }
+
+    fn of(&self, test: &str) -> PathBuf {
+        log_of(&self.0, test)
+    }
+}
+
+/// A failed test's log in a run's folder.
+fn log_of(folder: &Path, test: &str) -> PathBuf {
+    folder.join(format!("{test}.log"))
+}
+
+impl Run {
+    fn count(&self, verdict: Verdict) -> usize {
+        self.tests
+            .values()
+            .filter(|(known, _)| *known == verdict)
+            .count()
+    }
+
+    fn with(&self, verdict: Verdict) -> Vec<String> {
+        let tests = self
+            .tests
+            .iter()
+            .filter(|(_, (known, _))| *known == verdict);
+        tests.map(|(test, _)| test.clone()).collect()
+    }
+
+    fn skips(&self) -> BTreeMap<String, String> {
+        let skipped = self
+            .tests
+            .iter()
+            .filter(|(_, (v, _))| *v == Verdict::Skipped);
+        skipped
+            .map(|(test, (_, why))| (test.clone(), format!("the runner skips it: {why}")))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_lists_are_valid() {
+        let mut lists = 0;
+        for file in LISTS.files() {
+            let name = file.path().to_string_lossy();
+            if let Some(server) = name.strip_suffix(".tests") {
+                let list = TestList::built_in(server).expect("valid").expect("there");
+                assert!(list.tests.len() >= 50, "{name}: {}", list.tests.len());
+                lists += 1;
+            }
+        }
+        assert!(lists > 0);
+        assert_eq!(TestList::built_in("nothing").expect("no error"), None);
+    }
+}

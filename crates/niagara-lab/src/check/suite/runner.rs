@@ -1,0 +1,346 @@
+//! The suite's own runner, watched: which tests it ran, how they ended, and from which binary its servers ran.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use niagara_server::{Cache, Install, Suite, WorkFolder, share_folder, spawn_helper};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::log_of;
+use super::output::{TestLine, Verdict, test_line};
+use crate::cancel::Cancel;
+
+/// How often the servers' binaries are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// Given to the runner and its servers to end when they are told to.
+const END: Duration = Duration::from_secs(10);
+/// Minutes for one test.
+const TEST_MINUTES: u32 = 4;
+/// More tests at the same time than this want more memory than a check may take.
+const MOST_PARALLEL: usize = 4;
+/// Lines of output that an error shows.
+const TAIL: usize = 15;
+
+/// How tests are run.
+pub struct Runner<'a> {
+    pub cache: &'a Cache,
+    pub suite: &'a Suite,
+    pub parallel: Option<usize>,
+    pub cancel: &'a Cancel,
+}
+
+/// What a run came to.
+pub struct Run {
+    /// By test: the verdict, and the runner's words.
+    pub tests: BTreeMap<String, (Verdict, String)>,
+    /// Servers seen to run from the binary in question.
+    pub servers: usize,
+    /// Binaries of other servers that ran for these tests.
+    pub strangers: BTreeSet<PathBuf>,
+    /// How the runner ended.
+    pub status: String,
+    /// Its last lines.
+    pub tail: String,
+    /// All of its output.
+    pub output: PathBuf,
+}
+
+impl Runner<'_> {
+    /// Runs `tests` against `install`; `logs` gets the runner's output and the logs of what failed. `heard` is called
+    /// once without a line, then with the line of every test that ended.
+    pub fn run(
+        &self,
+        install: &Install,
+        tests: &[String],
+        logs: &Path,
+        heard: &mut dyn FnMut(Option<&TestLine>),
+    ) -> Result<Run> {
+        fs::create_dir_all(logs).with_context(|| format!("cannot create {}", logs.display()))?;
+        let work = self.cache.work_folder("suite")?;
+        // Sockets' paths are short, and the cache's may be long.
+        let short = tempfile::Builder::new()
+            .prefix("niagara-suite-")
+            .tempdir_in("/tmp")
+            .context("cannot make a folder in /tmp")?;
+        self.arrange(install, &work)?;
+        let binary = fs::canonicalize(&install.server)?;
+        let mut run = Run {
+            tests: BTreeMap::new(),
+            servers: 0,
+            strangers: BTreeSet::new(),
+            status: String::new(),
+            tail: String::new(),
+            output: logs.join("output.txt"),
+        };
+        let mut output = File::create(&run.output)
+            .with_context(|| format!("cannot write {}", run.output.display()))?;
+        heard(None);
+        let mut command = self.command(&work, short.path(), tests);
+        let shown = format!("{command:?}");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawn_helper(command).map_err(|error| {
+            anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
+        })?;
+        let (sender, lines) = channel();
+        let errors = child
+            .stderr
+            .take()
+            .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
+        let answers = child
+            .stdout
+            .take()
+            .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
+        for stream in [answers, errors].into_iter().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+                    if sender
+                        .send(String::from_utf8_lossy(&line).into_owned())
+                        .is_err()
+                    {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut tail: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut looked = Instant::now();
+        let needle = work.path().display().to_string();
+        loop {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                look(&needle, &binary, &mut seen, &mut run.strangers);
+            }
+            let line = match lines.recv_timeout(LOOK) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    // A grandchild may hold the pipe open after the runner has ended.
+                    match child.try_wait()? {
+                        Some(_) => break,
+                        None => continue,
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            writeln!(output, "{line}")?;
+            if let Some(line) = test_line(&line) {
+                heard(Some(&line));
+                note(&mut run.tests, line);
+            }
+            tail.push(line);
+            if tail.len() > TAIL {
+                tail.remove(0);
+            }
+        }
+        if self.cancel.is_cancelled() {
+            end(&mut child);
+            self.cancel.check()?;
+        }
+        run.status = child.wait()?.to_string();
+        run.servers = seen.len();
+        run.tail = tail.join("\n");
+        keep_logs(&work.path().join("var/log"), &run, logs);
+        Ok(run)
+    }
+
+    /// The folder in which the runner looks for the server: the binary in question, and the suite's own programs.
+    fn arrange(&self, install: &Install, work: &WorkFolder) -> Result<()> {
+        let root = work.path().join("base");
+        let link = |from: &Path, to: PathBuf| -> Result<()> {
+            symlink(from, &to).with_context(|| format!("cannot link {}", to.display()))
+        };
+        fs::create_dir_all(root.join("sbin"))?;
+        fs::create_dir_all(root.join("share"))?;
+        // The runner wants this name; the link is resolved when the server starts, so its own is what /proc shows.
+        let name = if install.family.is_mariadb() {
+            "mariadbd"
+        } else {
+            "mysqld"
+        };
+        link(
+            &fs::canonicalize(&install.server)?,
+            root.join("sbin").join(name),
+        )?;
+        link(&self.suite.basedir.join("bin"), root.join("bin"))?;
+        // The programs that watch the servers lie beside the tests.
+        if let Some(tests) = self.suite.runner.parent() {
+            link(tests, root.join("mysql-test"))?;
+        }
+        let share = share_folder(&install.basedir).or_else(|| share_folder(&self.suite.basedir));
+        let share = share.with_context(|| {
+            format!(
+                "no messages (english/errmsg.sys) below {}",
+                install.basedir.display()
+            )
+        })?;
+        let name = if install.family.is_mariadb() {
+            "share/mysql"
+        } else {
+            "share"
+        };
+        let place = root.join(name);
+        let _ = fs::remove_dir(&place);
+        link(&share, place)
+    }
+
+    fn command(&self, work: &WorkFolder, short: &Path, tests: &[String]) -> Command {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let parallel = self
+            .parallel
+            .unwrap_or(cpus.min(MOST_PARALLEL))
+            .min(tests.len())
+            .max(1);
+        let mut command = Command::new("perl");
+        command
+            .arg(&self.suite.runner)
+            .arg(format!("--vardir={}", work.path().join("var").display()))
+            .arg(format!("--tmpdir={}", short.display()))
+            .arg(format!("--parallel={parallel}"))
+            .arg(format!("--testcase-timeout={TEST_MINUTES}"))
+            .args([
+                "--force",
+                "--retry=0",
+                "--max-test-fail=0",
+                "--nocheck-testcases",
+                "--suite-timeout=60",
+            ])
+            .args(tests)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("LC_ALL", "C")
+            .env("HOME", work.path())
+            .env("USER", "niagara")
+            .env("MTR_BINDIR", work.path().join("base"))
+            .current_dir(self.suite.runner.parent().unwrap_or(Path::new("/")))
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// A test with several combinations fails when one of them does, and is skipped when all of them are.
+fn note(tests: &mut BTreeMap<String, (Verdict, String)>, line: TestLine) {
+    let known = tests
+        .entry(line.test)
+        .or_insert_with(|| (line.verdict, line.rest.clone()));
+    let rank = |verdict: Verdict| match verdict {
+        Verdict::Failed => 2,
+        Verdict::Passed => 1,
+        Verdict::Skipped => 0,
+    };
+    if rank(line.verdict) > rank(known.0) {
+        *known = (line.verdict, line.rest);
+    }
+}
+
+/// Notes the servers that run for the tests in this folder: their process numbers, or whose binary it is instead.
+fn look(needle: &str, binary: &Path, seen: &mut BTreeSet<u32>, strangers: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok());
+        let Some(pid) = pid.filter(|pid| !seen.contains(pid)) else {
+            continue;
+        };
+        let Ok(words) = fs::read(entry.path().join("cmdline")) else {
+            continue;
+        };
+        let words = String::from_utf8_lossy(&words);
+        if !words.contains(needle) {
+            continue;
+        }
+        let Ok(program) = fs::read_link(entry.path().join("exe")) else {
+            continue;
+        };
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        if program == binary {
+            seen.insert(pid);
+        } else if name.starts_with("mariadbd") && !name.contains('-')
+            || name.starts_with("mysqld") && !name.contains('_')
+        {
+            strangers.insert(program);
+        }
+    }
+}
+
+/// Ends the runner, whose servers end with it: their watchers see it go.
+fn end(child: &mut Child) {
+    let group = Pid::from_raw(child.id() as i32);
+    let _ = killpg(group, Signal::SIGTERM);
+    let deadline = Instant::now() + END;
+    while Instant::now() < deadline {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    let _ = killpg(group, Signal::SIGKILL);
+    let _ = child.wait();
+}
+
+/// Copies the logs of what failed out of the runner's folder, which goes. A log that cannot be copied is not worth an error.
+fn keep_logs(from: &Path, run: &Run, logs: &Path) {
+    for (test, (verdict, _)) in &run.tests {
+        if *verdict != Verdict::Failed {
+            continue;
+        }
+        let mut text = String::new();
+        for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A test's folder is named after it and, where it has several, its combination.
+            if name == *test || name.starts_with(&format!("{test}-")) {
+                for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
+                    let log = file.path();
+                    if log.extension().is_some_and(|e| e == "log" || e == "reject") {
+                        text.push_str(&format!("== {}\n", log.display()));
+                        let bytes = fs::read(&log).unwrap_or_default();
+                        text.push_str(&String::from_utf8_lossy(&bytes));
+                    }
+                }
+            }
+        }
+        if text.is_empty() {
+            text = format!(
+                "the runner left no log; its output: {}\n",
+                run.output.display()
+            );
+        }
+        let _ = fs::write(log_of(logs, test), text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_fails_with_its_worst_combination() {
+        let mut tests = BTreeMap::new();
+        for line in [
+            "main.a 'x' w1 [ pass ] 3",
+            "main.a 'y' w1 [ fail ]",
+            "main.a 'z' w1 [ skipped ] no",
+            "main.b w1 [ skipped ] no",
+            "main.b w1 [ pass ] 1",
+        ] {
+            note(&mut tests, test_line(line).expect("a test"));
+        }
+        assert_eq!(tests["main.a"].0, Verdict::Failed);
+        assert_eq!(tests["main.b"].0, Verdict::Passed);
+    }
+}

@@ -1,0 +1,263 @@
+//! `niagara server check`: is a server still a correct one?
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use console::{Style, style};
+use indicatif::ProgressBar;
+use niagara_lab::check::{
+    AnswersOptions, CheckOptions, CheckRecord, CrashOptions, Outcome, Part, PartReport, Progress,
+    Subject, SuiteOptions, check,
+};
+use niagara_lab::looks_like_path;
+use niagara_server::Install;
+
+use crate::args::{CheckArgs, PartArg};
+use crate::interrupt;
+use crate::progress::{clock, colour_on_stdout, living_line};
+use crate::setting::{Setting, server_name};
+
+/// Without a terminal, a line at most this often.
+const QUIET_INTERVAL: Duration = Duration::from_secs(30);
+
+pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
+    let cancel = interrupt::on_ctrl_c()?;
+    let subject = subject(setting, args)?;
+    let options = options(args);
+    let mut screen = Screen::new(&options);
+    if !args.json {
+        println!(
+            "{} {} against {} {}",
+            subject.ours.name,
+            subject.ours.version_string,
+            subject.theirs.name,
+            subject.theirs.version_string
+        );
+    }
+    let screen_cell = std::cell::RefCell::new(&mut screen);
+    let record = check(
+        &setting.cache,
+        &setting.catalog,
+        &subject,
+        &options,
+        &cancel,
+        &mut |progress| screen_cell.borrow_mut().show(progress),
+        &mut |report| screen_cell.borrow_mut().part(report, args.json),
+    );
+    screen.bar.finish_and_clear();
+    let record = record?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&record)?);
+    } else {
+        verdict(&record, &options.parts);
+    }
+    let failed = options.parts.iter().any(|part| {
+        record
+            .parts
+            .get(part)
+            .is_some_and(|report| report.outcome == Outcome::Failed)
+    });
+    Ok(interrupt::exit_code(false, !failed))
+}
+
+fn options(args: &CheckArgs) -> CheckOptions {
+    let mut parts: Vec<Part> = args.part.iter().map(|part| Part::from(*part)).collect();
+    if parts.is_empty() {
+        parts = Part::ALL.to_vec();
+    }
+    CheckOptions {
+        parts,
+        crash: CrashOptions {
+            kills: args.kills,
+            seed: args.seed,
+            ..CrashOptions::default()
+        },
+        answers: AnswersOptions {
+            seed: args.seed,
+            ..AnswersOptions::default()
+        },
+        suite: SuiteOptions {
+            only: args.test.clone(),
+            parallel: None,
+        },
+    }
+}
+
+/// The server in question and the one beside it.
+fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
+    let ours = install(setting, &args.server)?;
+    let packaged = setting
+        .catalog
+        .iter()
+        .find(|known| known.family == ours.family && known.series == ours.version.series())
+        .map(|known| known.name.clone());
+    let against = match (&args.against, &packaged) {
+        (Some(against), _) => against.clone(),
+        (None, Some(packaged)) => packaged.clone(),
+        (None, None) => anyhow::bail!(
+            "no server of the catalogue is {} {}, so there is nothing to compare {} with\n\
+             remedy: name one with --against (a name or a path)",
+            ours.family,
+            ours.version.series(),
+            args.server
+        ),
+    };
+    Ok(Subject {
+        theirs: install(setting, &against)?,
+        suite: packaged,
+        ours,
+    })
+}
+
+/// A server by its name in the catalogue or by the path of its binary.
+fn install(setting: &Setting, name: &str) -> Result<Install> {
+    if looks_like_path(name) {
+        return Install::from_path(Path::new(&server_name(name)?));
+    }
+    let description = setting
+        .catalog
+        .get(name)
+        .context("name a server of the catalogue, or give the path of a binary")?;
+    niagara_server::get(&setting.cache, description, &mut |text| eprintln!("{text}"))
+}
+
+/// What is on the screen while parts run.
+struct Screen {
+    bar: ProgressBar,
+    live: bool,
+    parts: Vec<Part>,
+    began: Option<(Part, Instant)>,
+    last_line: Instant,
+}
+
+/// Seconds a part takes on two CPUs; what is shown before the part itself knows better.
+fn expected(part: Part) -> f64 {
+    match part {
+        Part::Crash => 40.0,
+        Part::Answers => 60.0,
+        Part::Suite => 300.0,
+    }
+}
+
+impl Screen {
+    fn new(options: &CheckOptions) -> Screen {
+        let (bar, live) = living_line();
+        Screen {
+            bar,
+            live,
+            parts: options.parts.clone(),
+            began: None,
+            last_line: Instant::now(),
+        }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let Some(part) = progress.part else {
+            return;
+        };
+        let since = match self.began {
+            Some((known, since)) if known == part => since,
+            _ => {
+                self.began = Some((part, Instant::now()));
+                Instant::now()
+            }
+        };
+        let left = self.left(part, since.elapsed().as_secs_f64(), progress.done);
+        let text = format!(
+            "{} · {:.0} % · about {} left in all · {}",
+            part.title(),
+            progress.done * 100.0,
+            clock(Duration::from_secs_f64(left)),
+            progress.text
+        );
+        if self.live {
+            self.bar.set_message(text);
+        } else if self.last_line.elapsed() >= QUIET_INTERVAL {
+            self.last_line = Instant::now();
+            eprintln!("{text}");
+        }
+    }
+
+    /// Seconds left: of this part by its pace so far, of the later ones by what they usually take.
+    fn left(&self, part: Part, elapsed: f64, done: f64) -> f64 {
+        let here = if done > 0.05 {
+            elapsed * (1.0 - done) / done
+        } else {
+            (expected(part) - elapsed).max(1.0)
+        };
+        let later = self.parts.iter().filter(|later| **later > part);
+        here + later.map(|part| expected(*part)).sum::<f64>()
+    }
+
+    fn part(&mut self, report: &PartReport, json: bool) {
+        if json {
+            return;
+        }
+        self.bar.suspend(|| print(report));
+    }
+}
+
+fn print(report: &PartReport) {
+    let (word, colour) = match report.outcome {
+        Outcome::Passed => ("passed", Style::new().green()),
+        Outcome::Failed => ("FAILED", Style::new().red().bold()),
+        Outcome::Skipped => ("not done", Style::new().yellow()),
+    };
+    let word = match colour_on_stdout() {
+        true => colour.apply_to(word).to_string(),
+        false => word.to_owned(),
+    };
+    let took = clock(Duration::from_secs_f64(report.seconds));
+    println!("\n{}: {word} in {took}", report.part.title());
+    if !report.figures.is_empty() {
+        println!("  {}", report.figures_line());
+    }
+    for finding in &report.findings {
+        println!("  ! {}", finding.replace('\n', "\n    "));
+    }
+    for note in &report.notes {
+        println!("  {note}");
+    }
+    for out in &report.left_out {
+        println!("  left out: {} ({})", out.what, out.why);
+    }
+}
+
+fn verdict(record: &CheckRecord, parts: &[Part]) {
+    let bold = |text: String| match colour_on_stdout() {
+        true => style(text).bold().to_string(),
+        false => text,
+    };
+    let binary = format!(
+        "{} (sha256 {}…)",
+        record.binary.display(),
+        &record.sha256[..16]
+    );
+    let missing: Vec<&str> = record.missing().iter().map(|part| part.name()).collect();
+    println!();
+    if record.failed() {
+        println!("{}", bold(format!("not correct: {binary}")));
+    } else if missing.is_empty() {
+        println!("{}", bold(format!("correct as far as looked: {binary}")));
+    } else {
+        println!("{}", bold(format!("nothing wrong found so far: {binary}")));
+        println!("not looked at yet: {}", missing.join(", "));
+    }
+    let earlier = record.parts.keys().filter(|part| !parts.contains(part));
+    let earlier: Vec<&str> = earlier.map(|part| part.name()).collect();
+    if !earlier.is_empty() {
+        println!("looked at earlier: {}", earlier.join(", "));
+    }
+}
+
+impl From<PartArg> for Part {
+    fn from(arg: PartArg) -> Part {
+        match arg {
+            PartArg::Crash => Part::Crash,
+            PartArg::Answers => Part::Answers,
+            PartArg::Suite => Part::Suite,
+        }
+    }
+}
