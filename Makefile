@@ -9,7 +9,9 @@ NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
 
-.PHONY: tune test bench setup setup-test setup-bench lint unit end-to-end test-page fuzz corpus build clean
+NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
+
+.PHONY: tune test test-check bench setup setup-test setup-bench lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -42,6 +44,9 @@ unit:
 # The main job, small: tune a real server for a minute and look at what it hands over.
 end-to-end: build
 	scripts/end-to-end $(NIAGARA)
+
+test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
+	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done
 
 test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
 	scripts/check-page $(REPORT)

@@ -1,6 +1,7 @@
-//! Levers and checks are part of the program: a new file among them means building it again.
+//! Levers, checks and patches are part of the program: a new file among them means building it again.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../levers");
     println!("cargo:rerun-if-changed=../../checks");
+    println!("cargo:rerun-if-changed=../../patches");
 }

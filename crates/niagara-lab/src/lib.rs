@@ -17,6 +17,7 @@ mod judged;
 pub mod lever;
 mod noise;
 mod observer;
+pub mod patches;
 mod probe;
 mod promotion;
 pub mod quantity;

@@ -136,6 +136,16 @@ impl CheckRecord {
         write().with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Takes in a part's report. What a whole look found, and every fault, stands until another whole look; a fault that a
+    /// smaller look finds counts at once.
+    pub(super) fn note(&mut self, report: PartReport) {
+        let known = self.parts.get(&report.part);
+        let stands = |known: &PartReport| known.whole || known.outcome == Outcome::Failed;
+        if report.whole || report.outcome == Outcome::Failed || !known.is_some_and(stands) {
+            self.parts.insert(report.part, report);
+        }
+    }
+
     /// Whether a part failed.
     pub fn failed(&self) -> bool {
         let mut parts = self.parts.values();
@@ -214,6 +224,21 @@ mod tests {
         smaller.save(&cache).expect("saved");
         assert!(!passed(&cache, &binary).expect("read"));
         assert_eq!(smaller.missing(), [Part::Crash]);
+
+        // A smaller look takes nothing away from a whole one, unless it finds something.
+        let mut small = PartReport::new(Part::Crash, 2);
+        small.whole = false;
+        let mut noted = record.clone();
+        noted.note(small.clone());
+        assert_eq!(noted, record);
+        small.fail("a lost commit".into());
+        noted.note(small.clone());
+        assert!(noted.failed());
+        small.outcome = Outcome::Passed;
+        noted.note(small);
+        assert!(noted.failed(), "a fault stands until a whole look finds none");
+        noted.note(PartReport::new(Part::Crash, 3));
+        assert!(noted.complete());
 
         let mut failed = record.clone();
         if let Some(report) = failed.parts.get_mut(&Part::Answers) {

@@ -87,7 +87,7 @@ pub fn check(
         let report =
             report.with_context(|| format!("the part `{which}` of the check could not be done"))?;
         part(&report);
-        record.parts.insert(which, report);
+        record.note(report);
         record.when = jiff::Timestamp::now();
         record.save(cache)?;
     }

@@ -26,6 +26,10 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
             levers.insert(id.clone(), parse(&id, &name, text)?);
         }
     }
+    for (id, text) in crate::patches::lever_texts() {
+        let name = format!("patches/{id}.toml (built in)");
+        levers.insert(id.clone(), parse(&id, &name, &text)?);
+    }
     for folder in extra_dirs {
         let entries = fs::read_dir(folder).with_context(|| {
             format!("cannot read the levers folder {}\nremedy: give a folder with one TOML file per lever", folder.display())
