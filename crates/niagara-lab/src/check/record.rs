@@ -236,7 +236,10 @@ mod tests {
         assert!(noted.failed());
         small.outcome = Outcome::Passed;
         noted.note(small);
-        assert!(noted.failed(), "a fault stands until a whole look finds none");
+        assert!(
+            noted.failed(),
+            "a fault stands until a whole look finds none"
+        );
         noted.note(PartReport::new(Part::Crash, 3));
         assert!(noted.complete());
 
