@@ -11,7 +11,7 @@ BENCH_JSON ?= bench.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: tune test test-check bench setup setup-test setup-bench lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: tune test test-check test-builds build-server bench setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -29,6 +29,15 @@ setup-test:
 
 setup-bench:
 	@scripts/setup bench
+
+setup-builds:
+	@scripts/setup builds
+
+build-server: setup setup-builds build ## Builds a server from source: make build-server RECIPE='--lto thin --pgo oltp_read_only'
+	$(NIAGARA) server build $(SERVER) $(RECIPE)
+
+test-builds: setup setup-builds ## Builds real servers in every way and starts them: an hour on two CPUs
+	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
 
 build:
 	$(CARGO) build --release --locked

@@ -5,6 +5,7 @@
 //! store, and hands the duel's score to `niagara-stats`, whose verdict goes into the summary.
 
 mod arena;
+mod building;
 mod cancel;
 mod candidate;
 pub mod check;
@@ -31,6 +32,7 @@ mod variant;
 mod warm_up;
 mod workbench;
 
+pub use building::{BuildOptions, build, check_workloads};
 pub use cancel::{Cancel, Cancelled};
 pub use candidate::Candidate;
 pub use compare::{CompareOptions, compare};

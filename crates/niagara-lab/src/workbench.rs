@@ -12,6 +12,7 @@ use niagara_server::{
     TransportKind, WorkFolder,
 };
 
+use crate::building::{self, BuildOptions};
 use crate::cancel::{Cancel, Cancelled};
 use crate::observer::{Event, Observer};
 use crate::spec::Load;
@@ -130,7 +131,17 @@ impl Workbench {
     fn obtain(&self, variant: &Variant, observer: &mut dyn Observer) -> Result<Install> {
         let server = variant.server.as_str();
         if let Some(recipe) = &variant.build {
-            bail!("{server} cannot be built yet ({})", recipe.one_line());
+            let mut show = |text: &str| observer.see(Event::SettingUp(text));
+            let built = building::build(
+                &self.cache,
+                &self.catalog,
+                server,
+                recipe,
+                BuildOptions::default(),
+                &self.cancel,
+                &mut show,
+            )?;
+            return Ok(built.install);
         }
         if looks_like_path(server) {
             return Install::from_path(Path::new(server));

@@ -93,8 +93,25 @@ impl Cache {
         self.root.join("running")
     }
 
+    /// The lock of this name, unless somebody else holds it.
+    pub(crate) fn try_lock(&self, name: &str) -> Result<Option<Flock<File>>> {
+        let (_, file) = self.lock_file(name)?;
+        Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
+    }
+
     /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it.
     pub(crate) fn lock(&self, name: &str, waiting: &mut dyn FnMut()) -> Result<Flock<File>> {
+        let (path, file) = self.lock_file(name)?;
+        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((file, _)) => file,
+        };
+        waiting();
+        Flock::lock(file, FlockArg::LockExclusive)
+            .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+    }
+
+    fn lock_file(&self, name: &str) -> Result<(PathBuf, File)> {
         let folder = self.root.join("locks");
         create_private(&folder)?;
         let path = folder.join(name);
@@ -104,13 +121,7 @@ impl Cache {
             .mode(0o600)
             .open(&path)
             .with_context(|| format!("cannot open the lock {}", path.display()))?;
-        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => return Ok(lock),
-            Err((file, _)) => file,
-        };
-        waiting();
-        Flock::lock(file, FlockArg::LockExclusive)
-            .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+        Ok((path, file))
     }
 }
 

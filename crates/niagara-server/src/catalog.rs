@@ -43,6 +43,9 @@ pub struct ServerDescription {
     /// The server's own regression tests in the same archive.
     #[serde(default)]
     pub suite: Option<SuitePackages>,
+    /// How it is built from source, where that is known.
+    #[serde(default)]
+    pub build: Option<BuildDescription>,
 }
 
 /// A server's own regression tests in packages.
@@ -54,6 +57,29 @@ pub struct SuitePackages {
     pub packages: Vec<String>,
     /// The runner's script inside the packages.
     pub runner: PathBuf,
+}
+
+/// How a server is built from source: what `[build]` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BuildDescription {
+    /// The source package in the same archive.
+    pub source: String,
+    /// What ninja is asked for.
+    pub targets: Vec<String>,
+    /// The binary inside the build folder.
+    pub binary: PathBuf,
+    /// Flags for C and C++ that the distribution's packages are compiled with.
+    pub flags: Vec<String>,
+    /// Flags that they are linked with.
+    pub link_flags: Vec<String>,
+    /// Options of cmake.
+    pub cmake: BTreeMap<String, String>,
+    /// Plugins that no workload needs; cmake gets `PLUGIN_NAME=NO`.
+    #[serde(default)]
+    pub plugins_off: Vec<String>,
+    /// Debian packages that building takes, compilers aside.
+    pub needs: Vec<String>,
 }
 
 /// Where packages come from.

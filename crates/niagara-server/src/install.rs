@@ -75,6 +75,43 @@ impl Install {
         Ok(install)
     }
 
+    /// A server that was built: its binary under `usr`, which is the base folder; named after the server of the catalogue
+    /// that it stands beside, and known by what it was made from.
+    ///
+    /// # Errors
+    /// The binary does not run.
+    pub(crate) fn built(
+        cache: &Cache,
+        name: &str,
+        server: &Path,
+        usr: &Path,
+        made_from: BTreeMap<String, String>,
+    ) -> Result<Install> {
+        let printed = ask_version(server)?;
+        let packaged = find(cache, name)?;
+        let own_malloc = own_malloc(server);
+        // The packaged server's mallocs, so that both sides of a duel have the same; but a build runs with this machine's
+        // libc, which may be older than what they ask for.
+        let candidates = packaged.map_or_else(host_mallocs, |install| install.mallocs);
+        let mallocs = candidates
+            .into_iter()
+            .filter(|(malloc, library)| {
+                (malloc != "glibc" || own_malloc != "glibc") && can_preload(server, library)
+            })
+            .collect();
+        Ok(Install {
+            name: name.to_owned(),
+            family: printed.family,
+            version: printed.version,
+            version_string: printed.text,
+            basedir: usr.to_path_buf(),
+            server: server.to_path_buf(),
+            mallocs,
+            own_malloc,
+            packages: made_from,
+        })
+    }
+
     /// Bytes on disk of a fetched server; 0 of a server of the host.
     pub fn bytes(&self) -> u64 {
         match self.packages.is_empty() {
@@ -133,6 +170,15 @@ fn ask_version(server: &Path) -> Result<Printed> {
         version,
         text,
     })
+}
+
+/// Whether the loader takes this library before all others.
+fn can_preload(server: &Path, library: &Path) -> bool {
+    Command::new(server)
+        .args(["--no-defaults", "--version"])
+        .env("LD_PRELOAD", library)
+        .output()
+        .is_ok_and(|output| output.status.success() && output.stderr.is_empty())
 }
 
 fn binary_in(folder: &Path) -> Result<PathBuf> {

@@ -111,6 +111,7 @@ fn spawn_on(cache: &Cache, spec: &LaunchSpec, port: u16) -> Result<StartingServe
         cpus: spec.runtime.server_cpus.clone(),
         scheduling: spec.runtime.scheduling,
         lock_memory: spec.runtime.lock_memory,
+        gentle: false,
     };
     let recipe = Recipe {
         install: spec.install.clone(),

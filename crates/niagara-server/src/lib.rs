@@ -34,7 +34,8 @@ mod verify;
 
 pub use cache::{Cache, WorkFolder};
 pub use catalog::{
-    Archive, Catalog, Distribution, MallocPackage, ServerDescription, SuitePackages,
+    Archive, BuildDescription, Catalog, Distribution, MallocPackage, ServerDescription,
+    SuitePackages,
 };
 pub use copy::{CloneWay, clone_tree};
 pub use environment::environment;

@@ -17,6 +17,9 @@ pub(crate) struct Placement {
     pub cpus: Option<Vec<usize>>,
     pub scheduling: Option<Scheduling>,
     pub lock_memory: bool,
+    /// The death of this process is told by SIGTERM rather than by SIGKILL, for a child that ends its own children
+    /// when it is asked to (ninja does).
+    pub gentle: bool,
 }
 
 impl Placement {
@@ -54,6 +57,11 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
     let cpus = placement.cpus.as_deref().map(cpu_set).transpose()?;
     let scheduling = placement.scheduling;
     let lock_memory = placement.lock_memory;
+    let death_signal = if placement.gentle {
+        libc::SIGTERM
+    } else {
+        libc::SIGKILL
+    };
     // SAFETY: `getpid` cannot fail and touches no memory.
     let parent = unsafe { libc::getpid() };
     // SAFETY: the closure makes only system calls that are async-signal-safe, on values captured by copy;
@@ -62,7 +70,7 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
         command.pre_exec(move || {
             check(libc::prctl(
                 libc::PR_SET_PDEATHSIG,
-                libc::SIGKILL as libc::c_ulong,
+                death_signal as libc::c_ulong,
             ))?;
             // The parent may have died before the line above.
             if libc::getppid() != parent {

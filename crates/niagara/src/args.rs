@@ -231,7 +231,7 @@ pub struct StudyArgs {
     pub json: bool,
 }
 
-/// Private servers: fetch, list, check, remove; nothing of the system is touched
+/// Private servers: fetch, build, list, check, remove; nothing of the system is touched
 #[derive(Debug, Args)]
 pub struct ServerArgs {
     #[command(subcommand)]
@@ -249,6 +249,7 @@ pub enum ServerVerb {
         #[arg(required = true, value_name = "SERVER")]
         names: Vec<String>,
     },
+    Build(Box<BuildArgs>),
     /// Servers that can be had and those that are here, with their dataset images and what they take on disk
     List {
         /// Print as JSON
@@ -310,6 +311,112 @@ pub enum PartArg {
     Answers,
     /// Its own regression tests
     Suite,
+}
+
+/// Build a server from source, or look after the builds that are here
+///
+/// The source is the distribution's source package (or a tree by path), the default flags are the package's own. A
+/// build is kept under the digest of everything that went into it: nothing is built twice, and one that was stopped
+/// goes on. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  niagara server build mariadb-10.11
+  niagara server build mariadb-10.11 --flags='-O3 -march=native' --lto thin
+  niagara server build mariadb-10.11 --compiler clang --pgo oltp_read_only:2/oltp_read_write --bolt oltp_read_only
+  niagara server build --source ~/src/server --cmake WITH_WSREP=OFF
+  niagara server build list")]
+pub struct BuildArgs {
+    #[command(subcommand)]
+    pub verb: Option<BuildVerb>,
+    /// A server of the catalogue (see `niagara server list`)
+    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
+    pub server: String,
+    /// Build this source tree rather than the source package
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// gcc, clang, or one of a version: clang-19
+    #[arg(long, value_name = "NAME")]
+    pub compiler: Option<String>,
+    /// Flags for C and C++, behind the package's own
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+    /// Flags for C alone
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub c_flags: Vec<String>,
+    /// Flags for C++ alone
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub cxx_flags: Vec<String>,
+    /// Flags for linking
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub link_flags: Vec<String>,
+    /// bfd, gold, lld or mold
+    #[arg(long, value_name = "NAME")]
+    pub linker: Option<String>,
+    /// An option for cmake; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub cmake: Vec<(String, String)>,
+    /// Optimisation while linking: thin or full
+    #[arg(long, value_name = "KIND")]
+    pub lto: Option<String>,
+    /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2/oltp_read_write
+    #[arg(long, value_name = "WORKLOADS")]
+    pub pgo: Option<String>,
+    /// Lay the binary out anew with BOLT: the workloads to train on
+    #[arg(long, value_name = "WORKLOADS")]
+    pub bolt: Option<String>,
+    /// Connections while training
+    #[arg(long, value_name = "N")]
+    pub train_threads: Option<u32>,
+    /// Seconds of training
+    #[arg(long, value_name = "N")]
+    pub train_seconds: Option<u32>,
+    /// Patches, by name
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub patch: Vec<String>,
+    /// Libraries to link in: cxx, ssl, zlib
+    #[arg(long = "static", value_name = "LIBRARY", value_delimiter = ',')]
+    pub static_libraries: Vec<String>,
+    /// Compilers at the same time [default: one per CPU]
+    #[arg(
+        long,
+        short,
+        default_value_t = 0,
+        hide_default_value = true,
+        value_name = "N"
+    )]
+    pub jobs: usize,
+    /// Keep the folder that the compiler worked in
+    #[arg(long)]
+    pub keep: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BuildVerb {
+    /// Builds that are here, what they are made from, and what they take on disk
+    List {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove builds by the beginning of their keys
+    Remove {
+        /// Keys as in `niagara server build list`
+        #[arg(required = true, value_name = "KEY")]
+        keys: Vec<String>,
+    },
+    /// Remove half-finished builds, and those that were not used for long
+    Gc {
+        /// Finished builds not used for so long go too
+        #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
+        unused_for: Duration,
+        /// Everything that is not being made right now
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// What can be changed: the levers, whether each applies here, and why not

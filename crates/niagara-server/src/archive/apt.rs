@@ -18,6 +18,15 @@ pub struct Apt {
 impl Apt {
     /// Prepares an apt state in `folder` for this archive and fetches its package lists.
     pub fn open(folder: &Path, archive: &Archive) -> Result<Apt> {
+        Apt::of(folder, archive, "deb")
+    }
+
+    /// The same for the archive's source packages.
+    pub fn open_sources(folder: &Path, archive: &Archive) -> Result<Apt> {
+        Apt::of(folder, archive, "deb-src")
+    }
+
+    fn of(folder: &Path, archive: &Archive, kind: &str) -> Result<Apt> {
         let Distribution::Debian = archive.distribution;
         let keyring = mirror::keyring()?;
         let mirrors = mirror::find()?;
@@ -35,7 +44,7 @@ impl Apt {
                     &mirrors.main
                 };
                 format!(
-                    "deb [signed-by={}] {mirror} {suite} main\n",
+                    "{kind} [signed-by={}] {mirror} {suite} main\n",
                     keyring.display()
                 )
             })
@@ -95,15 +104,59 @@ impl Apt {
             .with_context(|| format!("apt-get downloaded no {package}"))
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<()> {
-        let mut command = Command::new("apt-get");
-        // `apt-get download` puts its file where it is called.
+    /// The versions of a source package that the archive lists, newest first.
+    pub fn source_versions(&self, package: &str) -> Result<Vec<String>> {
+        let output = self
+            .command("apt-cache")?
+            .args(["showsrc", "--only-source", package])
+            .output()
+            .context("cannot run apt-cache")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut versions: Vec<String> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("Version: "))
+            .map(str::to_owned)
+            .collect();
+        // dpkg alone knows how versions are ordered.
+        versions.sort_by(|a, b| match debian_newer(a, b) {
+            true => std::cmp::Ordering::Less,
+            false => std::cmp::Ordering::Greater,
+        });
+        versions.dedup();
+        if versions.is_empty() {
+            bail!("the archive lists no source package {package}");
+        }
+        Ok(versions)
+    }
+
+    /// Downloads a source package, verified by the archive's keys; its `.dsc` file.
+    pub fn download_source(&self, package: &str, version: &str) -> Result<PathBuf> {
+        let archives = self.folder.join("cache/archives");
+        self.run(&["source", "--download-only", &format!("{package}={version}")])
+            .with_context(|| format!("cannot download the source of {package} {version}"))?;
+        let bare = version.split_once(':').map_or(version, |(_, bare)| bare);
+        let dsc = archives.join(format!("{package}_{bare}.dsc"));
+        if !dsc.is_file() {
+            bail!("apt-get source left no {}", dsc.display());
+        }
+        Ok(dsc)
+    }
+
+    /// An apt command that knows this state only.
+    fn command(&self, program: &str) -> Result<Command> {
+        let mut command = Command::new(program);
         command
             .current_dir(self.folder.join("cache/archives"))
             .arg("-c")
             .arg(std::path::absolute(self.folder.join("apt.conf"))?)
-            .args(arguments);
-        let output = command.env("LC_ALL", "C").output().map_err(|error| {
+            .env("LC_ALL", "C");
+        Ok(command)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<()> {
+        // `apt-get download` and `apt-get source` put their files where they are called.
+        let mut command = self.command("apt-get")?;
+        let output = command.args(arguments).output().map_err(|error| {
             anyhow::anyhow!(
                 "cannot run apt-get: {error}\n\
                  remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
@@ -169,6 +222,14 @@ Acquire::Retries "3";
 Debug::NoLocking "true";
 "#
     )
+}
+
+/// Whether version `a` of a package is newer than `b`.
+fn debian_newer(a: &str, b: &str) -> bool {
+    Command::new("dpkg")
+        .args(["--compare-versions", a, "gt", b])
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn debs(folder: &Path) -> Result<Vec<PathBuf>> {

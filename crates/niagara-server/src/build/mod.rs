@@ -1,7 +1,29 @@
 //! Servers built from source: the recipe, its store, and the way from one to the other.
+//!
+//! The walk is: [`Recipe`] → [`Builder::ensure`] → source → instrumented build → training → optimised build → BOLT →
+//! [`Built`], whose install is launched like any other.
 
+mod bolt;
+mod builder;
+mod failure;
+mod flags;
+mod ninja_progress;
+mod patches;
+mod prefix;
+mod profile;
 mod recipe;
+mod run;
+mod source;
+mod store;
+mod toolchain;
 mod training;
 
+pub use builder::{Builder, Built, Trainer, TrainingJob};
+pub use patches::Patch;
+pub use profile::ProfileSummary;
 pub use recipe::{Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary};
+pub use run::BuildStopped;
+pub use source::Source;
+pub use store::{BuildKind, BuildRecord, BuildStore, Collected, StoredBuild};
+pub use toolchain::{LinkerFound, Toolchain};
 pub use training::Training;

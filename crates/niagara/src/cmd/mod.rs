@@ -1,6 +1,7 @@
 //! One file per subcommand, each a `run` that reads from top to bottom.
 
 pub mod bench;
+pub mod build;
 pub mod check;
 pub mod compare;
 pub mod doctor;

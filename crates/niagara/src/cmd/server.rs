@@ -1,4 +1,4 @@
-//! `niagara server get|list|check|remove`: private servers; nothing of the system is touched.
+//! `niagara server get|build|list|check|remove`: private servers; nothing of the system is touched.
 
 use std::process::ExitCode;
 
@@ -14,6 +14,7 @@ pub fn run(args: ServerArgs) -> Result<ExitCode> {
     let setting = Setting::open(&args.servers, &[])?;
     match args.verb {
         ServerVerb::Get { names } => get(&setting, &names)?,
+        ServerVerb::Build(args) => return super::build::run(&setting, *args),
         ServerVerb::List { json } => list(&setting, json)?,
         ServerVerb::Check(args) => return super::check::run(&setting, &args),
         ServerVerb::Remove { names } => remove(&setting, &names)?,

@@ -1,0 +1,701 @@
+//! From a recipe to a server: every part of it made once, whatever was interrupted gone on with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::flags::{Stage, cmake_options};
+use super::ninja_progress::{STATUS, seconds_left, steps};
+use super::patches::Patch;
+use super::profile::{self, ProfileSummary};
+use super::recipe::{Lto, Recipe};
+use super::run::run;
+use super::source::Source;
+use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
+use super::toolchain::{Toolchain, missing_packages};
+use super::training::Training;
+use super::{bolt, prefix};
+use crate::cache::Cache;
+use crate::catalog::{BuildDescription, Catalog, ServerDescription};
+use crate::install::Install;
+
+/// How builds are made: part of every key, so that a change here builds anew.
+const FORM: u32 = 1;
+
+/// Runs an instrumented server under load. The load generator is another crate's, so this is how it comes in.
+pub trait Trainer {
+    /// Starts `job.install` on data of its own with `job.environment`, puts `job.training`'s load on it, and shuts it down
+    /// cleanly (that is when it writes its profile).
+    ///
+    /// # Errors
+    /// A server that does not start, a load that fails, a stop on request.
+    fn train(&mut self, job: &TrainingJob<'_>, progress: &mut dyn FnMut(&str)) -> Result<()>;
+}
+
+/// What a [`Trainer`] is asked to do.
+#[derive(Debug)]
+pub struct TrainingJob<'a> {
+    /// The instrumented server.
+    pub install: &'a Install,
+    /// A server that makes the same data directories and is not instrumented, where there is one.
+    pub loader: Option<&'a Install>,
+    /// The load.
+    pub training: &'a Training,
+    /// Tells the server where its profile goes.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What a build takes beside the recipe.
+pub struct Builder<'a> {
+    /// Where everything is kept.
+    pub cache: &'a Cache,
+    /// The servers that can be built.
+    pub catalog: &'a Catalog,
+    /// Runs what is to be trained.
+    pub trainer: &'a mut dyn Trainer,
+    /// The patches that recipes name.
+    pub patches: &'a dyn Fn(&str) -> Result<Patch>,
+    /// Whether to stop.
+    pub cancelled: &'a dyn Fn() -> bool,
+    /// What to show meanwhile.
+    pub progress: &'a mut dyn FnMut(&str),
+    /// Compilers at the same time; 0 is one per CPU.
+    pub jobs: usize,
+    /// Keep the build folders of finished builds.
+    pub keep: bool,
+}
+
+/// A finished build that can be launched.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// The server.
+    pub install: Install,
+    /// Its place in the store.
+    pub build: StoredBuild,
+    /// Whether it was there already.
+    pub was_there: bool,
+}
+
+/// Everything that a recipe comes to on this machine.
+pub(super) struct Order {
+    pub server: String,
+    pub description: BuildDescription,
+    pub source: Source,
+    pub patches: Vec<Patch>,
+    pub recipe: Recipe,
+    pub tools: Toolchain,
+}
+
+/// Everything that goes into a build, as its key is made from it.
+#[derive(Serialize)]
+struct Ingredients<'a> {
+    form: u32,
+    kind: BuildKind,
+    server: &'a str,
+    source: &'a str,
+    patches: Vec<String>,
+    description: &'a BuildDescription,
+    recipe: &'a Recipe,
+    compiler: &'a str,
+    linker: Option<&'a str>,
+    bolt: Option<&'a str>,
+    cpu: Option<String>,
+}
+
+impl Order {
+    /// The key of what is asked for.
+    pub(super) fn key(&self, kind: BuildKind) -> Result<String> {
+        let mut recipe = self.recipe.clone();
+        // The tree is known by its content.
+        recipe.source = None;
+        store::digest(&Ingredients {
+            form: FORM,
+            kind,
+            server: &self.server,
+            source: &self.source.digest,
+            patches: self
+                .patches
+                .iter()
+                .map(|patch| store::hex(&Sha256::digest(&patch.text), 8))
+                .collect(),
+            description: &self.description,
+            recipe: &recipe,
+            compiler: &self.tools.compiler,
+            linker: self
+                .tools
+                .linker
+                .as_ref()
+                .map(|found| found.version.as_str()),
+            bolt: self
+                .tools
+                .bolt
+                .as_ref()
+                .map(|(_, version)| version.as_str()),
+            cpu: self.recipe.is_native().then(cpu_features),
+        })
+    }
+
+    pub(super) fn record(&self, key: &str, kind: BuildKind, stage: &Stage) -> BuildRecord {
+        BuildRecord {
+            key: key.to_owned(),
+            kind,
+            server: self.server.clone(),
+            source: self.source.name.clone(),
+            recipe: self.recipe.clone(),
+            toolchain: self.tools.clone(),
+            cmake: cmake_options(&self.description, &self.recipe, &self.tools, stage),
+            version: String::new(),
+            seconds: BTreeMap::new(),
+            profile: None,
+            begun: jiff::Timestamp::now(),
+        }
+    }
+
+    /// What data directories depend on: the source, patches included; builds of one source share dataset images.
+    pub(super) fn made_from(&self) -> BTreeMap<String, String> {
+        let mut from = BTreeMap::from([(
+            format!("source of {}", self.source.name),
+            self.source.digest.clone(),
+        )]);
+        for patch in &self.patches {
+            from.insert(
+                format!("with {}", patch.name),
+                store::hex(&Sha256::digest(&patch.text), 8),
+            );
+        }
+        from
+    }
+
+    /// The name of the binary.
+    pub(super) fn binary_name(&self) -> &std::ffi::OsStr {
+        let binary = &self.description.binary;
+        binary.file_name().unwrap_or(binary.as_os_str())
+    }
+
+    /// The same with another recipe.
+    fn with(&self, change: impl FnOnce(&mut Recipe)) -> Result<Order> {
+        let mut recipe = self.recipe.clone();
+        change(&mut recipe);
+        Ok(Order {
+            server: self.server.clone(),
+            description: self.description.clone(),
+            source: self.source.clone(),
+            patches: self.patches.clone(),
+            tools: Toolchain::find(&recipe)?,
+            recipe,
+        })
+    }
+}
+
+impl Builder<'_> {
+    /// The server that `recipe` makes beside the catalogue's `server`, built where it is not there yet.
+    ///
+    /// # Errors
+    /// A source, compiler or package that is missing (with the command that installs it), a patch that does not apply,
+    /// a build that fails (with its first real error and the log), an empty or stale profile;
+    /// [`super::BuildStopped`] when told to stop.
+    pub fn ensure(&mut self, server: &str, recipe: &Recipe) -> Result<Built> {
+        let order = self.order(server, recipe)?;
+        self.fill(&order)
+            .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
+    }
+
+    /// Whether the build is there already, and what it is known by.
+    ///
+    /// # Errors
+    /// As with [`Builder::ensure`], as far as can be told beforehand.
+    pub fn look(&mut self, server: &str, recipe: &Recipe) -> Result<(String, bool)> {
+        let order = self.order(server, recipe)?;
+        let key = order.key(BuildKind::Server)?;
+        let there = BuildStore::new(self.cache).find(&key).is_some();
+        Ok((key, there))
+    }
+
+    fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
+        let recipe = recipe.normal();
+        let tools = Toolchain::find(&recipe)?;
+        let patches = recipe
+            .patches
+            .iter()
+            .map(|name| (self.patches)(name))
+            .collect::<Result<_>>()?;
+        let (description, source) = match &recipe.source {
+            Some(path) => {
+                let source = Source::from_path(path)?;
+                (self.description_for(server, &source)?, source)
+            }
+            None => {
+                let described = self.catalog.get(server)?;
+                let build = can_be_built(described)?;
+                let source = Source::of_package(self.cache, described, &build, self.progress)?;
+                (build, source)
+            }
+        };
+        Ok(Order {
+            server: server.to_owned(),
+            description,
+            source,
+            patches,
+            recipe,
+            tools,
+        })
+    }
+
+    /// How a tree is built: as the catalogue's server of its name, else of its series, else of its branch.
+    fn description_for(&self, server: &str, source: &Source) -> Result<BuildDescription> {
+        if let Ok(described) = self.catalog.get(server)
+            && described.family == source.family
+        {
+            return can_be_built(described);
+        }
+        let of_family = || {
+            self.catalog
+                .iter()
+                .filter(|s| s.family == source.family && s.build.is_some())
+        };
+        let series = source.version.series();
+        let described = of_family()
+            .find(|s| s.series == series)
+            .or_else(|| of_family().next());
+        match described {
+            Some(described) => can_be_built(described),
+            None => bail!(
+                "no server of the catalogue tells how {} {} is built\nremedy: add [build] to a file in servers/",
+                source.family,
+                source.version
+            ),
+        }
+    }
+
+    fn fill(&mut self, order: &Order) -> Result<Built> {
+        let key = order.key(BuildKind::Server)?;
+        let store = BuildStore::new(self.cache);
+        if let Some(build) = store.find(&key) {
+            return self.found(order, build, true);
+        }
+        let missing = missing_packages(&order.description.needs);
+        if !missing.is_empty() {
+            bail!(
+                "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
+                missing.join(", "),
+                missing.join(" ")
+            );
+        }
+        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
+            (self.progress)("waiting: somebody else makes this build");
+        })?;
+        if let Some(build) = store.find(&key) {
+            return self.found(order, build, true);
+        }
+        let build = match &order.recipe.bolt {
+            Some(training) => {
+                let base = self.fill(&order.with(|recipe| recipe.bolt = None)?)?;
+                bolt::lay_out(self, order, &base, training, &key)?
+            }
+            None => self.compile_server(order, &key)?,
+        };
+        self.found(order, build, false)
+    }
+
+    fn found(&self, order: &Order, build: StoredBuild, was_there: bool) -> Result<Built> {
+        build.touch();
+        let usr = build.folder.join("prefix/usr");
+        let server = usr.join("sbin").join(order.binary_name());
+        let install = Install::built(self.cache, &order.server, &server, &usr, order.made_from())?;
+        Ok(Built {
+            install,
+            build,
+            was_there,
+        })
+    }
+
+    fn compile_server(&mut self, order: &Order, key: &str) -> Result<StoredBuild> {
+        let folder = BuildStore::new(self.cache).folder(key);
+        let trained = match &order.recipe.pgo {
+            Some(training) => Some(self.profile(order, training)?),
+            None => None,
+        };
+        let merged = trained
+            .as_ref()
+            .map(|profile| profile.folder.join("merged.profdata"));
+        let gcc = order.recipe.compiler.is_gcc();
+        let stage = match &merged {
+            None => Stage::Plain,
+            Some(_) if gcc => Stage::Optimised(None),
+            Some(merged) => Stage::Optimised(Some(merged)),
+        };
+        let mut record = order.record(key, BuildKind::Server, &stage);
+        record.seconds = store::seconds_before(&folder);
+        store::begin(&folder, &record)?;
+        let counts = trained
+            .as_ref()
+            .filter(|_| gcc)
+            .map(|profile| profile.folder.join("counts"));
+        if let Some(counts) = &counts {
+            profile::lay_beside_objects(counts, &folder.join("ninja"))?;
+        }
+        self.compile(order, &folder, &mut record, "")?;
+        if let Some(counts) = &counts {
+            profile::check_objects(counts, &folder.join("ninja"))?;
+        }
+        self.put_together(order, &folder)?;
+        let usr = folder.join("prefix/usr");
+        let server = usr.join("sbin").join(order.binary_name());
+        record.version =
+            Install::built(self.cache, &order.server, &server, &usr, order.made_from())?
+                .version_string;
+        record.profile = trained.and_then(|profile| profile.record.profile);
+        let build = store::finish(&folder, &record)?;
+        self.tidy(&folder.join("ninja"));
+        Ok(build)
+    }
+
+    /// The profile that the recipe's training leaves: an instrumented server is built, trained, and thrown away.
+    fn profile(&mut self, order: &Order, training: &Training) -> Result<StoredBuild> {
+        // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
+        let order = order.with(|recipe| {
+            recipe.lto = Lto::None;
+            recipe.linker = None;
+            recipe.bolt = None;
+            recipe.link_flags.clear();
+        })?;
+        let store = BuildStore::new(self.cache);
+        let key = order.key(BuildKind::Profile)?;
+        if let Some(profile) = store.find(&key) {
+            profile.touch();
+            return Ok(profile);
+        }
+        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
+            (self.progress)("waiting: somebody else makes this profile");
+        })?;
+        if let Some(profile) = store.find(&key) {
+            return Ok(profile);
+        }
+        let folder = store.folder(&key);
+        let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
+        record.seconds = store::seconds_before(&folder);
+        store::begin(&folder, &record)?;
+        self.compile(&order, &folder, &mut record, "instrumented, ")?;
+        self.put_together(&order, &folder)?;
+        let usr = folder.join("prefix/usr");
+        let server = usr.join("sbin").join(order.binary_name());
+        let install = Install::built(self.cache, &order.server, &server, &usr, order.made_from())?;
+        record.version.clone_from(&install.version_string);
+        let raw = folder.join("raw");
+        fresh(&raw)?;
+        let ninja = folder.join("ninja");
+        let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
+        let began = Instant::now();
+        let job = TrainingJob {
+            install: &install,
+            loader: None,
+            training,
+            environment,
+        };
+        self.trainer
+            .train(&job, self.progress)
+            .context("the training of the instrumented server failed")?;
+        record
+            .seconds
+            .insert("train".to_owned(), began.elapsed().as_secs_f64());
+        let summary = collect(&order, &raw, &folder)?.check("the instrumented server")?;
+        (self.progress)(&format!("profile: {summary}"));
+        record.profile = Some(summary);
+        let profile = store::finish(&folder, &record)?;
+        for done in [&raw, &ninja, &folder.join("prefix")] {
+            self.tidy(done);
+        }
+        Ok(profile)
+    }
+
+    /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record.
+    fn compile(
+        &mut self,
+        order: &Order,
+        folder: &Path,
+        record: &mut BuildRecord,
+        what: &str,
+    ) -> Result<()> {
+        let tree = order.source.patched(self.cache, &order.patches)?;
+        let ninja = folder.join("ninja");
+        fs::create_dir_all(&ninja)?;
+        let log = folder.join("log");
+        let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
+        if !ninja.join("build.ninja").is_file() {
+            let began = Instant::now();
+            let typical =
+                BuildStore::new(self.cache).typical(&order.server, &order.recipe, "configure");
+            let mut cmake = self.command("cmake");
+            cmake
+                .arg("-G")
+                .arg("Ninja")
+                .arg("-S")
+                .arg(&tree)
+                .arg("-B")
+                .arg(&ninja)
+                .arg("-Wno-dev");
+            cmake.args(
+                record
+                    .cmake
+                    .iter()
+                    .map(|(name, value)| format!("-D{name}={value}")),
+            );
+            let progress = &mut *self.progress;
+            let ran = run(cmake, "cmake", &log, self.cancelled, &mut |_| {
+                let elapsed = began.elapsed().as_secs_f64();
+                let left = typical.map(|all| (all - elapsed).max(1.0));
+                progress(&format!("{title}: configuring{}", about(left)));
+            });
+            self.spent(folder, record, "configure", began)?;
+            ran?;
+        }
+        let began = Instant::now();
+        let before = record.seconds.get("compile").copied().unwrap_or(0.0);
+        let typical = BuildStore::new(self.cache).typical(&order.server, &order.recipe, "compile");
+        let mut command = self.command("ninja");
+        command.env("NINJA_STATUS", STATUS).arg("-C").arg(&ninja);
+        command
+            .arg("-j")
+            .arg(self.jobs().to_string())
+            .args(&order.description.targets);
+        let mut at = (0, 0);
+        let progress = &mut *self.progress;
+        let ran = run(command, "the build", &log, self.cancelled, &mut |line| {
+            if let Some(found) = line.and_then(steps) {
+                at = found;
+            }
+            let (done, all) = at;
+            if all > 0 {
+                let share = f64::from(done) / f64::from(all);
+                // A build that is gone on with counts from where it was: what is left of it takes its share.
+                let typical = typical.map(|seconds| (seconds - before).max(seconds * 0.05));
+                let left = seconds_left(share, began.elapsed().as_secs_f64(), typical);
+                progress(&format!("{title}: {done} of {all} steps{}", about(left)));
+            }
+        });
+        self.spent(folder, record, "compile", began)?;
+        ran.map(drop)
+    }
+
+    /// Adds what a part took to the record, on disk too: an interrupted build's time counts.
+    fn spent(
+        &self,
+        folder: &Path,
+        record: &mut BuildRecord,
+        part: &str,
+        began: Instant,
+    ) -> Result<()> {
+        *record.seconds.entry(part.to_owned()).or_default() += began.elapsed().as_secs_f64();
+        store::begin(folder, record)
+    }
+
+    fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
+        let tree = order.source.patched(self.cache, &order.patches)?;
+        prefix::assemble(
+            &tree,
+            &folder.join("ninja"),
+            &order.description.binary,
+            &folder.join("prefix/usr"),
+        )
+    }
+
+    /// A build's command with an environment of its own: what this process was started with must not decide a build.
+    pub(super) fn command(&self, program: &str) -> Command {
+        let store = BuildStore::new(self.cache);
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("CCACHE_DIR", store.ccache());
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        // Paths below the store are made relative, so that builds in different folders find each other's objects.
+        command
+            .env("CCACHE_BASEDIR", store.root())
+            .env("CCACHE_NOHASHDIR", "1")
+            .env("CCACHE_COMPILERCHECK", "content")
+            .env("CCACHE_MAXSIZE", "4G");
+        command
+    }
+
+    pub(super) fn tidy(&self, folder: &Path) {
+        if !self.keep {
+            // What stays behind is found by gc.
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+
+    fn jobs(&self) -> usize {
+        match self.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        }
+    }
+}
+
+fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
+    described.build.clone().with_context(|| {
+        format!(
+            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
+            described.name
+        )
+    })
+}
+
+/// Where an instrumented server's profile goes. gcc's would go beside the objects it was compiled from: the folder of
+/// the build is cut off and another put before.
+fn profile_environment(gcc: bool, raw: &Path, ninja: &Path) -> BTreeMap<String, String> {
+    if gcc {
+        let strip = ninja.components().count() - 1;
+        BTreeMap::from([
+            ("GCOV_PREFIX".to_owned(), raw.display().to_string()),
+            ("GCOV_PREFIX_STRIP".to_owned(), strip.to_string()),
+        ])
+    } else {
+        let pattern = raw.join("%m-%p.profraw");
+        BTreeMap::from([(
+            "LLVM_PROFILE_FILE".to_owned(),
+            pattern.display().to_string(),
+        )])
+    }
+}
+
+/// Takes the raw profile into the folder in the form that the compiler reads.
+fn collect(order: &Order, raw: &Path, folder: &Path) -> Result<ProfileSummary> {
+    match &order.tools.profdata {
+        Some(profdata) => profile::merge_raw(profdata, raw, &folder.join("merged.profdata")),
+        None => {
+            let counts = folder.join("counts");
+            fresh(&counts)?;
+            profile::lay_beside_objects(raw, &counts)?;
+            profile::summary_of_gcda(&counts)
+        }
+    }
+}
+
+/// An empty folder.
+pub(super) fn fresh(folder: &PathBuf) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
+/// `, about 4:07 left`
+fn about(left: Option<f64>) -> String {
+    match left {
+        Some(seconds) => {
+            let seconds = seconds.round() as u64;
+            format!(", about {}:{:02} left", seconds / 60, seconds % 60)
+        }
+        None => String::new(),
+    }
+}
+
+/// The instructions that this CPU has: what `-march=native` depends on.
+fn cpu_features() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or("")
+            .to_owned()
+    };
+    ["model name", "flags", "Features", "CPU part"]
+        .map(line)
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Family;
+
+    fn order(settings: &[(&str, &str)], source: &str) -> Order {
+        let mut recipe = Recipe::default();
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        let catalog = Catalog::load(&[]).expect("valid files");
+        Order {
+            server: "mariadb-10.11".into(),
+            description: can_be_built(catalog.get("mariadb-10.11").expect("known"))
+                .expect("can be"),
+            source: Source {
+                name: source.into(),
+                digest: source.into(),
+                tree: "/t".into(),
+                family: Family::Mariadb,
+                version: "10.11.1".parse().expect("a version"),
+            },
+            patches: Vec::new(),
+            tools: Toolchain {
+                cc: "/bin/cc".into(),
+                cxx: "/bin/c++".into(),
+                compiler: "cc 1".into(),
+                ar: "/bin/ar".into(),
+                ranlib: "/bin/ranlib".into(),
+                linker: None,
+                profdata: None,
+                bolt: None,
+                ccache: None,
+            },
+            recipe: recipe.normal(),
+        }
+    }
+
+    #[test]
+    fn the_key_is_of_everything_that_goes_in() {
+        let key = |order: &Order| order.key(BuildKind::Server).expect("plain data");
+        let base = order(&[], "a");
+        assert_eq!(key(&base), key(&order(&[], "a")));
+        let mut patched = order(&[], "a");
+        patched.patches.push(Patch {
+            name: "p".into(),
+            text: "diff".into(),
+        });
+        let mut newer = order(&[], "a");
+        newer.tools.compiler = "cc 2".into();
+        let mut described = order(&[], "a");
+        described.description.flags.push("-g".into());
+        let others = [
+            order(&[], "b"),
+            order(&[("flags", "-O3")], "a"),
+            order(&[("pgo", "oltp_insert")], "a"),
+            order(&[("pgo", "oltp_insert"), ("pgo.seconds", "5")], "a"),
+            order(&[("flags", "-march=native")], "a"),
+            patched,
+            newer,
+            described,
+        ];
+        let mut keys: Vec<String> = others.iter().map(key).collect();
+        keys.push(key(&base));
+        keys.push(base.key(BuildKind::Profile).expect("plain data"));
+        let all = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
+        // Which compiler cache helps, and where the tools are, change nothing.
+        let mut cached = order(&[], "a");
+        cached.tools.ccache = Some("/bin/ccache".into());
+        assert_eq!(key(&cached), key(&base));
+    }
+
+    #[test]
+    fn a_profile_goes_where_it_is_told() {
+        let gcc = profile_environment(true, Path::new("/raw"), Path::new("/a/b/ninja"));
+        assert_eq!(gcc["GCOV_PREFIX_STRIP"], "3");
+        let clang = profile_environment(false, Path::new("/raw"), Path::new("/a/b/ninja"));
+        assert!(clang["LLVM_PROFILE_FILE"].starts_with("/raw/"));
+        assert_eq!(about(Some(247.4)), ", about 4:07 left");
+    }
+}

@@ -1,0 +1,59 @@
+//! How far ninja is, by its own `[n/m]`, and how long the rest will take.
+
+/// What ninja's status line begins with: `NINJA_STATUS` is set to this form.
+pub(super) const STATUS: &str = "[%f/%t] ";
+
+/// Steps finished and steps in all, from a line of ninja's.
+pub(super) fn steps(line: &str) -> Option<(u32, u32)> {
+    let (numbers, _) = line.strip_prefix('[')?.split_once(']')?;
+    let (done, all) = numbers.split_once('/')?;
+    Some((done.trim().parse().ok()?, all.trim().parse().ok()?))
+}
+
+/// Seconds left, from the share done (0 to 1), the seconds that took, and what an earlier build like it took in all.
+///
+/// What was seen gains weight as the build goes on: the first steps are small files, and the last is the link.
+pub(super) fn seconds_left(share: f64, elapsed: f64, typical: Option<f64>) -> Option<f64> {
+    let share = share.clamp(0.0, 1.0);
+    let seen = (share > 0.02).then(|| elapsed * (1.0 - share) / share);
+    let expected = typical.map(|all| (all * (1.0 - share)).max(0.0));
+    match (seen, expected) {
+        (Some(seen), Some(expected)) => Some(share * seen + (1.0 - share) * expected),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ninjas_own_count_is_read() {
+        assert_eq!(
+            steps("[12/902] Building CXX object sql/handler.cc.o"),
+            Some((12, 902))
+        );
+        assert_eq!(
+            steps("[902/902] Linking CXX executable sql/mariadbd"),
+            Some((902, 902))
+        );
+        for line in [
+            "FAILED: a.o",
+            "[a/b] x",
+            "[12/902",
+            "ninja: no work to do.",
+            "[1] note",
+        ] {
+            assert_eq!(steps(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_gains_weight() {
+        assert_eq!(seconds_left(0.0, 1.0, None), None);
+        assert_eq!(seconds_left(0.0, 1.0, Some(400.0)), Some(400.0));
+        assert_eq!(seconds_left(0.5, 300.0, None), Some(300.0));
+        assert_eq!(seconds_left(0.5, 300.0, Some(400.0)), Some(250.0));
+        assert_eq!(seconds_left(1.0, 500.0, Some(400.0)), Some(0.0));
+    }
+}

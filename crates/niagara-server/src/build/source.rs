@@ -1,0 +1,292 @@
+//! The source that a server is built from: a distribution's source package, or a tree of the user's.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::patches::Patch;
+use super::store::hex;
+use crate::archive::Apt;
+use crate::cache::{Cache, WorkFolder, write_private};
+use crate::catalog::{BuildDescription, ServerDescription};
+use crate::family::{Family, Version};
+use crate::install::file_name;
+
+const MANIFEST: &str = "source.json";
+
+/// A source tree that can be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// `mariadb 1:10.11.18-0+deb12u1`, or the tree's path.
+    pub name: String,
+    /// Stands for the content, patches aside.
+    pub digest: String,
+    /// The tree itself.
+    pub tree: PathBuf,
+    /// The branch its `VERSION` file speaks of.
+    pub family: Family,
+    /// The version there.
+    pub version: Version,
+}
+
+impl Source {
+    /// The tree at `path`. Its content is known by the names, sizes and times of its files.
+    ///
+    /// # Errors
+    /// No tree of a server there.
+    pub fn from_path(path: &Path) -> Result<Source> {
+        let tree = path
+            .canonicalize()
+            .with_context(|| format!("there is no source tree {}", path.display()))?;
+        let (family, version) = version_of(&tree)?;
+        let mut hasher = Sha256::new();
+        digest_folder(&tree, &mut hasher)?;
+        Ok(Source {
+            name: tree.display().to_string(),
+            digest: hex(&hasher.finalize(), 16),
+            tree,
+            family,
+            version,
+        })
+    }
+
+    /// The source package of a server, fetched where it is not here yet. A version that the mirror lists but does not
+    /// hold (security archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of.
+    ///
+    /// # Errors
+    /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with.
+    pub fn of_package(
+        cache: &Cache,
+        server: &ServerDescription,
+        build: &BuildDescription,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Source> {
+        let folder = sources(cache);
+        if let Some(source) = find(&folder, server, build) {
+            return Ok(source);
+        }
+        let _lock = cache.lock(&format!("source-{}", server.name), &mut || {
+            progress(&format!(
+                "waiting: somebody else fetches the source of {}",
+                server.name
+            ));
+        })?;
+        if let Some(source) = find(&folder, server, build) {
+            return Ok(source);
+        }
+        let package = &build.source;
+        let work = WorkFolder::beside(&folder, &server.name)?;
+        progress(&format!(
+            "reading the source lists of {}",
+            server.archive.suites.join(", ")
+        ));
+        let apt = Apt::open_sources(&work.path().join("apt"), &server.archive)?;
+        let mut fetched = None;
+        let mut missing = None;
+        for version in apt.source_versions(package)? {
+            progress(&format!("downloading the source of {package} {version}"));
+            match apt.download_source(package, &version) {
+                Ok(dsc) => {
+                    fetched = Some((version, dsc));
+                    break;
+                }
+                Err(error) => {
+                    progress(&format!(
+                        "the mirror lists {package} {version} but does not hand it out; trying an older one"
+                    ));
+                    missing = missing.or(Some(error));
+                }
+            }
+        }
+        let Some((version, dsc)) = fetched else {
+            return Err(missing.unwrap_or_else(|| anyhow::anyhow!("no source package {package}")));
+        };
+        progress(&format!("unpacking {package} {version}"));
+        let tree = work.path().join("tree");
+        let output = Command::new("dpkg-source")
+            .args(["--no-check", "-x"])
+            .args([&dsc, &tree])
+            .env("LC_ALL", "C")
+            .output()
+            .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
+        if !output.status.success() {
+            bail!(
+                "dpkg-source -x {} failed: {}",
+                dsc.display(),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        let (family, found) = version_of(&tree)?;
+        if found.series() != server.series {
+            bail!(
+                "the archive holds the source of {found}, not of {}",
+                server.series
+            );
+        }
+        let dsc_digest = Sha256::digest(fs::read(&dsc)?);
+        fs::remove_dir_all(work.path().join("apt"))?;
+        let destination = folder.join(file_name(&format!("{package}-{version}")));
+        let source = Source {
+            name: format!("{package} {version}"),
+            digest: hex(&dsc_digest, 16),
+            tree: destination.join("tree"),
+            family,
+            version: found,
+        };
+        write_private(
+            &work.path().join(MANIFEST),
+            &serde_json::to_vec_pretty(&source)?,
+        )?;
+        if destination.exists() {
+            fs::remove_dir_all(&destination)?;
+        }
+        work.rename(&destination)?;
+        Ok(source)
+    }
+
+    /// This source with `patches` applied: a tree of its own that shares the untouched files.
+    ///
+    /// # Errors
+    /// A patch that does not apply.
+    pub fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
+        if patches.is_empty() {
+            return Ok(self.tree.clone());
+        }
+        let mut hasher = Sha256::new();
+        hasher.update(self.digest.as_bytes());
+        for patch in patches {
+            hasher.update(patch.text.as_bytes());
+        }
+        let name = format!("patched-{}", hex(&hasher.finalize(), 8));
+        let folder = sources(cache);
+        let destination = folder.join(&name);
+        let _lock = cache.lock(&format!("source-{name}"), &mut || {})?;
+        if destination.join("tree").is_dir() {
+            return Ok(destination.join("tree"));
+        }
+        let work = WorkFolder::beside(&folder, "patched")?;
+        let tree = work.path().join("tree");
+        link_tree(&self.tree, &tree)?;
+        for patch in patches {
+            patch.apply(&tree)?;
+        }
+        work.rename(&destination)?;
+        Ok(destination.join("tree"))
+    }
+}
+
+/// Where sources are kept.
+pub(super) fn sources(cache: &Cache) -> PathBuf {
+    cache.root().join("builds/sources")
+}
+
+/// The newest source of this server's package and series that is here.
+fn find(folder: &Path, server: &ServerDescription, build: &BuildDescription) -> Option<Source> {
+    let package = format!("{} ", build.source);
+    let mut found: Vec<Source> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| fs::read(entry.path().join(MANIFEST)).ok())
+        .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
+        .filter(|source: &Source| {
+            source.name.starts_with(&package)
+                && source.version.series() == server.series
+                && source.tree.is_dir()
+        })
+        .collect();
+    found.sort_by_key(|source| source.version);
+    found.pop()
+}
+
+/// Family and version by the tree's own file: `VERSION` (MariaDB), `MYSQL_VERSION` or `VERSION` (MySQL).
+fn version_of(tree: &Path) -> Result<(Family, Version)> {
+    let read = |name: &str| fs::read_to_string(tree.join(name)).ok();
+    let text = read("MYSQL_VERSION").or_else(|| read("VERSION"));
+    let field = |name: &str| -> Option<u32> {
+        text.as_ref()?.lines().find_map(|line| {
+            line.trim()
+                .strip_prefix(name)?
+                .strip_prefix('=')?
+                .trim()
+                .parse()
+                .ok()
+        })
+    };
+    let numbers = (
+        field("MYSQL_VERSION_MAJOR"),
+        field("MYSQL_VERSION_MINOR"),
+        field("MYSQL_VERSION_PATCH"),
+    );
+    let (Some(major), Some(minor), Some(patch)) = numbers else {
+        bail!(
+            "{} is no source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
+             MYSQL_VERSION_MAJOR, MINOR and PATCH\nremedy: give the top folder of the tree",
+            tree.display()
+        );
+    };
+    // MariaDB's numbers begin at 10, MySQL's have not come that far.
+    let family = match major >= 10 && read("MYSQL_VERSION").is_none() {
+        true => Family::Mariadb,
+        false => Family::Mysql,
+    };
+    Ok((
+        family,
+        Version {
+            major,
+            minor,
+            patch,
+        },
+    ))
+}
+
+/// Names, sizes and times of all files but those of version control.
+fn digest_folder(folder: &Path, hasher: &mut Sha256) -> Result<()> {
+    let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)
+        .with_context(|| format!("cannot read {}", folder.display()))?
+        .collect::<Result<_, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            if name != ".git" {
+                hasher.update(name.as_encoded_bytes());
+                digest_folder(&entry.path(), hasher)?;
+            }
+        } else {
+            hasher.update(name.as_encoded_bytes());
+            for number in [
+                metadata.len() as i64,
+                metadata.mtime(),
+                metadata.mtime_nsec(),
+            ] {
+                hasher.update(number.to_le_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same folders with hard links to the same files; patch(1) replaces what it changes, it does not write into it.
+fn link_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            link_tree(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::hard_link(entry.path(), &target)
+                .or_else(|_| fs::copy(entry.path(), &target).map(drop))
+                .with_context(|| format!("cannot link {}", target.display()))?;
+        }
+    }
+    Ok(())
+}

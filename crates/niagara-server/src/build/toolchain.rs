@@ -1,0 +1,271 @@
+//! The compilers and tools of this machine: found, told apart by their versions, or named with the command that
+//! installs them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::recipe::{Compiler, CompilerFamily, Linker, Lto, Recipe};
+
+/// The version of clang and its tools that remedies name: the newest that Debian 12 and 13 both have.
+const CLANG_TO_INSTALL: u32 = 19;
+
+/// What a recipe is carried out with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Toolchain {
+    /// C compiler.
+    pub cc: PathBuf,
+    /// C++ compiler.
+    pub cxx: PathBuf,
+    /// `gcc (Debian 12.2.0-14+deb12u1) 12.2.0`: first line of `--version`.
+    pub compiler: String,
+    /// The archiver that understands the compiler's own object files.
+    pub ar: PathBuf,
+    /// Its index maker.
+    pub ranlib: PathBuf,
+    /// The linker, where one is asked for: its name for `-fuse-ld=`, the folder it is in, and its version line.
+    pub linker: Option<LinkerFound>,
+    /// `llvm-profdata`, for clang's profiles.
+    pub profdata: Option<PathBuf>,
+    /// `llvm-bolt` and its version line.
+    pub bolt: Option<(PathBuf, String)>,
+    /// ccache, where installed.
+    pub ccache: Option<PathBuf>,
+}
+
+/// A linker of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkerFound {
+    /// As asked for.
+    pub linker: Linker,
+    /// The folder with `ld.NAME`.
+    pub folder: PathBuf,
+    /// First line of `--version`.
+    pub version: String,
+}
+
+impl Toolchain {
+    /// Finds what `recipe` takes.
+    ///
+    /// # Errors
+    /// What is missing, with the command that installs it.
+    pub fn find(recipe: &Recipe) -> Result<Toolchain> {
+        for (tool, package) in [("cmake", "cmake"), ("ninja", "ninja-build")] {
+            if in_path(tool).is_none() {
+                bail!(
+                    "building takes {tool}, which is not here\nremedy: apt install {package}, or scripts/setup builds"
+                );
+            }
+        }
+        let mut found = match recipe.compiler.family {
+            CompilerFamily::Gcc => gcc(recipe.compiler)?,
+            CompilerFamily::Clang => clang(recipe.compiler)?,
+        };
+        // What clang leaves to the linker (bitcode) only lld reads without plugins.
+        let default = (!recipe.compiler.is_gcc() && recipe.lto != Lto::None).then_some(Linker::Lld);
+        if let Some(linker) = recipe.linker.or(default) {
+            found.linker = Some(find_linker(linker, &found.cc)?);
+        }
+        if recipe.bolt.is_some() {
+            found.bolt = Some(bolt()?);
+        }
+        if recipe.pgo.is_some() && !recipe.compiler.is_gcc() {
+            let profdata = found.cc.with_file_name("llvm-profdata");
+            if !profdata.is_file() {
+                bail!(
+                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{CLANG_TO_INSTALL}, or scripts/setup builds",
+                    profdata.display()
+                );
+            }
+            found.profdata = Some(profdata);
+        }
+        Ok(found)
+    }
+}
+
+fn gcc(compiler: Compiler) -> Result<Toolchain> {
+    let suffix = compiler.version.map_or(String::new(), |v| format!("-{v}"));
+    let tools =
+        ["gcc", "g++", "gcc-ar", "gcc-ranlib"].map(|tool| in_path(&format!("{tool}{suffix}")));
+    let [Some(cc), Some(cxx), Some(ar), Some(ranlib)] = tools else {
+        bail!(
+            "{compiler} is not here\nremedy: apt install gcc{suffix} g++{suffix}, or another compiler"
+        );
+    };
+    Ok(Toolchain {
+        compiler: version_line(&cc)?,
+        cc,
+        cxx,
+        ar,
+        ranlib,
+        linker: None,
+        profdata: None,
+        bolt: None,
+        ccache: in_path("ccache"),
+    })
+}
+
+fn clang(compiler: Compiler) -> Result<Toolchain> {
+    let wanted = compiler.version;
+    let Some(folder) = llvm_folder("clang", wanted) else {
+        let version = wanted.unwrap_or(CLANG_TO_INSTALL);
+        bail!(
+            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}, or scripts/setup builds"
+        );
+    };
+    let cc = folder.join("clang");
+    let llvm = |tool: &str| {
+        let path = folder.join(tool);
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(anyhow::anyhow!(
+                "{compiler} has no {}\nremedy: apt install llvm-{}, or scripts/setup builds",
+                path.display(),
+                wanted.unwrap_or(CLANG_TO_INSTALL)
+            )),
+        }
+    };
+    Ok(Toolchain {
+        compiler: version_line(&cc)?,
+        cxx: folder.join("clang++"),
+        ar: llvm("llvm-ar")?,
+        ranlib: llvm("llvm-ranlib")?,
+        cc,
+        linker: None,
+        profdata: None,
+        bolt: None,
+        ccache: in_path("ccache"),
+    })
+}
+
+fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
+    let name = format!("ld.{linker}");
+    let beside = cc.with_file_name(&name);
+    let llvm = || llvm_folder(&name, None).map(|folder| folder.join(&name));
+    let path = beside
+        .is_file()
+        .then_some(beside)
+        .or_else(|| in_path(&name))
+        .or_else(llvm);
+    let Some(path) = path else {
+        let package = match linker {
+            Linker::Bfd | Linker::Gold => "binutils".to_owned(),
+            Linker::Lld => format!("lld-{CLANG_TO_INSTALL}"),
+            Linker::Mold => "mold".to_owned(),
+        };
+        bail!(
+            "the linker {linker} is not here\nremedy: apt install {package}, or scripts/setup builds"
+        );
+    };
+    Ok(LinkerFound {
+        linker,
+        version: version_line(&path)?,
+        folder: path.parent().unwrap_or(Path::new("/usr/bin")).to_path_buf(),
+    })
+}
+
+/// llvm-bolt looks for its runtime beside the path it is called by, so it is called in its own folder.
+fn bolt() -> Result<(PathBuf, String)> {
+    let Some(folder) = llvm_folder("llvm-bolt", None) else {
+        bail!(
+            "BOLT is not here\nremedy: apt install bolt-{CLANG_TO_INSTALL}, or scripts/setup builds"
+        );
+    };
+    let path = folder.join("llvm-bolt");
+    let output = Command::new(&path).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.lines().find(|line| line.contains("version"));
+    Ok((
+        path,
+        version.unwrap_or("of unknown version").trim().to_owned(),
+    ))
+}
+
+/// The `bin` folder of the LLVM of this version (else of the newest) that has `tool`.
+fn llvm_folder(tool: &str, version: Option<u32>) -> Option<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number: u32 = name.strip_prefix("llvm-")?.parse().ok()?;
+            Some((number, entry.path().join("bin")))
+        })
+        .filter(|(number, folder)| {
+            version.is_none_or(|wanted| wanted == *number) && folder.join(tool).is_file()
+        })
+        .collect();
+    found.sort();
+    let newest = found.pop().map(|(_, folder)| folder);
+    // Elsewhere than on Debian the tools are where everything is.
+    newest.or_else(|| {
+        let name = version.map_or(tool.to_owned(), |version| format!("{tool}-{version}"));
+        in_path(&name).and_then(|path| path.parent().map(Path::to_path_buf))
+    })
+}
+
+/// The first program of this name in the folders of `PATH`.
+pub(super) fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+/// Which of these Debian packages are not installed; none where no dpkg tells.
+pub(super) fn missing_packages(needed: &[String]) -> Vec<String> {
+    let Ok(output) = Command::new("dpkg-query")
+        .args(["-W", "-f", "${db:Status-Status} ${binary:Package}\n"])
+        .args(needed)
+        .output()
+    else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let installed: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("installed "))
+        .map(|name| name.split(':').next().unwrap_or(name))
+        .collect();
+    needed
+        .iter()
+        .filter(|name| !installed.contains(&name.as_str()))
+        .cloned()
+        .collect()
+}
+
+fn version_line(program: &Path) -> Result<String> {
+    let output = Command::new(program)
+        .arg("--version")
+        .env("LC_ALL", "C")
+        .output();
+    let output = match output {
+        Ok(output) if output.status.success() => output,
+        Ok(output) => bail!(
+            "{} --version ended with {}",
+            program.display(),
+            output.status
+        ),
+        Err(error) => bail!("cannot run {}: {error}", program.display()),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or("unknown").trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_the_command_that_installs_it() {
+        let mut recipe = Recipe::default();
+        recipe.set("compiler", "clang-3").expect("valid");
+        let error = Toolchain::find(&recipe).expect_err("not here").to_string();
+        assert!(error.contains("apt install"), "{error}");
+        let missing = missing_packages(&["no-such-package-at-all".to_owned()]);
+        assert!(missing.len() <= 1);
+    }
+}

@@ -1,0 +1,285 @@
+//! The builder, from a source tree to a binary and back, on a tree that compiles in no time. Real servers are built by
+//! `make test-builds`.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use niagara_server::build::{
+    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Trainer, TrainingJob,
+};
+use niagara_server::{Cache, Catalog};
+
+const TREE: [(&str, &str); 4] = [
+    ("VERSION", include_str!("tiny_tree/VERSION")),
+    ("CMakeLists.txt", include_str!("tiny_tree/CMakeLists.txt")),
+    ("main.c", include_str!("tiny_tree/main.c")),
+    ("work.c", include_str!("tiny_tree/work.c")),
+];
+
+const DESCRIPTION: &str = r#"
+title = "Tiny"
+family = "mariadb"
+series = "10.11"
+server = "usr/sbin/mariadbd"
+packages = ["none"]
+archive = { distribution = "debian", suites = ["none"] }
+[build]
+source = "none"
+targets = ["mariadbd"]
+binary = "mariadbd"
+flags = ["-O2"]
+link_flags = []
+needs = []
+[build.cmake]
+CMAKE_BUILD_TYPE = "RelWithDebInfo"
+"#;
+
+/// Runs the binary itself, as often as asked.
+struct Runs(u32);
+
+impl Trainer for Runs {
+    fn train(&mut self, job: &TrainingJob<'_>, _: &mut dyn FnMut(&str)) -> Result<()> {
+        for _ in 0..self.0 {
+            let status = Command::new(&job.install.server)
+                .arg("--train")
+                .envs(&job.environment)
+                .status()?;
+            assert!(status.success());
+        }
+        Ok(())
+    }
+}
+
+struct Yard {
+    folder: tempfile::TempDir,
+    cache: Cache,
+    catalog: Catalog,
+    runs: u32,
+}
+
+impl Yard {
+    fn new() -> Yard {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let servers = folder.path().join("servers");
+        for part in [&servers, &folder.path().join("tree")] {
+            fs::create_dir(part).expect("made");
+        }
+        let yard = format!("YARD = \"{}\"\n", folder.path().display());
+        fs::write(servers.join("tiny.toml"), format!("{DESCRIPTION}{yard}")).expect("written");
+        for (name, text) in TREE {
+            fs::write(folder.path().join("tree").join(name), text).expect("written");
+        }
+        let yard = Yard {
+            cache: Cache::at(&folder.path().join("cache")).expect("a cache"),
+            catalog: Catalog::load(&[servers]).expect("valid"),
+            folder,
+            runs: 3,
+        };
+        fs::write(yard.go(), "").expect("written");
+        yard
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+
+    /// What the second step waits for; beside the tree, or it would be part of the source.
+    fn go(&self) -> PathBuf {
+        self.folder.path().join("go")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.tree().join(name), text).expect("written");
+    }
+
+    fn recipe(&self, settings: &[(&str, &str)]) -> Recipe {
+        let mut recipe = Recipe {
+            source: Some(self.tree()),
+            ..Recipe::default()
+        };
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        recipe
+    }
+
+    fn build(&self, settings: &[(&str, &str)]) -> Result<Built> {
+        self.build_until(settings, &|_| false)
+    }
+
+    /// Stops once `enough` says so of a line of progress.
+    fn build_until(
+        &self,
+        settings: &[(&str, &str)],
+        enough: &dyn Fn(&str) -> bool,
+    ) -> Result<Built> {
+        let stop = Cell::new(false);
+        Builder {
+            cache: &self.cache,
+            catalog: &self.catalog,
+            trainer: &mut Runs(self.runs),
+            patches: &|name| {
+                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,3 +1,3 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n";
+                Ok(Patch { name: name.to_owned(), text: text.to_owned() })
+            },
+            cancelled: &|| stop.get(),
+            progress: &mut |text| stop.set(stop.get() || enough(text)),
+            jobs: 1,
+            keep: false,
+        }
+        .ensure("tiny", &self.recipe(settings))
+    }
+
+    fn store(&self) -> BuildStore {
+        BuildStore::new(&self.cache)
+    }
+}
+
+fn says_its_version(server: &Path) -> bool {
+    let output = Command::new(server).output().expect("it runs");
+    String::from_utf8_lossy(&output.stdout).contains("10.11.99-MariaDB")
+}
+
+#[test]
+fn a_build_is_made_once() {
+    let yard = Yard::new();
+    let built = yard.build(&[]).expect("built");
+    assert!(!built.was_there && says_its_version(&built.install.server));
+    assert_eq!(built.install.version_string, "10.11.99-MariaDB");
+    let began = Instant::now();
+    let again = yard.build(&[]).expect("there");
+    assert!(again.was_there && again.install.server == built.install.server);
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+    // Another flag is another build; a changed source too.
+    assert!(!yard.build(&[("flags", "-O3")]).expect("built").was_there);
+    yard.write("work.c", &format!("{}/* changed */\n", TREE[3].1));
+    assert!(!yard.build(&[]).expect("built").was_there);
+    let list = yard.store().list().expect("readable");
+    assert_eq!(list.len(), 3);
+    assert!(
+        list.iter().all(|build| build.finished
+            && build.bytes() > 0
+            && !build.folder.join("ninja").exists())
+    );
+    let collected = yard.store().gc(Duration::ZERO).expect("removed");
+    assert_eq!(collected.builds, 3);
+    assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn an_interrupted_build_goes_on() {
+    let yard = Yard::new();
+    fs::remove_file(yard.go()).expect("was there");
+    // ninja says "1 of 5" when the first step is done; the second waits for a file that is not there.
+    let stopped = yard
+        .build_until(&[], &|text| text.contains(" 1 of"))
+        .expect_err("stopped");
+    assert!(stopped.is::<BuildStopped>(), "{stopped:#}");
+    let list = yard.store().list().expect("readable");
+    assert!(list.len() == 1 && !list[0].finished);
+    assert!(list[0].folder.join("ninja/build.ninja").is_file());
+    let waits = format!("test -e {}", yard.go().display());
+    let waiting = Command::new("pgrep").args(["-f", &waits]).output();
+    assert!(
+        !waiting.is_ok_and(|output| output.status.success()),
+        "its commands went with it"
+    );
+    fs::write(yard.go(), "").expect("written");
+    let built = yard.build(&[]).expect("goes on");
+    assert!(!built.was_there && says_its_version(&built.install.server));
+    let steps = fs::read_to_string(yard.folder.path().join("steps")).expect("the first step ran");
+    assert_eq!(steps, "first\n", "what was built before is not built again");
+}
+
+#[test]
+fn a_failure_names_the_first_error_and_the_log() {
+    let yard = Yard::new();
+    yard.write("work.c", "long work(long rounds) { return ronds; }\n");
+    let error = format!("{:#}", yard.build(&[]).expect_err("does not compile"));
+    assert!(
+        error.contains("work.c:1:33: error: ") && error.contains("ronds"),
+        "{error}"
+    );
+    let log = error
+        .lines()
+        .find_map(|line| line.strip_prefix("log: "))
+        .expect("names the log");
+    assert!(fs::read_to_string(log).expect("a log").contains("FAILED"));
+    yard.write("work.c", TREE[3].1);
+    yard.build(&[]).expect("compiles now");
+    let error = format!(
+        "{:#}",
+        yard.build(&[("cmake.CMAKE_TOOLCHAIN_FILE", "/no/such")])
+            .expect_err("no file")
+    );
+    assert!(error.contains("cmake failed"), "{error}");
+}
+
+#[test]
+fn a_profile_is_made_once_and_serves_builds_that_differ_in_lto() {
+    let yard = Yard::new();
+    let pgo = yard.build(&[("pgo", "oltp_read_only")]).expect("built");
+    assert!(says_its_version(&pgo.install.server));
+    let profile = pgo.build.record.profile.as_ref().expect("a profile");
+    assert_eq!((profile.known, profile.executed), (2, 2));
+    let both = yard
+        .build(&[("pgo", "oltp_read_only"), ("lto", "full")])
+        .expect("built");
+    assert!(says_its_version(&both.install.server));
+    let kinds: Vec<BuildKind> = yard
+        .store()
+        .list()
+        .expect("readable")
+        .iter()
+        .map(|build| build.record.kind)
+        .collect();
+    assert_eq!(
+        kinds
+            .iter()
+            .filter(|kind| **kind == BuildKind::Profile)
+            .count(),
+        1
+    );
+    assert_eq!(kinds.len(), 3);
+}
+
+#[test]
+fn an_empty_profile_is_an_error() {
+    let yard = Yard {
+        runs: 0,
+        ..Yard::new()
+    };
+    let error = format!(
+        "{:#}",
+        yard.build(&[("pgo", "oltp_read_only")])
+            .expect_err("nothing was run")
+    );
+    assert!(
+        error.contains("is empty") && error.contains("remedy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_patch_makes_a_tree_of_its_own() {
+    let yard = Yard::new();
+    let plain = yard.build(&[]).expect("built");
+    let patched = yard.build(&[("patches", "sum")]).expect("built");
+    assert!(!patched.was_there && patched.build.record.key != plain.build.record.key);
+    let work = fs::read_to_string(yard.tree().join("work.c")).expect("there");
+    assert_eq!(work, TREE[3].1, "the tree itself stays as it is");
+    yard.write("work.c", "long work(long rounds) { return rounds; }\n");
+    let error = format!(
+        "{:#}",
+        yard.build(&[("patches", "sum")]).expect_err("does not fit")
+    );
+    assert!(error.contains("the patch sum does not apply"), "{error}");
+}

@@ -1,0 +1,182 @@
+//! `niagara server build`: servers from source, and the store that keeps them.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use niagara_lab::{BuildOptions, Event, Observer, build};
+use niagara_server::build::{BuildKind, BuildStore, Recipe, StoredBuild};
+use serde::Serialize;
+
+use crate::args::{BuildArgs, BuildVerb};
+use crate::interrupt::on_ctrl_c;
+use crate::progress::{Terminal, clock};
+use crate::setting::Setting;
+
+pub fn run(setting: &Setting, args: BuildArgs) -> Result<ExitCode> {
+    let store = BuildStore::new(&setting.cache);
+    match &args.verb {
+        None => return make(setting, &args),
+        Some(BuildVerb::List { json }) => list(&store, *json)?,
+        Some(BuildVerb::Remove { keys }) => {
+            for key in keys {
+                println!("{key}: removed, {} freed", megabytes(store.remove(key)?));
+            }
+        }
+        Some(BuildVerb::Gc { unused_for, all }) => {
+            let unused_for = if *all { Duration::ZERO } else { *unused_for };
+            let collected = store.gc(unused_for)?;
+            println!(
+                "removed {} builds and {} source trees, {} freed",
+                collected.builds,
+                collected.sources,
+                megabytes(collected.bytes)
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The recipe that the options describe.
+fn recipe(args: &BuildArgs) -> Result<Recipe> {
+    let mut recipe = Recipe {
+        source: args.source.clone(),
+        ..Recipe::default()
+    };
+    let mut set = |key: &str, value: &str| recipe.set(key, value);
+    for (key, value) in [
+        ("compiler", &args.compiler),
+        ("linker", &args.linker),
+        ("lto", &args.lto),
+        ("pgo", &args.pgo),
+        ("bolt", &args.bolt),
+    ] {
+        if let Some(value) = value {
+            set(key, value)?;
+        }
+    }
+    for (key, values) in [
+        ("flags", &args.flags),
+        ("c_flags", &args.c_flags),
+        ("cxx_flags", &args.cxx_flags),
+        ("link_flags", &args.link_flags),
+        ("patches", &args.patch),
+        ("static_libraries", &args.static_libraries),
+    ] {
+        for value in values {
+            set(key, value)?;
+        }
+    }
+    for (name, value) in &args.cmake {
+        set(&format!("cmake.{name}"), value)?;
+    }
+    for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
+        training.threads = args.train_threads.unwrap_or(training.threads).max(1);
+        training.seconds = args.train_seconds.unwrap_or(training.seconds).max(1);
+    }
+    Ok(recipe)
+}
+
+fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {
+    let recipe = recipe(args)?;
+    let cancel = on_ctrl_c()?;
+    let mut terminal = Terminal::new(Duration::ZERO);
+    let began = Instant::now();
+    let built = build(
+        &setting.cache,
+        &setting.catalog,
+        &args.server,
+        &recipe,
+        BuildOptions {
+            jobs: args.jobs,
+            keep: args.keep,
+        },
+        &cancel,
+        &mut |text| terminal.see(Event::SettingUp(text)),
+    );
+    terminal.finish();
+    let built = built?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&Line::of(&built.build))?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = &built.build.record;
+    println!(
+        "{} {} ({})",
+        args.server,
+        built.install.version_string,
+        record.recipe.one_line()
+    );
+    println!("  {}", built.install.server.display());
+    println!(
+        "  key {}, from {}, {}",
+        record.key, record.source, record.toolchain.compiler
+    );
+    if let Some(profile) = &record.profile {
+        println!("  profile: {profile}");
+    }
+    match built.was_there {
+        true => println!("  was there already"),
+        false => println!("  took {}", clock(began.elapsed())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    record: &'a niagara_server::build::BuildRecord,
+    folder: &'a std::path::Path,
+    finished: bool,
+    bytes: u64,
+}
+
+impl<'a> Line<'a> {
+    fn of(build: &'a StoredBuild) -> Self {
+        Self {
+            record: &build.record,
+            folder: &build.folder,
+            finished: build.finished,
+            bytes: build.bytes(),
+        }
+    }
+}
+
+fn list(store: &BuildStore, json: bool) -> Result<()> {
+    let builds = store.list()?;
+    let lines: Vec<Line> = builds.iter().map(Line::of).collect();
+    if json {
+        println!("{}", serde_json::to_string_pretty(&lines)?);
+        return Ok(());
+    }
+    for line in &lines {
+        let record = line.record;
+        let what = match record.kind {
+            BuildKind::Server => record.recipe.one_line(),
+            BuildKind::Profile => format!("profile of {}", record.recipe.one_line()),
+        };
+        let state = match line.finished {
+            true => clock(Duration::from_secs_f64(record.all_seconds())),
+            false => "half-finished: the same command goes on with it".to_owned(),
+        };
+        println!(
+            "{}  {:<14} {}, {state}\n                  {what}",
+            record.key,
+            record.server,
+            megabytes(line.bytes)
+        );
+    }
+    let builds: u64 = lines.iter().map(|line| line.bytes).sum();
+    println!(
+        "\n{} builds, {}; sources {}; in {}\n`niagara server build remove KEY` and `gc` free parts of it",
+        lines.len(),
+        megabytes(builds),
+        megabytes(store.source_bytes()),
+        store.root().display()
+    );
+    Ok(())
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
+}
