@@ -13,8 +13,15 @@ use niagara_server::{
     Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, launch,
 };
 
+use niagara_store::NotTried;
+
 use crate::cancel::{Cancel, Cancelled};
+use crate::candidate::{Candidate, factors, with_all};
+use crate::check::{Standing, standing};
+use crate::observer::{Event, Observer};
 use crate::patches::patch_text;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
 
 /// How often the training says how far it is.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -78,6 +85,102 @@ pub fn check_workloads(recipe: &Recipe) -> Result<()> {
 fn kind(name: &str) -> Result<WorkloadKind> {
     name.parse::<WorkloadKind>()
         .map_err(|error| anyhow!("no build can be trained on `{name}`: {error}"))
+}
+
+/// Most builds that a ladder's levers may come to together.
+const MOST_BUILDS: usize = 16;
+
+/// Builds the servers of all levers among `candidates` that change the build, and of all their combinations that a
+/// duel can have. Levers whose server cannot be built, or has not passed `niagara server check`, are taken out and
+/// returned with the reason: the rest goes on without them.
+///
+/// # Errors
+/// [`Cancelled`] when stopped; more combinations than can be built in reason.
+pub fn prepare_builds(
+    bench: &mut Workbench,
+    base: &Variant,
+    candidates: &mut Vec<Candidate>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<NotTried>> {
+    let mut left_out = Vec::new();
+    let mut index = 0;
+    while let Some(candidate) = candidates.get(index) {
+        if candidate.change.build.is_empty() {
+            index += 1;
+            continue;
+        }
+        let variant = base.with(candidate.lever.id(), &candidate.change);
+        match build_and_check(bench, &variant, observer)? {
+            None => index += 1,
+            Some(reason) => {
+                let candidate = candidates.remove(index);
+                observer.see(Event::Note(&format!(
+                    "{} is left out: {}",
+                    candidate.lever.title(),
+                    reason.lines().next().unwrap_or_default()
+                )));
+                left_out.push(NotTried {
+                    lever: candidate.lever.id().to_owned(),
+                    title: candidate.lever.title().to_owned(),
+                    reason,
+                });
+            }
+        }
+    }
+    let builds: Vec<Vec<usize>> = factors(candidates)
+        .into_iter()
+        .map(|factor| factor.levels)
+        .filter(|levels| {
+            levels
+                .iter()
+                .any(|&level| !candidates[level].change.build.is_empty())
+        })
+        .collect();
+    let count: usize = builds.iter().map(|levels| levels.len() + 1).product();
+    if count > MOST_BUILDS + 1 {
+        bail!(
+            "the levers that build come to {} different servers, and {MOST_BUILDS} are the most\n\
+             remedy: leave some out (--without), or name those to try (--only)",
+            count - 1
+        );
+    }
+    for number in 1..count {
+        // The number read in the mixed base of the factors' levels.
+        let mut rest = number;
+        let mut chosen = Vec::new();
+        for levels in &builds {
+            let level = rest % (levels.len() + 1);
+            rest /= levels.len() + 1;
+            chosen.extend(level.checked_sub(1).map(|level| levels[level]));
+        }
+        bench.set_up_variant(&with_all(base, candidates, &chosen), observer)?;
+    }
+    Ok(left_out)
+}
+
+/// Builds a variant's server; why it cannot be tried, where it cannot.
+fn build_and_check(
+    bench: &mut Workbench,
+    variant: &Variant,
+    observer: &mut dyn Observer,
+) -> Result<Option<String>> {
+    if let Err(error) = bench.set_up_variant(variant, observer) {
+        bench.cancel().check()?;
+        bench.check_disk()?;
+        return Ok(Some(format!("{error:#}")));
+    }
+    let server = &bench.install_of(variant)?.server;
+    Ok(match standing(bench.cache(), server)? {
+        Standing::Passed(_) => None,
+        Standing::Failed(_) => Some(format!(
+            "the built server failed the check of its correctness: niagara server check {}",
+            server.display()
+        )),
+        Standing::Unknown(_) => Some(format!(
+            "the built server has not been checked yet: niagara server check {}, then the same command again",
+            server.display()
+        )),
+    })
 }
 
 /// The source change of this name.

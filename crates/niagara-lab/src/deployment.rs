@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
-use niagara_store::{DeployMalloc, Deployment};
+use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
 use crate::candidate::Candidate;
 use crate::variant::Variant;
@@ -62,7 +62,30 @@ pub(crate) fn deployment(
             .filter_map(|candidate| candidate.lever.deploy().note.clone())
             .collect(),
         machine: machine.to_owned(),
+        built: built(install, variant)?,
     })
+}
+
+/// The built server of a variant that has one.
+fn built(install: &Install, variant: &Variant) -> Result<Option<DeployBuild>> {
+    let Some(recipe) = &variant.build else {
+        return Ok(None);
+    };
+    // The binary is in PREFIX/usr/sbin.
+    let prefix = install.basedir.parent().unwrap_or(&install.basedir);
+    let record = prefix.with_file_name("recipe.json");
+    let recipe_text = std::fs::read_to_string(&record)
+        .with_context(|| format!("cannot read {}", record.display()))?;
+    Ok(Some(DeployBuild {
+        prefix: prefix.to_path_buf(),
+        binary: install
+            .server
+            .strip_prefix(prefix)
+            .unwrap_or(&install.server)
+            .to_path_buf(),
+        one_line: recipe.one_line(),
+        recipe: recipe_text,
+    }))
 }
 
 fn family_word(family: Family) -> &'static str {
@@ -201,6 +224,7 @@ mod tests {
                     .filter_map(|candidate| candidate.lever.deploy().note.clone())
                     .collect(),
                 machine: "a machine".into(),
+                built: None,
             }
         );
     }

@@ -32,7 +32,7 @@ mod variant;
 mod warm_up;
 mod workbench;
 
-pub use building::{BuildOptions, build, check_workloads};
+pub use building::{BuildOptions, build, check_workloads, prepare_builds};
 pub use cancel::{Cancel, Cancelled};
 pub use candidate::Candidate;
 pub use compare::{CompareOptions, compare};

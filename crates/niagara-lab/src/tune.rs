@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
+use crate::check::passed;
 use crate::deployment::deployment;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::lever::Role;
@@ -622,6 +623,9 @@ impl Ladder<'_> {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
+        if self.last.build.is_some() && !passed(self.bench.cache(), &install.server)? {
+            return Ok(None);
+        }
         deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
     }
 }

@@ -54,6 +54,11 @@ impl Workbench {
         &self.cancel
     }
 
+    /// Where everything is kept.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
     /// The load that the images were made for.
     pub fn load(&self) -> &Load {
         &self.load

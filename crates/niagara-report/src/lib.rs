@@ -15,7 +15,7 @@ mod terminal;
 mod wording;
 
 pub use csv::csv;
-pub use deploy::{DEPLOY_FILES, DeployInput, DeployRung, deploy};
+pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, deploy};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -1,6 +1,7 @@
 //! The final variant of a ladder as something to install, in the terms of option files and systemd units.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,4 +44,20 @@ pub struct Deployment {
     pub host_steps: Vec<String>,
     /// The machine that it was measured on, one line.
     pub machine: String,
+    /// The server itself, where it was built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built: Option<DeployBuild>,
+}
+
+/// A built server that is handed over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeployBuild {
+    /// The folder that holds `usr` with everything that the server needs.
+    pub prefix: PathBuf,
+    /// The binary below it: `usr/sbin/mariadbd`.
+    pub binary: PathBuf,
+    /// `gcc, LTO thin, PGO on oltp_read_only`.
+    pub one_line: String,
+    /// What it was made from and how, as JSON: enough to build it again.
+    pub recipe: String,
 }

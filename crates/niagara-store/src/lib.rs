@@ -9,7 +9,7 @@ mod store;
 mod study_summary;
 mod summary;
 
-pub use deployment::{DeployMalloc, Deployment};
+pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime};
 pub use lock::{LOCK_FILE, StudyLock};

@@ -66,6 +66,10 @@ pub struct TuneArgs {
     /// Where the application runs: `remote` leaves out levers that need it on the same machine
     #[arg(long, value_enum, default_value_t = App::Local)]
     pub app: App,
+    /// Try servers built from source too: every level of the choice `build` in `niagara levers`; each takes minutes to an
+    /// hour to build once, and has to have passed `niagara server check`
+    #[arg(long)]
+    pub with_builds: bool,
     /// Only these levers (ids as in `niagara levers`), comma-separated
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub only: Vec<String>,

@@ -112,7 +112,16 @@ impl DeployInput {
 }
 
 /// Every file that [`deploy`] may make.
-pub const DEPLOY_FILES: [&str; 3] = [README, option_file::NAME, unit::NAME];
+pub const DEPLOY_FILES: [&str; 5] = [README, option_file::NAME, unit::NAME, RECIPE, ARCHIVE];
+
+/// What rebuilds the server.
+const RECIPE: &str = "recipe.json";
+
+/// The built server: `usr` and all below it. Written by whoever has the build at hand.
+pub const ARCHIVE: &str = "server.tar.gz";
+
+/// Where the built server is unpacked.
+const PLACE: &str = "/opt/niagara";
 
 const README: &str = "README.md";
 
@@ -121,6 +130,8 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
     let mut files = vec![(README.to_owned(), readme::readme(input))];
     files.extend(option_file::option_file(input).map(|text| (option_file::NAME.to_owned(), text)));
     files.extend(unit::unit(input).map(|text| (unit::NAME.to_owned(), text)));
+    let built = input.variant.built.as_ref();
+    files.extend(built.map(|built| (RECIPE.to_owned(), built.recipe.clone())));
     files
 }
 

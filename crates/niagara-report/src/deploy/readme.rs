@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{DeployInput, option_file, unit};
+use super::{ARCHIVE, DeployInput, PLACE, RECIPE, option_file, unit};
 
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
@@ -46,6 +46,19 @@ impl Sections {
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
+        if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
+                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
+                step.next(),
+                built.one_line
+            ));
+            self.code(&[
+                &format!("sudo mkdir -p {PLACE}"),
+                &format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                &format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
+            ]);
+        }
         for text in &input.variant.host_steps {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
@@ -171,6 +184,9 @@ impl Sections {
         }
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
+            if input.variant.built.is_some() {
+                commands.push(format!("sudo rm -r {PLACE}"));
+            }
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
         }

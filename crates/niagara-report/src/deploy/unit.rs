@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeployInput, comment, head, quoted};
+use super::{DeployInput, PLACE, comment, head, quoted};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
 
 /// `None` when the process is started as it always was.
 pub fn unit(input: &DeployInput) -> Option<String> {
-    let mut settings = String::new();
+    let mut settings = built(input);
     for (name, value) in environment(input) {
         if let Some(rung) = input.rung_of(&name) {
             settings.push_str(&comment(&format!("{}: {}", rung.title, rung.effect)));
@@ -37,6 +37,26 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     let place = format!("/etc/systemd/system/{}.service.d/{NAME}", input.service());
     let head = head(input, &place);
     Some(format!("{head}\n[Service]\n{settings}"))
+}
+
+/// The built server in place of the packaged one: the package's own options of its command line stay.
+fn built(input: &DeployInput) -> String {
+    let Some(built) = &input.variant.built else {
+        return String::new();
+    };
+    let usr = format!("{PLACE}/usr");
+    let share = format!("{usr}/share/mysql");
+    let options = if input.is_mariadb() {
+        " $MYSQLD_OPTS $_WSREP_NEW_CLUSTER $_WSREP_START_POSITION"
+    } else {
+        ""
+    };
+    format!(
+        "{}ExecStart=\nExecStart={PLACE}/{} --basedir={usr} --lc-messages-dir={share} \
+         --character-sets-dir={share}/charsets --plugin-dir={usr}/lib/mysql/plugin{options}\n",
+        comment(&format!("the built server: {}", built.one_line)),
+        one_line(&built.binary.display().to_string()),
+    )
 }
 
 /// The environment with the malloc in it; one that preloads something else keeps that behind it.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use niagara_lab::RESULTS_FILE;
-use niagara_report::{DEPLOY_FILES, DeployInput, Report};
+use niagara_report::{DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report};
 use niagara_stats::Verdict;
 use niagara_store::{Store, Summary, TuneSummary};
 
@@ -65,7 +65,10 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     };
     let deploy = folder.join("deploy");
     match DeployInput::of(tune) {
-        Some(input) => write_deploy(&deploy, &niagara_report::deploy(&input)),
+        Some(input) => {
+            write_deploy(&deploy, &niagara_report::deploy(&input))?;
+            write_archive(&deploy, &input)
+        }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
         None if is_proven(tune) => Ok(()),
         None => write_deploy(&deploy, &[]),
@@ -76,6 +79,32 @@ fn is_proven(tune: &TuneSummary) -> bool {
     tune.total
         .as_ref()
         .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+}
+
+/// Packs the built server, where one was built and still is here.
+fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
+    let Some(built) = &input.variant.built else {
+        return Ok(());
+    };
+    let archive = deploy.join(DEPLOY_ARCHIVE);
+    let output = std::process::Command::new("tar")
+        .arg("-C")
+        .arg(&built.prefix)
+        .arg("--owner=0")
+        .arg("--group=0")
+        .arg("-czf")
+        .arg(&archive)
+        .arg("usr")
+        .output()
+        .context("cannot run tar")?;
+    if !output.status.success() {
+        bail!(
+            "cannot pack the built server into {}: {}\nremedy: niagara server build makes it again from recipe.json",
+            archive.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
 }
 
 /// Writes `files` and removes what an earlier sitting made beside them: nothing that was not proven is handed over.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
-use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, tune};
+use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune};
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
 use serde::Serialize;
@@ -33,6 +33,8 @@ struct Plan<'a> {
     alpha: f64,
     min_effect: f64,
     screen_couples: u32,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    with_builds: bool,
 }
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -51,7 +53,30 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     context.app_local = args.app == App::Local;
     context.allowed = args.allow.iter().copied().collect();
     context.named = args.only.iter().chain(&args.also).cloned().collect();
-    let (candidates, not_applicable) = choose(&setting.levers, &context, &args);
+    if args.with_builds {
+        let builds = setting
+            .levers
+            .iter()
+            .filter(|lever| lever.factor() == "build");
+        context
+            .named
+            .extend(builds.map(|lever| lever.id().to_owned()));
+    }
+    let (mut candidates, mut not_applicable) = choose(&setting.levers, &context, &args);
+    let base = Variant::base(&server);
+    let builds: Vec<&str> = candidates
+        .iter()
+        .filter(|candidate| !candidate.change.build.is_empty())
+        .map(|candidate| candidate.lever.id())
+        .collect();
+    if !builds.is_empty() {
+        terminal.line(&format!(
+            "servers to build first, where they are not here yet: {}",
+            builds.join(", ")
+        ));
+        let left_out = prepare_builds(&mut bench, &base, &mut candidates, &mut terminal)?;
+        not_applicable.extend(left_out);
+    }
 
     let (mut study, seed) = open_study(&Opening {
         kind: "tune",
@@ -67,6 +92,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
             screen_couples: args.screen_couples,
+            with_builds: args.with_builds,
         },
         lengths,
         protocol: Protocol::Duel,
@@ -76,7 +102,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     })?;
     terminal.resumed(&study);
     let options = TuneOptions {
-        base: Variant::base(&server),
+        base,
         candidates,
         not_applicable,
         alpha: args.judge.alpha,
