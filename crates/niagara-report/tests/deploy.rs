@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_report::{DeployInput, DeployRung, deploy};
-use niagara_store::{DeployMalloc, Deployment};
+use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -108,4 +108,43 @@ fn no_value_leaves_its_line() {
             }
         }
     }
+}
+
+#[test]
+fn a_built_server_comes_with_how_to_install_and_undo_it() {
+    let input = DeployInput {
+        server: "mariadb-10.11".into(),
+        variant: Deployment {
+            family: "mariadb".into(),
+            transport: "tcp".into(),
+            built: Some(DeployBuild {
+                prefix: "/cache/builds/1/prefix".into(),
+                binary: "usr/sbin/mariadbd".into(),
+                one_line: "gcc, PGO on oltp_read_only".into(),
+                recipe: "{}".into(),
+            }),
+            ..Deployment::default()
+        },
+        ..DeployInput::default()
+    };
+    let files = deploy(&input);
+    let file = |name: &str| &files.iter().find(|(file, _)| file == name).expect(name).1;
+    let readme = file("README.md");
+    for line in [
+        "sudo tar -C /opt/niagara -xzf server.tar.gz",
+        "/opt/niagara/usr/sbin/mariadbd --no-defaults --version",
+        "sudo rm -r /opt/niagara",
+        "PGO on oltp_read_only",
+    ] {
+        assert!(readme.contains(line), "{line}\n{readme}");
+    }
+    let unit = file("niagara.conf");
+    assert!(
+        unit.contains(
+            "ExecStart=\nExecStart=/opt/niagara/usr/sbin/mariadbd --basedir=/opt/niagara/usr "
+        ),
+        "{unit}"
+    );
+    assert_eq!(file("recipe.json"), "{}");
+    assert!(!readme.contains("/cache/builds"), "{readme}");
 }
