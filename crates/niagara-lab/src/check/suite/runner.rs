@@ -55,11 +55,12 @@ pub struct Run {
 }
 
 impl Runner<'_> {
-    /// Runs `tests` against `install`; `logs` gets the runner's output and the logs of what failed. `heard` is called
+    /// Runs `tests` against `install`, `more` being further arguments for the runner; `logs` gets the runner's output and the logs of what failed. `heard` is called
     /// once without a line, then with the line of every test that ended.
     pub fn run(
         &self,
         install: &Install,
+        more: &[String],
         tests: &[String],
         logs: &Path,
         heard: &mut dyn FnMut(Option<&TestLine>),
@@ -84,7 +85,7 @@ impl Runner<'_> {
         let mut output = File::create(&run.output)
             .with_context(|| format!("cannot write {}", run.output.display()))?;
         heard(None);
-        let mut command = self.command(&work, short.path(), tests);
+        let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn_helper(command).map_err(|error| {
@@ -114,6 +115,9 @@ impl Runner<'_> {
         }
         drop(sender);
         let mut tail: Vec<String> = Vec::new();
+        // Behind the line of a test that failed comes what is to be said of it, up to the next test.
+        let mut said: BTreeMap<String, String> = BTreeMap::new();
+        let mut failing: Option<String> = None;
         let mut seen = BTreeSet::new();
         let mut looked = Instant::now();
         let needle = work.path().display().to_string();
@@ -138,9 +142,18 @@ impl Runner<'_> {
                 break;
             }
             writeln!(output, "{line}")?;
-            if let Some(line) = test_line(&line) {
-                heard(Some(&line));
-                note(&mut run.tests, line);
+            let test = test_line(&line);
+            if let Some(test) = &test {
+                failing = (test.verdict == Verdict::Failed).then(|| test.test.clone());
+            }
+            if let Some(failing) = &failing {
+                let text = said.entry(failing.clone()).or_default();
+                text.push_str(&line);
+                text.push('\n');
+            }
+            if let Some(test) = test {
+                heard(Some(&test));
+                note(&mut run.tests, test);
             }
             tail.push(line);
             if tail.len() > TAIL {
@@ -154,7 +167,7 @@ impl Runner<'_> {
         run.status = child.wait()?.to_string();
         run.servers = seen.len();
         run.tail = tail.join("\n");
-        keep_logs(&work.path().join("var/log"), &run, logs);
+        keep_logs(&said, logs)?;
         Ok(run)
     }
 
@@ -180,6 +193,7 @@ impl Runner<'_> {
         // The programs that watch the servers lie beside the tests.
         if let Some(tests) = self.suite.runner.parent() {
             link(tests, root.join("mysql-test"))?;
+            link(tests, root.join("mariadb-test"))?;
         }
         let share = share_folder(&install.basedir).or_else(|| share_folder(&self.suite.basedir));
         let share = share.with_context(|| {
@@ -198,7 +212,13 @@ impl Runner<'_> {
         link(&share, place)
     }
 
-    fn command(&self, work: &WorkFolder, short: &Path, tests: &[String]) -> Command {
+    fn command(
+        &self,
+        work: &WorkFolder,
+        short: &Path,
+        more: &[String],
+        tests: &[String],
+    ) -> Command {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let parallel = self
             .parallel
@@ -219,6 +239,7 @@ impl Runner<'_> {
                 "--nocheck-testcases",
                 "--suite-timeout=60",
             ])
+            .args(more)
             .args(tests)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
@@ -293,35 +314,13 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Copies the logs of what failed out of the runner's folder, which goes. A log that cannot be copied is not worth an error.
-fn keep_logs(from: &Path, run: &Run, logs: &Path) {
-    for (test, (verdict, _)) in &run.tests {
-        if *verdict != Verdict::Failed {
-            continue;
-        }
-        let mut text = String::new();
-        for entry in fs::read_dir(from).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            // A test's folder is named after it and, where it has several, its combination.
-            if name == *test || name.starts_with(&format!("{test}-")) {
-                for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-                    let log = file.path();
-                    if log.extension().is_some_and(|e| e == "log" || e == "reject") {
-                        text.push_str(&format!("== {}\n", log.display()));
-                        let bytes = fs::read(&log).unwrap_or_default();
-                        text.push_str(&String::from_utf8_lossy(&bytes));
-                    }
-                }
-            }
-        }
-        if text.is_empty() {
-            text = format!(
-                "the runner left no log; its output: {}\n",
-                run.output.display()
-            );
-        }
-        let _ = fs::write(log_of(logs, test), text);
+/// Writes what the runner said of each test that failed: the difference, the last results, the server's log.
+fn keep_logs(said: &BTreeMap<String, String>, logs: &Path) -> Result<()> {
+    for (test, text) in said {
+        let path = log_of(logs, test);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    Ok(())
 }
 
 #[cfg(test)]
