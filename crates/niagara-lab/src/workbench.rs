@@ -215,6 +215,14 @@ impl Workbench {
         Ok(folder)
     }
 
+    /// An empty private folder beside the clones; it goes when it is dropped.
+    ///
+    /// # Errors
+    /// Disk full.
+    pub(crate) fn scratch(&self, kind: &str) -> Result<WorkFolder> {
+        self.cache.work_folder(kind)
+    }
+
     /// Starts `variant` on `clone` without waiting for it.
     ///
     /// # Errors

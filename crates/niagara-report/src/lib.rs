@@ -9,6 +9,7 @@ mod json;
 mod ladder;
 mod markdown;
 pub mod number;
+mod profile;
 mod report;
 mod svg;
 mod terminal;
@@ -19,6 +20,9 @@ pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRun
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use profile::{
+    Graph, headline as profile_headline, profile_html, profile_markdown, profile_text,
+};
 pub use report::Report;
 pub use terminal::terminal;
 pub use wording::headline;

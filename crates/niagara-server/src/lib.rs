@@ -12,6 +12,7 @@ pub mod build;
 mod cache;
 mod catalog;
 mod copy;
+mod debug_symbols;
 mod elf;
 mod environment;
 mod family;
@@ -38,6 +39,7 @@ pub use catalog::{
     SuitePackages,
 };
 pub use copy::{CloneWay, clone_tree};
+pub use debug_symbols::{DebugSymbols, debug_symbols};
 pub use environment::environment;
 pub use family::{Family, Version};
 pub use image::{Image, ImageRecord, ImageStore};

@@ -12,6 +12,7 @@ use niagara_lab::quantity::share as percent;
 use niagara_load::WorkloadKind;
 
 use crate::cmd::bench::BenchArgs;
+use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
@@ -30,6 +31,7 @@ pub enum Command {
     Tune(TuneArgs),
     Compare(CompareArgs),
     Bench(Box<BenchArgs>),
+    Profile(Box<ProfileArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),

@@ -38,11 +38,7 @@ impl Apt {
             .suites
             .iter()
             .map(|suite| {
-                let mirror = if suite.ends_with("-security") {
-                    &mirrors.security
-                } else {
-                    &mirrors.main
-                };
+                let mirror = mirrors.of(suite);
                 format!(
                     "{kind} [signed-by={}] {mirror} {suite} main\n",
                     keyring.display()

@@ -33,18 +33,7 @@ pub fn package_and_version(deb: &Path) -> Option<(String, String)> {
 /// Unpacks packages under `prefix` and makes it stand on its own: one `usr`, links that stay inside.
 pub fn unpack(debs: &[PathBuf], prefix: &Path) -> Result<()> {
     for deb in debs {
-        let output = Command::new("dpkg-deb")
-            .arg("-x")
-            .args([deb, prefix])
-            .output()
-            .context("cannot run dpkg-deb; remedy: install the package dpkg")?;
-        if !output.status.success() {
-            bail!(
-                "cannot unpack {}: {}",
-                deb.display(),
-                String::from_utf8_lossy(&output.stderr).trim()
-            );
-        }
+        extract(deb, prefix)?;
     }
     for folder in UNNEEDED {
         let _ = fs::remove_dir_all(prefix.join(folder));
@@ -61,6 +50,28 @@ pub fn unpack(debs: &[PathBuf], prefix: &Path) -> Result<()> {
         }
     }
     keep_links_inside(prefix, prefix)
+}
+
+fn extract(deb: &Path, folder: &Path) -> Result<()> {
+    let output = Command::new("dpkg-deb")
+        .arg("-x")
+        .args([deb, folder])
+        .output()
+        .context("cannot run dpkg-deb; remedy: install the package dpkg")?;
+    if !output.status.success() {
+        bail!(
+            "cannot unpack {}: {}",
+            deb.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+/// Unpacks a package under `folder` and leaves it as it is: files that are read, not run.
+pub fn unpack_as_it_is(deb: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    extract(deb, folder)
 }
 
 /// Moves everything in `from` into `to`, folder by folder.

@@ -13,6 +13,25 @@ pub(super) struct Mirrors {
     pub security: String,
 }
 
+impl Mirrors {
+    /// Where a suite is: those of security updates, and those of debug packages, have archives of their own.
+    pub(super) fn of(&self, suite: &str) -> String {
+        let (release, is_debug) = match suite.strip_suffix("-debug") {
+            Some(release) => (release, true),
+            None => (suite, false),
+        };
+        let base = match release.ends_with("-security") {
+            true => &self.security,
+            false => &self.main,
+        };
+        match (is_debug, std::env::var("NIAGARA_DEBIAN_DEBUG_MIRROR")) {
+            (false, _) => base.clone(),
+            (true, Ok(named)) if !named.is_empty() && base == &self.main => named,
+            (true, _) => format!("{}-debug", base.trim_end_matches('/')),
+        }
+    }
+}
+
 /// The keyring that signs Debian's archive; part of every Debian, a package elsewhere.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -217,6 +236,21 @@ mod tests {
             source("http://two/debian-security", "bookworm-security"),
         ];
         assert_eq!(sources(folder.path()), expected);
+    }
+
+    #[test]
+    fn debug_packages_have_an_archive_of_their_own() {
+        let mirrors = Mirrors {
+            main: "http://m/debian/".into(),
+            security: "http://m/debian-security".into(),
+        };
+        assert_eq!(mirrors.of("bookworm"), "http://m/debian/");
+        assert_eq!(mirrors.of("bookworm-security"), "http://m/debian-security");
+        assert_eq!(mirrors.of("bookworm-debug"), "http://m/debian-debug");
+        assert_eq!(
+            mirrors.of("bookworm-security-debug"),
+            "http://m/debian-security-debug"
+        );
     }
 
     #[test]

@@ -5,4 +5,4 @@ mod deb;
 mod mirror;
 
 pub use apt::Apt;
-pub use deb::{package_and_version, unpack};
+pub use deb::{package_and_version, unpack, unpack_as_it_is};

@@ -41,8 +41,8 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let lengths = lengths(&args.lengths, &load, protocol);
     let mut terminal = Terminal::new(args.budget);
     let mut bench = setting.workbench(load.clone(), cancel.clone());
-    let a = variant(&args.a, &args, &setting, &mut bench, &mut terminal)?;
-    let b = variant(&args.b, &args, &setting, &mut bench, &mut terminal)?;
+    let a = variant(&args.a, &args.server, &setting, &mut bench, &mut terminal)?;
+    let b = variant(&args.b, &args.server, &setting, &mut bench, &mut terminal)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
 
     let (mut study, seed) = open_study(&Opening {
@@ -136,9 +136,9 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
 
 /// The variant that `text` speaks of; its server is set up on the way, since a lever's change
 /// depends on it.
-fn variant(
+pub fn variant(
     text: &str,
-    args: &CompareArgs,
+    default_server: &str,
     setting: &Setting,
     bench: &mut Workbench,
     observer: &mut dyn Observer,
@@ -149,7 +149,7 @@ fn variant(
         .map(|server| server.name.as_str())
         .collect();
     let expression = lever::parse_variant(text, &setting.levers, &names)?;
-    let server = server_name(expression.server.as_deref().unwrap_or(&args.server))?;
+    let server = server_name(expression.server.as_deref().unwrap_or(default_server))?;
     bench.set_up(&server, observer)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
     let mut variant = Variant::base(&server);

@@ -1,0 +1,67 @@
+//! The allocations view: a second server with the library that counts, beside one without it.
+
+use anyhow::Result;
+use niagara_load::SliceStats;
+use niagara_profile::process::Unwinder;
+use niagara_profile::symbols::Symbolizer;
+use niagara_profile::{AllocationProbe, AllocationView, Profile};
+use rand::Rng;
+
+use super::costs::{Switch, Watched, watch_beside};
+use super::stage::Stage;
+use super::{ProfileOptions, View};
+use crate::observer::{Event, Observer};
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// Looks at the allocations: side 0 is the variant as it is, side 1 the same with the library.
+pub(super) fn allocations(
+    bench: &Workbench,
+    variant: &Variant,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+    profile: &mut Profile,
+) -> Result<Watched> {
+    observer.see(Event::SettingUp(
+        "starting a server whose allocations are counted",
+    ));
+    let folder = bench.scratch("allocations")?;
+    let probe = AllocationProbe::new(folder.path())?;
+    let mut counted = variant.clone();
+    let preload = counted.runtime.environment.get("LD_PRELOAD").cloned();
+    counted
+        .runtime
+        .environment
+        .extend(probe.environment(preload.as_deref()));
+    let mut stage = Stage::open(bench, &[variant.clone(), counted], options.seed)?;
+    for side in [0, 1] {
+        stage.thaw(side)?;
+        stage.run(side, options.warm_up_seconds / 2.0)?;
+        stage.freeze(side)?;
+    }
+    let mut unwinder = Unwinder::of(stage.pid(1))?;
+    let server = bench.install(&variant.server)?.server.clone();
+    let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)?;
+    let mut view = AllocationView::new(&probe, &mut unwinder, &symbolizer)?;
+    let seen = watch_beside(&mut stage, &mut view, options, rng, observer)?;
+    let (found, lost) = view.finish(seen.queries)?;
+    profile.allocations = Some(found);
+    if lost > 0 {
+        profile.missing.push(format!(
+            "{lost} sampled allocations did not fit into their buffer and are not counted among the call sites"
+        ));
+    }
+    profile.costs.extend(seen.cost(View::Allocations));
+    stage.close();
+    Ok(seen)
+}
+
+impl Switch for AllocationView<'_> {
+    fn on(&mut self) -> Result<()> {
+        AllocationView::on(self)
+    }
+    fn off(&mut self, _: &SliceStats) -> Result<()> {
+        AllocationView::off(self)
+    }
+}

@@ -1,0 +1,307 @@
+//! From what the views saw to what the profile says.
+
+use anyhow::Result;
+use niagara_profile::result::{
+    Cpu, FunctionShare, LayerShare, Profile, Site, Syscall, ThreadTime, Waiting,
+};
+use niagara_profile::{
+    CpuSamples, Evidence, Folded, Frame, Layers, Names, OffCpu, Place, Seen, Syscalls, diagnose,
+};
+
+use super::costs::Watched;
+use crate::lever::{self, Lever};
+
+/// Functions listed.
+const FUNCTIONS: usize = 60;
+/// Places listed.
+const SITES: usize = 20;
+/// Functions that name a place.
+const SITE_DEPTH: usize = 5;
+/// The layer in which a thread that waits waits for its client.
+const CLIENT_LAYER: &str = "network-read";
+const LOCK_LAYER: &str = "locks";
+
+/// What ran.
+pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched) -> Result<()> {
+    let layers = Layers::built_in()?;
+    Names::built_in()?.infer(&mut samples.folded);
+    let total = samples.folded.total();
+    profile.cpu_us_per_query = seen.cpu_us_per_query();
+    let whole: u64 = samples.machine.values().sum();
+    let sees_machine = samples.machine.len() > 1;
+    profile.cpu = Some(Cpu {
+        samples: total as u64,
+        frequency: niagara_profile::FREQUENCY,
+        machine: samples
+            .machine
+            .iter()
+            .filter(|_| sees_machine)
+            .map(|(whose, count)| (whose.clone(), *count as f64 / whole.max(1) as f64))
+            .collect(),
+        layers: shares(&layers, &samples.folded, total, profile.cpu_us_per_query),
+        functions: samples
+            .folded
+            .functions()
+            .into_iter()
+            .take(FUNCTIONS)
+            .map(|(frame, own, all)| FunctionShare {
+                name: frame.name.clone(),
+                place: frame.place,
+                own: ratio(own, total),
+                with_callees: ratio(all, total),
+            })
+            .collect(),
+        named_share: samples.folded.named_share(),
+        inferred_share: samples.folded.inferred_share(),
+        truncated_share: ratio(samples.truncated as f64, total),
+    });
+    if samples.lost > 0 {
+        profile.missing.push(format!(
+            "{} samples of the CPU did not fit into their buffers and are not counted",
+            samples.lost
+        ));
+    }
+    profile.cpu_stacks = samples.folded;
+    Ok(())
+}
+
+/// What threads waited for.
+pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
+    let layers = Layers::built_in()?;
+    Names::built_in()?.infer(&mut seen.waiting);
+    // Threads that were looked at answered this many of the queries.
+    let part = ratio(seen.threads.1 as f64, seen.threads.0 as f64);
+    let queries = watched.queries as f64 * part;
+    let us_per_query = ratio(seen.observed * 1e6, queries);
+    let reasons = shares(&layers, &seen.waiting, seen.observed, us_per_query);
+    let share = |layer: &str| {
+        let found = reasons.iter().find(|reason| reason.layer == layer);
+        found.map_or(0.0, |reason| reason.share)
+    };
+    let (client, locks) = (share(CLIENT_LAYER), share(LOCK_LAYER));
+    let waiting: f64 = reasons.iter().map(|reason| reason.share).sum();
+    let running = ratio(seen.running, seen.observed);
+    let ready = ratio(seen.ready, seen.observed);
+    // The scheduler counts the time from being woken to running as ready, a pair of switches as away: what is in both is
+    // taken off the waiting for the client, where nearly all of it is.
+    let double = (running + ready + waiting - 1.0).max(0.0).min(client);
+    profile.time = Some(ThreadTime {
+        running,
+        ready,
+        client: client - double,
+        locks,
+        other: (1.0 - running - ready - (client - double) - locks).max(0.0),
+    });
+    profile.off_cpu = Some(Waiting {
+        threads: seen.threads,
+        waits_per_query: ratio(seen.waits as f64, queries),
+        preempted_per_query: ratio(seen.preempted as f64, queries),
+        reasons,
+        sites: sites(&layers, &seen.waiting, seen.observed),
+        truncated_share: ratio(seen.truncated as f64, seen.waits as f64),
+    });
+    if seen.lost > 0 {
+        profile.missing.push(format!(
+            "{} context switches did not fit into their buffers and are not counted",
+            seen.lost
+        ));
+    }
+    profile.off_cpu_stacks = seen.waiting;
+    Ok(())
+}
+
+/// System calls, the longest first.
+pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched) {
+    let queries = watched.queries as f64;
+    let scale = seen.scale();
+    let mut found: Vec<Syscall> = seen
+        .kinds
+        .iter()
+        .map(|(name, counts)| Syscall {
+            name: name.clone(),
+            per_query: ratio(counts.calls as f64 * scale, queries),
+            us_per_query: ratio(counts.seconds * 1e6 * scale, queries),
+            errors: ratio(counts.errors as f64, counts.calls as f64),
+            bytes_per_call: (counts.bytes > 0)
+                .then(|| ratio(counts.bytes as f64, counts.calls as f64)),
+        })
+        .collect();
+    found.sort_by(|a, b| b.us_per_query.total_cmp(&a.us_per_query));
+    profile.syscalls = Some(found);
+    if seen.lost > 0 {
+        profile.missing.push(format!(
+            "{} system calls did not fit into their buffers and are not counted",
+            seen.lost
+        ));
+    }
+}
+
+/// What limits, from everything that was seen.
+pub(super) fn limits(profile: &mut Profile) -> Result<()> {
+    let layers = Layers::built_in()?;
+    let time = profile.time.clone().unwrap_or(ThreadTime {
+        // Without a view of the waiting, the running is all that is known.
+        running: 1.0,
+        ..ThreadTime::default()
+    });
+    let samples = profile.cpu_stacks.total();
+    let mut stacks = Vec::new();
+    let add = |folded: &Folded, waiting: bool, scale: f64| -> Vec<(Vec<String>, String, f64)> {
+        folded
+            .stacks()
+            .filter_map(|(frames, weight)| {
+                let layer = layers.of(&frames);
+                if waiting && layer.id == CLIENT_LAYER {
+                    return None;
+                }
+                let functions = frames.iter().map(|frame| frame.name.clone()).collect();
+                Some((functions, layer.id.clone(), weight * scale))
+            })
+            .collect()
+    };
+    // Who waits for a CPU waits for what runs: that time counts with what ran.
+    let on_cpu = time.running + time.ready;
+    let ran = add(&profile.cpu_stacks, false, ratio(on_cpu, samples));
+    let waited_for = profile.off_cpu_stacks.total();
+    let waiting: f64 = profile.off_cpu.as_ref().map_or(0.0, |seen| {
+        seen.reasons.iter().map(|reason| reason.share).sum()
+    });
+    let waited = add(&profile.off_cpu_stacks, true, ratio(waiting, waited_for));
+    for (owned, is_waiting) in [(&ran, false), (&waited, true)] {
+        for (functions, layer, seconds) in owned {
+            stacks.push(Seen {
+                functions: functions.iter().map(String::as_str).collect(),
+                layer,
+                waiting: is_waiting,
+                seconds: *seconds,
+            });
+        }
+    }
+    let found = diagnose(
+        &niagara_profile::limits()?,
+        &Evidence {
+            stacks,
+            running: on_cpu,
+            status: &profile.status_per_query,
+        },
+    )?;
+    let levers = lever::load(&[])?;
+    profile.limits = found
+        .into_iter()
+        .map(|mut limit| {
+            // As they are written in a variant.
+            let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
+            limit.levers = limit
+                .levers
+                .iter()
+                .filter_map(known)
+                .map(Lever::spelling)
+                .collect();
+            limit
+        })
+        .collect();
+    Ok(())
+}
+
+fn shares(layers: &Layers, folded: &Folded, whole: f64, us_per_query: f64) -> Vec<LayerShare> {
+    layers
+        .all()
+        .iter()
+        .zip(layers.divide(folded))
+        .filter(|(_, weight)| *weight > 0.0)
+        .map(|(layer, weight)| LayerShare {
+            layer: layer.id.clone(),
+            title: layer.title.clone(),
+            what: layer.what.clone(),
+            share: ratio(weight, whole),
+            us_per_query: ratio(weight, whole) * us_per_query,
+        })
+        .collect()
+}
+
+/// Where threads sleep in a lock: stacks of that layer by the server's innermost functions.
+fn sites(layers: &Layers, folded: &Folded, whole: f64) -> Vec<Site> {
+    let mut by_place = std::collections::BTreeMap::<Vec<String>, f64>::new();
+    for (frames, weight) in folded.stacks() {
+        if layers.of(&frames).id == LOCK_LAYER {
+            *by_place.entry(place(&frames)).or_default() += weight;
+        }
+    }
+    let mut found: Vec<Site> = by_place
+        .into_iter()
+        .map(|(functions, weight)| Site {
+            functions,
+            share: ratio(weight, whole),
+        })
+        .collect();
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found.truncate(SITES);
+    found
+}
+
+/// The server's innermost named functions of a stack, innermost first.
+fn place(frames: &[&Frame]) -> Vec<String> {
+    let own = frames
+        .iter()
+        .rev()
+        .filter(|frame| frame.place == Place::Server && frame.named);
+    own.take(SITE_DEPTH)
+        .map(|frame| frame.name.clone())
+        .collect()
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lever_that_a_limit_names_is_there() {
+        let levers = lever::load(&[]).expect("valid files");
+        for limit in niagara_profile::limits().expect("valid files") {
+            for id in &limit.levers {
+                assert!(
+                    levers.iter().any(|lever| lever.id() == id),
+                    "limits/{}.toml: {id}",
+                    limit.id
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_thread_adds_up() {
+        let mut waiting = Folded::default();
+        let frame = |name: &str| Frame {
+            name: name.to_owned(),
+            place: Place::Server,
+            named: true,
+            inferred: false,
+        };
+        waiting.add([frame("do_command"), frame("vio_read")], 5.0);
+        waiting.add([frame("do_command"), frame("MDL_wait::timed_wait")], 2.0);
+        let seen = OffCpu {
+            observed: 10.0,
+            running: 2.0,
+            ready: 1.5,
+            waiting,
+            threads: (8, 4),
+            ..OffCpu::default()
+        };
+        let mut profile = Profile::default();
+        off_cpu(&mut profile, seen, &Watched::default()).expect("valid layers");
+        let time = profile.time.clone().expect("it was divided");
+        // Half a second is counted as ready and as waiting.
+        assert!(
+            (time.client - 0.45).abs() < 1e-9 && (time.locks - 0.2).abs() < 1e-9,
+            "{time:?}"
+        );
+        let all = time.running + time.ready + time.client + time.locks + time.other;
+        assert!((all - 1.0).abs() < 1e-9, "{time:?}");
+        limits(&mut profile).expect("valid limits");
+        assert_eq!(profile.limits[0].limit, "metadata-locks");
+    }
+}

@@ -1,0 +1,184 @@
+//! Couples of slices with a view and without it: what it shows, and what it costs.
+
+use anyhow::Result;
+use niagara_load::SliceStats;
+use niagara_profile::result::Cost;
+use niagara_stats::{Couple, Estimate, duel_score, student};
+use rand::{Rng, RngExt};
+
+use super::stage::Stage;
+use super::{ProfileOptions, View};
+use crate::observer::{Event, Observer};
+
+/// Something that can be switched on for a slice of load.
+pub(super) trait Switch {
+    /// Before the load begins.
+    fn on(&mut self) -> Result<()>;
+    /// After the last transaction in flight has ended.
+    fn off(&mut self, slice: &SliceStats) -> Result<()>;
+}
+
+/// The slices behind a view.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    couples: Vec<Couple>,
+    /// Queries per second of each slice without it.
+    pub queries_without: Vec<f64>,
+    /// Transactions per second of each slice without it.
+    pub transactions_without: Vec<f64>,
+    /// Queries answered while it was on.
+    pub queries: u64,
+    /// CPU time of the server while it was on, in seconds.
+    pub server_cpu: f64,
+    /// Queries answered while it was off.
+    pub queries_off: u64,
+    /// CPU time of the server while it was off, in seconds.
+    pub server_cpu_off: f64,
+}
+
+impl Watched {
+    /// Adds a couple: the slice without and the slice with, each with the CPU time it took.
+    pub(super) fn add(&mut self, without: &(SliceStats, f64), with: &(SliceStats, f64)) {
+        let rate = |stats: &SliceStats| per(stats.transactions, stats.seconds);
+        self.couples.push(Couple {
+            a: rate(&without.0),
+            b: rate(&with.0),
+            disturbed: [false, false],
+        });
+        self.transactions_without.push(rate(&without.0));
+        self.queries_without
+            .push(per(without.0.queries, without.0.seconds));
+        self.queries += with.0.queries_whole;
+        self.server_cpu += with.1;
+        self.queries_off += without.0.queries_whole;
+        self.server_cpu_off += without.1;
+    }
+
+    /// CPU time of the server per query while nothing was looked at, in microseconds.
+    pub(super) fn cpu_us_per_query(&self) -> f64 {
+        match self.queries_off {
+            0 => 0.0,
+            queries => self.server_cpu_off * 1e6 / queries as f64,
+        }
+    }
+
+    /// What it cost, with an interval of 95 % by Student's t over the couples: the coin was thrown for each of them, so
+    /// they are what chance has decided. `None` of fewer than three.
+    pub(super) fn cost(&self, view: View) -> Option<Cost> {
+        let score = duel_score(&self.couples)?;
+        if score.used < 3 {
+            return None;
+        }
+        let error = score.couple_sd / (score.used as f64).sqrt();
+        let t = student::quantile(0.975, score.used as f64 - 1.0);
+        let estimate = Estimate::from_log_std_err(score.score, error, t);
+        Some(Cost {
+            view: view.name().to_owned(),
+            couples: score.used,
+            ratio: estimate.ratio,
+            low: estimate.low,
+            high: estimate.high,
+        })
+    }
+}
+
+fn per(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+/// How many couples fit into the time for a view.
+pub(super) fn couples(options: &ProfileOptions) -> usize {
+    let couple = 2.0 * options.slice_seconds;
+    ((options.seconds / couple).round() as usize).clamp(3, 10_000)
+}
+
+/// Couples of slices on the stage's only server, the view switched on in one of each.
+pub(super) fn watch(
+    stage: &mut Stage<'_>,
+    view: &mut dyn Switch,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+) -> Result<Watched> {
+    let mut seen = Watched::default();
+    let all = couples(options);
+    for number in 0..all {
+        let mut slices = [None, None];
+        let first: bool = rng.random();
+        for on in [first, !first] {
+            if on {
+                view.on()?;
+            }
+            let slice = stage.slice(0, options.slice_seconds);
+            if let (true, Ok((stats, _))) = (on, &slice) {
+                view.off(stats)?;
+            }
+            slices[usize::from(on)] = Some(slice?);
+        }
+        if let [Some(without), Some(with)] = &slices {
+            seen.add(without, with);
+        }
+        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
+    }
+    Ok(seen)
+}
+
+/// Couples of slices on two servers: side 0 as it is, side 1 with something that the view is switched on in.
+pub(super) fn watch_beside(
+    stage: &mut Stage<'_>,
+    view: &mut dyn Switch,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+) -> Result<Watched> {
+    let mut seen = Watched::default();
+    let all = couples(options);
+    for number in 0..all {
+        let mut slices = [None, None];
+        let first: bool = rng.random();
+        for with in [first, !first] {
+            let side = usize::from(with);
+            stage.thaw(side)?;
+            if with {
+                view.on()?;
+            }
+            let slice = stage.slice(side, options.slice_seconds)?;
+            if with {
+                view.off(&slice.0)?;
+            }
+            stage.freeze(side)?;
+            slices[side] = Some(slice);
+        }
+        if let [Some(without), Some(with)] = &slices {
+            seen.add(without, with);
+        }
+        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
+    }
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_is_the_ratio_with_its_interval() {
+        let mut seen = Watched::default();
+        assert!(seen.cost(View::Cpu).is_none());
+        for i in 0..12 {
+            let base = 1000.0 + 50.0 * f64::from(i % 5);
+            seen.couples.push(Couple {
+                a: base,
+                b: base * (0.96 + 0.004 * f64::from(i % 3)),
+                disturbed: [false; 2],
+            });
+        }
+        let cost = seen.cost(View::Cpu).expect("twelve couples");
+        assert!(cost.low < cost.ratio && cost.ratio < cost.high);
+        assert!((cost.ratio - 0.964).abs() < 0.003, "{cost:?}");
+    }
+}

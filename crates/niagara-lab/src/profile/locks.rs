@@ -1,0 +1,192 @@
+//! The locks view: a second server that can count its waits, beside one that cannot.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use niagara_load::{Admin, SliceStats};
+use niagara_profile::Profile;
+use niagara_profile::locks::{
+    CONNECTIONS, METADATA_WAITS, ObjectSampler, ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at,
+    named,
+};
+use niagara_profile::process::Rotation;
+use niagara_profile::result::Locks;
+use rand::{Rng, RngExt};
+
+use super::costs::{Watched, couples};
+use super::stage::Stage;
+use super::{ProfileOptions, View};
+use crate::observer::{Event, Observer};
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// How often it is asked who waits for what.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bound on an answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Looks at the locks: side 0 is the variant as it is, side 1 the same with its instruments.
+pub(super) fn locks(
+    bench: &Workbench,
+    variant: &Variant,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+    profile: &mut Profile,
+) -> Result<Watched> {
+    let mut instrumented = variant.clone();
+    for (name, value) in VARIABLES {
+        instrumented
+            .config
+            .insert(name.to_owned(), value.to_owned());
+    }
+    observer.see(Event::SettingUp("starting a server that counts its waits"));
+    let mut stage = Stage::open(
+        bench,
+        &[variant.clone(), instrumented.clone()],
+        options.seed,
+    )?;
+    for side in [0, 1] {
+        stage.thaw(side)?;
+        stage.run(side, options.warm_up_seconds / 2.0)?;
+        stage.freeze(side)?;
+    }
+    stage.thaw(1)?;
+    for statement in SWITCH_ON {
+        stage
+            .server(1)
+            .query(statement)
+            .context("this server cannot count its waits (performance_schema)")?;
+    }
+    let connections: Vec<i32> = stage
+        .server(1)
+        .query(CONNECTIONS)?
+        .into_iter()
+        .flatten()
+        .filter_map(|cell| cell.parse().ok())
+        .collect();
+    let mut rotation = Rotation::new(connections);
+    if rotation.is_empty() {
+        bail!("the server lists none of its connections in performance_schema.threads");
+    }
+    let row_waits = ROW_WAITS
+        .iter()
+        .find(|statement| stage.server(1).query(statement).is_ok());
+    let row_counters =
+        |stage: &Stage<'_>| -> Result<[f64; 2]> {
+            let status = stage.server(1).status()?;
+            let value = |name| {
+                status
+                    .get(name)
+                    .and_then(|value: &String| value.parse().ok())
+            };
+            Ok(["Innodb_row_lock_waits", "Innodb_row_lock_time"]
+                .map(|name| value(name).unwrap_or(0.0)))
+        };
+    let before = row_counters(&stage)?;
+    stage.freeze(1)?;
+
+    let endpoint = bench.endpoint(stage.server(1), &instrumented);
+    stage.thaw(1)?;
+    let mut asker = Admin::connect(&endpoint, ANSWER)?;
+    stage.freeze(1)?;
+    let mut objects = ObjectSampler::default();
+    let mut seen = Watched::default();
+    let mut observed = 0.0;
+    let all = couples(options);
+    for number in 0..all {
+        let mut slices = [None, None];
+        let first: bool = rng.random();
+        for with in [first, !first] {
+            let side = usize::from(with);
+            stage.thaw(side)?;
+            if with {
+                for statement in look_at(&rotation.turn()) {
+                    stage.server(1).query(&statement)?;
+                }
+            }
+            let slice = if with {
+                asked_meanwhile(
+                    &mut stage,
+                    options.slice_seconds,
+                    &mut asker,
+                    row_waits,
+                    &mut objects,
+                )?
+            } else {
+                stage.slice(side, options.slice_seconds)?
+            };
+            if with {
+                observed += slice.0.load_seconds * rotation.at_once() as f64;
+            }
+            stage.freeze(side)?;
+            slices[side] = Some(slice);
+        }
+        if let [Some(without), Some(with)] = &slices {
+            seen.add(without, with);
+        }
+        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
+    }
+    stage.thaw(1)?;
+    let rows = stage.server(1).query(WAITS)?;
+    let after = row_counters(&stage)?;
+    let part = rotation.at_once() as f64 / rotation.len() as f64;
+    let waits = (after[0] - before[0]).max(0.0);
+    profile.locks = Some(Locks {
+        named: named(&rows, observed, seen.queries as f64 * part),
+        threads: (rotation.at_once(), rotation.len()),
+        objects: objects.finish(),
+        row_waits_per_query: waits / (seen.queries.max(1) as f64),
+        // The counter is in milliseconds.
+        row_wait_us: if waits > 0.0 {
+            (after[1] - before[1]).max(0.0) * 1e3 / waits
+        } else {
+            0.0
+        },
+    });
+    profile.costs.extend(seen.cost(View::Locks));
+    stage.close();
+    Ok(seen)
+}
+
+/// A slice on the instrumented server, while another thread asks who waits for what.
+fn asked_meanwhile(
+    stage: &mut Stage<'_>,
+    length: f64,
+    asker: &mut Admin,
+    row_waits: Option<&&str>,
+    objects: &mut ObjectSampler,
+) -> Result<(SliceStats, f64)> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| -> Result<()> {
+            while !over.load(Ordering::Relaxed) {
+                let tables = ask(asker, METADATA_WAITS)?;
+                let rows = match row_waits {
+                    Some(statement) => ask(asker, statement)?,
+                    None => Vec::new(),
+                };
+                objects.look(&tables, &rows);
+                std::thread::sleep(LOOK);
+            }
+            Ok(())
+        });
+        let slice = stage.slice(1, length);
+        over.store(true, Ordering::Relaxed);
+        let looked = looking.join().map_err(|_| {
+            anyhow::anyhow!("the thread that asks for locks has ended with a panic")
+        })?;
+        let slice = slice?;
+        looked?;
+        Ok(slice)
+    })
+}
+
+fn ask(asker: &mut Admin, statement: &str) -> Result<Vec<Vec<String>>> {
+    let rows = asker.rows(statement)?;
+    Ok(rows
+        .into_iter()
+        .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+        .collect())
+}

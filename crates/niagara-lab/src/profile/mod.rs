@@ -1,0 +1,273 @@
+//! Where a variant's time goes: one server under load, looked at in one way after another.
+//!
+//! A view is switched on in every other slice of load, the order within each couple by a fair coin, so that what it
+//! shows and what it costs come from the same slices. Views never overlap: none sees another's work.
+
+mod allocations;
+mod assemble;
+mod costs;
+mod locks;
+mod stage;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use niagara_load::SliceStats;
+use niagara_profile::kernel::Access;
+use niagara_profile::process::{Unwinder, busy, schedule};
+use niagara_profile::symbols::{DebugFolders, Symbolizer};
+use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::observer::{Event, Observer};
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+use costs::{Switch, Watched, watch};
+use stage::Stage;
+
+/// One way to look at a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum View {
+    /// What runs, by samples.
+    Cpu,
+    /// What threads wait for.
+    OffCpu,
+    /// System calls by kind.
+    Syscalls,
+    /// The server's locks.
+    Locks,
+    /// Calls of the allocator.
+    Allocations,
+}
+
+impl View {
+    /// All of them, in the order in which they are taken.
+    pub const ALL: [View; 5] = [
+        View::Cpu,
+        View::OffCpu,
+        View::Syscalls,
+        View::Locks,
+        View::Allocations,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            View::Cpu => "cpu",
+            View::OffCpu => "off-cpu",
+            View::Syscalls => "syscalls",
+            View::Locks => "locks",
+            View::Allocations => "allocations",
+        }
+    }
+}
+
+impl std::str::FromStr for View {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<View, String> {
+        let found = View::ALL.into_iter().find(|view| view.name() == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = View::ALL.iter().map(|view| view.name()).collect();
+            format!("there is no view {text}; there are: {}", names.join(", "))
+        })
+    }
+}
+
+/// How a profile is taken.
+#[derive(Debug, Clone)]
+pub struct ProfileOptions {
+    /// What to look at.
+    pub views: Vec<View>,
+    /// Seconds of load for each view, half of them with it switched on.
+    pub seconds: f64,
+    /// Seconds of a slice.
+    pub slice_seconds: f64,
+    /// Load before anything is looked at, in seconds.
+    pub warm_up_seconds: f64,
+    /// Folders with symbols in files of their own.
+    pub symbols: DebugFolders,
+    /// Seed of the order within couples and of the load.
+    pub seed: u64,
+}
+
+/// Profiles `variant` under the workbench's load.
+///
+/// # Errors
+/// The server does not start or is lost; the study was stopped. A view that cannot be had here is no error: the profile
+/// says so.
+pub fn profile(
+    bench: &Workbench,
+    variant: &Variant,
+    options: &ProfileOptions,
+    observer: &mut dyn Observer,
+) -> Result<Profile> {
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let access = Access::probe();
+    let mut found = Profile {
+        variant: variant.label(),
+        workload: bench.load().one_line(),
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        missing: access.missing(),
+        ..Profile::default()
+    };
+    let stage_of = |name: &str, observer: &mut dyn Observer| {
+        observer.see(Event::Stage {
+            name,
+            seconds: options.seconds,
+        });
+    };
+    observer.see(Event::SettingUp(&format!("starting {}", variant.label())));
+    let mut stage = Stage::open(bench, std::slice::from_ref(variant), options.seed)?;
+    found.server_version = stage.version(0)?;
+    let pid = stage.pid(0);
+
+    stage_of("warm-up", observer);
+    stage.run(0, options.warm_up_seconds)?;
+    let before = schedule(pid)?;
+    stage.run(0, options.slice_seconds)?;
+    let workers = busy(&before, &schedule(pid)?);
+
+    let mut plain = Plain::default();
+    let mut unwinder = Unwinder::of(pid)?;
+    let server = bench.install(&variant.server)?.server.clone();
+    let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)
+        .context("cannot read the server's symbols")?;
+    found.symbols = symbolizer.sources().to_vec();
+    if !symbolizer.names_kernel() {
+        found.missing.push(
+            "no names of the kernel's functions: run as root, or with kernel.kptr_restrict=0"
+                .to_owned(),
+        );
+    }
+    let asked = |view| options.views.contains(&view);
+
+    if asked(View::Cpu) {
+        stage_of("what runs", observer);
+        match CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer) {
+            Ok(mut view) => {
+                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+                let samples = view.finish();
+                assemble::cpu(&mut found, samples, &seen)?;
+                found.costs.extend(seen.cost(View::Cpu));
+                plain.add(&seen);
+            }
+            Err(error) => found
+                .missing
+                .push(format!("{}: {error:#}", View::Cpu.name())),
+        }
+    }
+    if asked(View::OffCpu) {
+        stage_of("what threads wait for", observer);
+        match OffCpuView::new(pid, workers.clone(), &access, &mut unwinder, &symbolizer) {
+            Ok(mut view) => {
+                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+                let waits = view.finish();
+                assemble::off_cpu(&mut found, waits, &seen)?;
+                found.costs.extend(seen.cost(View::OffCpu));
+                plain.add(&seen);
+            }
+            Err(error) => found
+                .missing
+                .push(format!("{}: {error:#}", View::OffCpu.name())),
+        }
+    }
+    if asked(View::Syscalls) {
+        stage_of("system calls", observer);
+        match SyscallView::new(workers, &access) {
+            Ok(mut view) => {
+                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+                let calls = view.finish();
+                assemble::syscalls(&mut found, &calls, &seen);
+                found.costs.extend(seen.cost(View::Syscalls));
+                plain.add(&seen);
+            }
+            Err(error) => found
+                .missing
+                .push(format!("{}: {error:#}", View::Syscalls.name())),
+        }
+    }
+    // The counters of the whole of it, for the limits that ask for them.
+    found.status_per_query = stage.status_per_query()?;
+    stage.close();
+    if asked(View::Locks) {
+        stage_of("locks", observer);
+        match locks::locks(bench, variant, options, &mut rng, observer, &mut found) {
+            Ok(seen) => plain.add(&seen),
+            Err(error) => {
+                bench.cancel().check()?;
+                found
+                    .missing
+                    .push(format!("{}: {error:#}", View::Locks.name()));
+            }
+        }
+    }
+    if asked(View::Allocations) {
+        stage_of("allocations", observer);
+        match allocations::allocations(bench, variant, options, &mut rng, observer, &mut found) {
+            Ok(seen) => plain.add(&seen),
+            Err(error) => {
+                bench.cancel().check()?;
+                found
+                    .missing
+                    .push(format!("{}: {error:#}", View::Allocations.name()));
+            }
+        }
+    }
+    plain.tell(&mut found);
+    assemble::limits(&mut found)?;
+    Ok(found)
+}
+
+/// What was measured while nothing was looked at.
+#[derive(Default)]
+struct Plain {
+    queries: Vec<f64>,
+    transactions: Vec<f64>,
+}
+
+impl Plain {
+    fn add(&mut self, seen: &Watched) {
+        self.queries.extend(&seen.queries_without);
+        self.transactions.extend(&seen.transactions_without);
+    }
+
+    fn tell(&self, profile: &mut Profile) {
+        profile.queries_per_second = niagara_stats::median(&self.queries).unwrap_or(0.0);
+        profile.transactions_per_second = niagara_stats::median(&self.transactions).unwrap_or(0.0);
+    }
+}
+
+impl Switch for CpuView<'_> {
+    fn on(&mut self) -> Result<()> {
+        CpuView::on(self)
+    }
+    fn off(&mut self, _: &SliceStats) -> Result<()> {
+        CpuView::off(self)
+    }
+}
+
+impl Switch for OffCpuView<'_> {
+    fn on(&mut self) -> Result<()> {
+        OffCpuView::on(self)
+    }
+    fn off(&mut self, _: &SliceStats) -> Result<()> {
+        OffCpuView::off(self)
+    }
+}
+
+impl Switch for SyscallView {
+    fn on(&mut self) -> Result<()> {
+        SyscallView::on(self)
+    }
+    fn off(&mut self, _: &SliceStats) -> Result<()> {
+        SyscallView::off(self)
+    }
+}
+
+/// A number of seconds as a duration; nothing of what is no length of time.
+fn seconds(value: f64) -> Duration {
+    Duration::try_from_secs_f64(value).unwrap_or_default()
+}

@@ -1,0 +1,351 @@
+//! Perf events of some threads or CPUs, and a thread that empties their buffers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use perf_event::data::Record;
+use perf_event::events::{Software, Tracepoint};
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+
+/// Bytes of a thread's stack that are copied with a sample: enough for a statement's, and well below the 64 KB that a
+/// record can hold.
+pub const STACK_BYTES: u32 = 16 << 10;
+/// How often the buffers are emptied.
+const DRAIN: Duration = Duration::from_millis(20);
+
+#[cfg(target_arch = "x86_64")]
+mod registers {
+    /// `PERF_REG_X86_BP`, `SP`, `IP`, in the order in which a record holds them.
+    pub const MASK: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+    /// Where the stack pointer is among them.
+    pub const STACK_POINTER: usize = 1;
+}
+#[cfg(target_arch = "aarch64")]
+mod registers {
+    /// `PERF_REG_ARM64_X29`, `LR`, `SP`, `PC`, in the order in which a record holds them.
+    pub const MASK: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+    /// Where the stack pointer is among them.
+    pub const STACK_POINTER: usize = 2;
+}
+pub(crate) use registers::STACK_POINTER;
+
+/// What is to be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// So many samples a second of whatever runs on a CPU, idle time too.
+    Machine(usize, u64),
+    /// So many samples a second of a thread while it runs; without the kernel's share where the flag says so.
+    Clock(i32, u64, bool),
+    /// A thread's context switches, with the stack it left.
+    Switches(i32),
+    /// Each passing of a thread through a tracepoint, with its fields.
+    Trace(i32, u64),
+    /// The same, with the thread's stack.
+    TraceStack(i32, u64),
+}
+
+impl Event {
+    fn builder(self) -> Builder<'static> {
+        let base = SampleFlag::TID | SampleFlag::TIME;
+        let stack = SampleFlag::CALLCHAIN | SampleFlag::REGS_USER | SampleFlag::STACK_USER;
+        let mut builder = match self {
+            Event::Machine(..) | Event::Clock(..) => Builder::new(Software::CPU_CLOCK),
+            Event::Switches(_) => Builder::new(Software::CONTEXT_SWITCHES),
+            Event::Trace(_, id) | Event::TraceStack(_, id) => Builder::new(Tracepoint::with_id(id)),
+        };
+        builder
+            .sample(base)
+            .sample_id_all(true)
+            .clockid(Clock::MONOTONIC)
+            .include_kernel()
+            .enabled(false);
+        if !matches!(self, Event::Trace(..)) {
+            builder
+                .sample(stack)
+                // User frames come from the copy of the stack: packaged servers keep no frame pointers.
+                .exclude_callchain_user(true)
+                .sample_regs_user(registers::MASK)
+                .sample_stack_user(STACK_BYTES);
+        }
+        match self {
+            Event::Machine(cpu, frequency) => {
+                builder.any_pid().one_cpu(cpu).sample_frequency(frequency);
+            }
+            Event::Clock(thread, frequency, user_only) => {
+                builder
+                    .observe_pid(thread)
+                    .any_cpu()
+                    .sample_frequency(frequency)
+                    .exclude_kernel(user_only);
+            }
+            Event::Switches(thread) => {
+                builder
+                    .observe_pid(thread)
+                    .any_cpu()
+                    .sample_period(1)
+                    .context_switch(true);
+            }
+            Event::Trace(thread, _) | Event::TraceStack(thread, _) => {
+                builder
+                    .observe_pid(thread)
+                    .any_cpu()
+                    .sample_period(1)
+                    .sample(SampleFlag::RAW);
+            }
+        }
+        builder
+    }
+
+    /// Bytes of the buffer: a few drains' worth of records.
+    fn buffer(self) -> usize {
+        match self {
+            Event::Machine(..) => 4 << 20,
+            Event::Clock(..) | Event::Trace(..) => 512 << 10,
+            Event::Switches(_) | Event::TraceStack(..) => 2 << 20,
+        }
+    }
+}
+
+/// One record of a sampled event.
+#[derive(Debug, Clone, Default)]
+pub struct Sampled {
+    /// Process and thread; 0 is a CPU that idles.
+    pub process: i32,
+    /// The thread.
+    pub thread: i32,
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub time: u64,
+    /// The kernel's frames, innermost first; empty when the thread was in user space.
+    pub kernel: Vec<u64>,
+    /// The user registers that unwinding needs; empty for a kernel thread.
+    pub registers: Vec<u64>,
+    /// The stack, from the stack pointer upwards.
+    pub stack: Vec<u8>,
+    /// A tracepoint's fields.
+    pub fields: Vec<u8>,
+}
+
+/// One record.
+#[derive(Debug, Clone)]
+pub enum Raw {
+    /// A sample.
+    Sample(Sampled),
+    /// A thread leaves its CPU at `time`; `preempted` when it could have gone on.
+    Leaves {
+        /// The thread.
+        thread: i32,
+        /// Nanoseconds of `CLOCK_MONOTONIC`.
+        time: u64,
+        /// It did not wait for anything.
+        preempted: bool,
+    },
+    /// A thread is on a CPU again.
+    Returns {
+        /// The thread.
+        thread: i32,
+        /// Nanoseconds of `CLOCK_MONOTONIC`.
+        time: u64,
+    },
+    /// So many records did not fit into the buffer.
+    Lost(u64),
+}
+
+/// Open events, recording since they were opened.
+#[derive(Debug)]
+pub struct Rings {
+    stop: Arc<AtomicBool>,
+    drainer: JoinHandle<Vec<Vec<Raw>>>,
+}
+
+/// The kernel's number for `PERF_RECORD_SWITCH`, which the parser does not know.
+const SWITCH: u32 = 14;
+/// The bits of a record's header that the kernel names `PERF_RECORD_MISC_SWITCH_OUT` and `…_PREEMPT`.
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+/// The markers that a kernel's call chain begins with.
+const CONTEXT_MARKERS: u64 = -4095_i64 as u64;
+
+impl Rings {
+    /// Opens the events and begins to record. A thread that has ended meanwhile is left out.
+    ///
+    /// # Errors
+    /// The kernel refuses an event.
+    pub fn open(events: &[Event]) -> Result<Rings> {
+        let mut samplers = Vec::with_capacity(events.len());
+        for &event in events {
+            let opened = event
+                .builder()
+                .build()
+                .and_then(|counter| counter.sampled(event.buffer()));
+            match opened {
+                Ok(sampler) => samplers.push(sampler),
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => {
+                    return Err(anyhow!(error)).with_context(|| {
+                        format!(
+                            "the kernel refuses a perf event ({event:?})\n\
+                             remedy: see kernel.perf_event_paranoid, the limit of open files (ulimit -n), and kernel.perf_event_mlock_kb"
+                        )
+                    });
+                }
+            }
+        }
+        for sampler in &mut samplers {
+            sampler.as_counter_mut().enable()?;
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let drainer = std::thread::Builder::new()
+            .name("perf".to_owned())
+            .spawn(move || drain_until(samplers, &told))?;
+        Ok(Rings { stop, drainer })
+    }
+
+    /// Ends the recording; the records of each event, in the order in which they were opened and happened.
+    ///
+    /// # Errors
+    /// The thread that empties the buffers has ended.
+    pub fn close(self) -> Result<Vec<Vec<Raw>>> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.drainer
+            .join()
+            .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))
+    }
+}
+
+fn drain_until(mut samplers: Vec<Sampler>, stop: &AtomicBool) -> Vec<Vec<Raw>> {
+    let mut records: Vec<Vec<Raw>> = vec![Vec::new(); samplers.len()];
+    loop {
+        let last = stop.load(Ordering::Relaxed);
+        for (sampler, records) in samplers.iter_mut().zip(&mut records) {
+            if last {
+                let _ = sampler.as_counter_mut().disable();
+            }
+            drain(sampler, records);
+        }
+        if last {
+            return records;
+        }
+        std::thread::sleep(DRAIN);
+    }
+}
+
+/// A context switch: the record holds nothing but what every record ends with, process, thread and time.
+fn switch(misc: u16, data: &[u8]) -> Option<Raw> {
+    let thread = u32::from_ne_bytes(data.get(4..8)?.try_into().ok()?) as i32;
+    let time = u64::from_ne_bytes(data.get(8..16)?.try_into().ok()?);
+    Some(if misc & SWITCH_OUT != 0 {
+        Raw::Leaves {
+            thread,
+            time,
+            preempted: misc & SWITCH_OUT_PREEMPT != 0,
+        }
+    } else {
+        Raw::Returns { thread, time }
+    })
+}
+
+fn drain(sampler: &mut Sampler, records: &mut Vec<Raw>) {
+    while let Some(record) = sampler.next_record() {
+        if record.ty() == SWITCH {
+            records.extend(switch(record.misc(), &record.to_contiguous()));
+            continue;
+        }
+        match record.parse_record() {
+            Ok(Record::Sample(sample)) => {
+                let slice = |values: Option<&[u64]>| values.unwrap_or_default().to_vec();
+                let bytes = |values: Option<&[u8]>| values.unwrap_or_default().to_vec();
+                records.push(Raw::Sample(Sampled {
+                    process: sample.pid().unwrap_or_default() as i32,
+                    thread: sample.tid().unwrap_or_default() as i32,
+                    time: sample.time().unwrap_or_default(),
+                    kernel: sample
+                        .callchain()
+                        .unwrap_or_default()
+                        .iter()
+                        .copied()
+                        .filter(|&address| address < CONTEXT_MARKERS)
+                        .collect(),
+                    registers: slice(sample.regs_user().map(|registers| &*registers.regs)),
+                    stack: bytes(sample.stack_user()),
+                    fields: bytes(sample.raw()),
+                }));
+            }
+            Ok(Record::Lost(lost)) => records.push(Raw::Lost(lost.lost)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Access, Reach};
+
+    #[test]
+    fn waits_of_a_thread_are_seen_with_their_stacks() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let sleeper = std::thread::spawn(move || {
+            tell.send(nix::unistd::gettid().as_raw()).unwrap();
+            for _ in 0..50 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        let rings = Rings::open(&[Event::Switches(told.recv().unwrap())]);
+        let access = Access::probe();
+        let rings = match rings {
+            Ok(rings) => rings,
+            Err(error) => {
+                assert!(access.reach < Reach::Kernel, "{error:#}");
+                return;
+            }
+        };
+        sleeper.join().unwrap();
+        let records = rings.close().unwrap().concat();
+        let leaves = records.iter().filter(|record| {
+            matches!(
+                record,
+                Raw::Leaves {
+                    preempted: false,
+                    ..
+                }
+            )
+        });
+        let returns = records
+            .iter()
+            .filter(|record| matches!(record, Raw::Returns { .. }));
+        let stacks = records.iter().filter(
+            |record| matches!(record, Raw::Sample(sample) if !sample.stack.is_empty() && !sample.kernel.is_empty()),
+        );
+        let seen = (leaves.count(), returns.count(), stacks.count());
+        assert!(seen.0 >= 10 && seen.1 >= 10 && seen.2 >= 10, "{seen:?}");
+    }
+
+    #[test]
+    fn a_record_of_a_switch_is_read() {
+        let mut data = Vec::new();
+        data.extend_from_slice(&7_u32.to_ne_bytes());
+        data.extend_from_slice(&8_u32.to_ne_bytes());
+        data.extend_from_slice(&9_u64.to_ne_bytes());
+        let read = |misc| switch(misc, &data);
+        assert!(matches!(read(0), Some(Raw::Returns { thread: 8, time: 9 })));
+        assert!(matches!(
+            read(SWITCH_OUT),
+            Some(Raw::Leaves {
+                preempted: false,
+                ..
+            })
+        ));
+        assert!(matches!(
+            read(SWITCH_OUT | SWITCH_OUT_PREEMPT),
+            Some(Raw::Leaves {
+                preempted: true,
+                ..
+            })
+        ));
+        assert!(switch(0, &data[..10]).is_none());
+    }
+}

@@ -1,0 +1,284 @@
+//! What limits now: rules as data, asked of everything that was seen.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use include_dir::{Dir, include_dir};
+use regex::RegexSet;
+use serde::{Deserialize, Serialize};
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../limits");
+
+/// Something that can limit a server.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// The file's name.
+    #[serde(skip)]
+    pub id: String,
+    /// For people: `the table cache is too small`.
+    pub title: String,
+    /// What it means and what to do.
+    pub why: String,
+    /// It is what should limit a server that is otherwise in order: CPU, network, disk.
+    #[serde(default)]
+    pub natural: bool,
+    /// Functions by name, `*` standing for anything: time of a stack that holds one of them counts.
+    #[serde(default)]
+    pub functions: Vec<String>,
+    /// Time that these layers took counts.
+    #[serde(default)]
+    pub layers: Vec<String>,
+    /// Stacks with one of these functions do not count, whatever else they hold.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// Only running (`cpu`) or only waiting time (`waiting`) counts; both unless said.
+    #[serde(default)]
+    pub only: Option<Only>,
+    /// All time on a CPU, and waiting for one, counts.
+    #[serde(default)]
+    pub running: bool,
+    /// The status counter that must have grown, and by how much per query at least.
+    #[serde(default)]
+    pub status: BTreeMap<String, f64>,
+    /// Limits that say the same and more: where one of them is found, this is not named.
+    #[serde(default)]
+    pub unless: Vec<String>,
+    /// Share of a query's time below which it is not worth a word.
+    pub from: f64,
+    /// Levers that address it.
+    #[serde(default)]
+    pub levers: Vec<String>,
+}
+
+/// Which time counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Only {
+    /// On a CPU.
+    Cpu,
+    /// Waiting.
+    Waiting,
+}
+
+/// A limit that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundLimit {
+    /// The limit.
+    pub limit: String,
+    /// For people.
+    pub title: String,
+    /// What it means and what to do.
+    pub why: String,
+    /// It is what should limit a server that is otherwise in order.
+    pub natural: bool,
+    /// Share of a query's time in the server, 0 to 1.
+    pub share: f64,
+    /// Levers that address it.
+    pub levers: Vec<String>,
+}
+
+/// The time of the threads that serve the load.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// Stacks with the layer each belongs to and its seconds: what ran, then what was waited for. Waiting for the client's
+    /// next statement is left out: it is no time of a query.
+    pub stacks: Vec<Seen<'a>>,
+    /// Seconds on a CPU, and waiting for one.
+    pub running: f64,
+    /// Growth of status counters per query.
+    pub status: &'a BTreeMap<String, f64>,
+}
+
+/// A stack.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// Names of its functions.
+    pub functions: Vec<&'a str>,
+    /// Its layer.
+    pub layer: &'a str,
+    /// Waiting rather than running.
+    pub waiting: bool,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// The limits of the program.
+///
+/// # Errors
+/// A file among them is wrong.
+pub fn limits() -> Result<Vec<Limit>> {
+    let mut found = Vec::new();
+    for file in BUILT_IN.files() {
+        let Some(name) = file
+            .path()
+            .to_str()
+            .and_then(|name| name.strip_suffix(".toml"))
+        else {
+            continue;
+        };
+        let text = file.contents_utf8().unwrap_or_default();
+        let mut limit: Limit = toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            anyhow::anyhow!(
+                "limits/{name}.toml:{line}: {}\nremedy: correct this line; limits/README.md tells what a limit may say",
+                error.message()
+            )
+        })?;
+        limit.id = name.to_owned();
+        found.push(limit);
+    }
+    Ok(found)
+}
+
+/// What limits: first what should not, by its share of a query's time, then what may.
+///
+/// # Errors
+/// A rule cannot be read.
+pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLimit>> {
+    let waiting: f64 = evidence
+        .stacks
+        .iter()
+        .filter(|seen| seen.waiting)
+        .map(|seen| seen.seconds)
+        .sum();
+    let whole = evidence.running + waiting;
+    let mut found = Vec::new();
+    for limit in limits {
+        let grew = |(name, least): (&String, &f64)| {
+            evidence
+                .status
+                .get(name)
+                .is_some_and(|value| value >= least)
+        };
+        if whole <= 0.0 || !limit.status.iter().all(grew) {
+            continue;
+        }
+        let set = |patterns: &[String]| {
+            let patterns = patterns.iter();
+            RegexSet::new(
+                patterns
+                    .map(|pattern| format!("^{}$", regex::escape(pattern).replace(r"\*", ".*"))),
+            )
+        };
+        let (patterns, except) = (set(&limit.functions)?, set(&limit.except)?);
+        let counts = |seen: &&Seen<'_>| {
+            let right_kind = match limit.only {
+                None => true,
+                Some(Only::Cpu) => !seen.waiting,
+                Some(Only::Waiting) => seen.waiting,
+            };
+            right_kind
+                && !seen.functions.iter().any(|name| except.is_match(name))
+                && (limit.layers.iter().any(|layer| layer == seen.layer)
+                    || seen.functions.iter().any(|name| patterns.is_match(name)))
+        };
+        let mut seconds: f64 = evidence
+            .stacks
+            .iter()
+            .filter(counts)
+            .map(|seen| seen.seconds)
+            .sum();
+        seconds += if limit.running { evidence.running } else { 0.0 };
+        let share = seconds / whole;
+        if share >= limit.from {
+            found.push(FoundLimit {
+                limit: limit.id.clone(),
+                title: limit.title.clone(),
+                why: limit.why.trim().to_owned(),
+                natural: limit.natural,
+                share,
+                levers: limit.levers.clone(),
+            });
+        }
+    }
+    let said: Vec<String> = found.iter().map(|found| found.limit.clone()).collect();
+    found.retain(|found| {
+        let limit = limits.iter().find(|limit| limit.id == found.limit);
+        !limit.is_some_and(|limit| limit.unless.iter().any(|other| said.contains(other)))
+    });
+    found.sort_by(|a, b| a.natural.cmp(&b.natural).then(b.share.total_cmp(&a.share)));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen<'a>(functions: &[&'a str], layer: &'a str, waiting: bool, seconds: f64) -> Seen<'a> {
+        Seen {
+            functions: functions.to_vec(),
+            layer,
+            waiting,
+            seconds,
+        }
+    }
+
+    fn first(stacks: Vec<Seen<'_>>, status: &[(&str, f64)]) -> Vec<String> {
+        let status = status
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect();
+        let running = stacks
+            .iter()
+            .filter(|seen| !seen.waiting)
+            .map(|seen| seen.seconds)
+            .sum();
+        let evidence = Evidence {
+            stacks,
+            running,
+            status: &status,
+        };
+        let found = diagnose(&limits().unwrap(), &evidence).unwrap();
+        found.into_iter().map(|found| found.limit).collect()
+    }
+
+    #[test]
+    fn a_healthy_server_is_bound_by_the_cpu() {
+        let stacks = vec![
+            seen(&["do_command", "JOIN::exec"], "sql", false, 4.0),
+            seen(&["do_command", "malloc"], "memory", false, 0.3),
+            seen(&["do_command", "net_flush"], "network-write", false, 2.0),
+        ];
+        assert_eq!(first(stacks, &[("Opened_tables", 0.0)])[0], "cpu");
+    }
+
+    #[test]
+    fn planted_causes_come_first() {
+        let busy = || seen(&["do_command", "JOIN::exec"], "sql", false, 1.0);
+        let table = vec![
+            busy(),
+            seen(
+                &[
+                    "open_table",
+                    "MDL_context::acquire_lock",
+                    "MDL_wait::timed_wait",
+                ],
+                "locks",
+                true,
+                9.0,
+            ),
+        ];
+        assert_eq!(first(table, &[])[0], "metadata-locks");
+        let memory = vec![
+            busy(),
+            seen(&["alloc_root", "malloc"], "memory", false, 2.0),
+        ];
+        assert_eq!(first(memory, &[])[0], "memory");
+        let tables = || {
+            vec![
+                busy(),
+                seen(
+                    &["open_tables", "open_table_from_share"],
+                    "table",
+                    false,
+                    3.0,
+                ),
+            ]
+        };
+        assert_eq!(first(tables(), &[("Opened_tables", 0.9)])[0], "table-cache");
+        assert_ne!(first(tables(), &[("Opened_tables", 0.0)])[0], "table-cache");
+    }
+}

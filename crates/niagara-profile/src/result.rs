@@ -1,0 +1,224 @@
+//! What a profile says: plain data, as it is stored and printed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::folded::{Folded, Place};
+use crate::limit::FoundLimit;
+use crate::locks::{LockWaits, ObjectWaits};
+use crate::symbols::ModuleSymbols;
+
+/// Where the time of one variant under one load goes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Profile {
+    /// What was looked at: `mariadb-10.11 + jemalloc`.
+    pub variant: String,
+    /// What the server calls itself.
+    pub server_version: String,
+    /// The load, in one line.
+    pub workload: String,
+    /// CPUs of the machine.
+    pub cpus: usize,
+    /// Queries per second while nothing was looked at: median of the slices.
+    pub queries_per_second: f64,
+    /// Transactions per second while nothing was looked at: median of the slices.
+    pub transactions_per_second: f64,
+    /// CPU time of the server per query, in microseconds.
+    pub cpu_us_per_query: f64,
+    /// What limits, the strongest first.
+    pub limits: Vec<FoundLimit>,
+    /// What the threads that serve the load did with their time.
+    pub time: Option<ThreadTime>,
+    /// What ran.
+    pub cpu: Option<Cpu>,
+    /// What threads waited for.
+    pub off_cpu: Option<Waiting>,
+    /// System calls.
+    pub syscalls: Option<Vec<Syscall>>,
+    /// The server's own locks, and waits for rows and tables.
+    pub locks: Option<Locks>,
+    /// Calls of the allocator.
+    pub allocations: Option<Allocations>,
+    /// What each view cost.
+    pub costs: Vec<Cost>,
+    /// How much each of the server's status counters grew per query.
+    pub status_per_query: BTreeMap<String, f64>,
+    /// What could not be seen here, and how to see it.
+    pub missing: Vec<String>,
+    /// Where the names of functions came from.
+    pub symbols: Vec<ModuleSymbols>,
+    /// Stacks of what ran; kept in a file of its own.
+    #[serde(skip)]
+    pub cpu_stacks: Folded,
+    /// Stacks of what was waited for, in seconds; kept in a file of its own.
+    #[serde(skip)]
+    pub off_cpu_stacks: Folded,
+}
+
+/// The time of the threads that serve the load, divided: shares, which add up to 1.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// On a CPU.
+    pub running: f64,
+    /// Ready to run, and waiting for a CPU.
+    pub ready: f64,
+    /// Waiting for the client's next statement.
+    pub client: f64,
+    /// Waiting for a lock of the server.
+    pub locks: f64,
+    /// Waiting for anything else: files, memory, timers.
+    pub other: f64,
+}
+
+/// What ran.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Samples of the server.
+    pub samples: u64,
+    /// Samples per second of a CPU.
+    pub frequency: u64,
+    /// Shares of the machine's CPU time: server, load generator, others, idle; empty where it cannot be seen whole.
+    pub machine: BTreeMap<String, f64>,
+    /// The server's CPU time by layer.
+    pub layers: Vec<LayerShare>,
+    /// The hottest functions.
+    pub functions: Vec<FunctionShare>,
+    /// Share of the server's own frames that have a function's name.
+    pub named_share: Option<f64>,
+    /// The part of it whose names were told by their neighbours (names/), not by a symbol table.
+    pub inferred_share: Option<f64>,
+    /// Share of stacks whose first frame was not reached.
+    pub truncated_share: f64,
+}
+
+/// One layer's part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LayerShare {
+    /// The layer.
+    pub layer: String,
+    /// For people.
+    pub title: String,
+    /// What belongs to it.
+    pub what: String,
+    /// Share, 0 to 1.
+    pub share: f64,
+    /// Microseconds per query.
+    pub us_per_query: f64,
+}
+
+/// One function's part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FunctionShare {
+    /// Its name.
+    pub name: String,
+    /// Where its code is.
+    pub place: Place,
+    /// Share of the samples in it.
+    pub own: f64,
+    /// Share of the samples in it or in what it calls.
+    pub with_callees: f64,
+}
+
+/// What threads waited for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Threads that serve the load, and how many were looked at at a time.
+    pub threads: (usize, usize),
+    /// Waits per query.
+    pub waits_per_query: f64,
+    /// Times a thread was taken off its CPU, per query.
+    pub preempted_per_query: f64,
+    /// Waiting time by what for, as shares of the threads' time.
+    pub reasons: Vec<LayerShare>,
+    /// Where threads sleep in a lock: the innermost functions of the server on the way to it.
+    pub sites: Vec<Site>,
+    /// Share of stacks whose first frame was not reached.
+    pub truncated_share: f64,
+}
+
+/// A place in the server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Site {
+    /// Functions, innermost first.
+    pub functions: Vec<String>,
+    /// Share of the threads' time.
+    pub share: f64,
+}
+
+/// System calls of one kind.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Syscall {
+    /// Its name.
+    pub name: String,
+    /// Calls per query.
+    pub per_query: f64,
+    /// Microseconds within it per query, waiting included.
+    pub us_per_query: f64,
+    /// Share that returned an error.
+    pub errors: f64,
+    /// Bytes moved per call, for those that move some.
+    pub bytes_per_call: Option<f64>,
+}
+
+/// Locks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Locks {
+    /// By the server's own instruments.
+    pub named: Vec<LockWaits>,
+    /// How many connections were looked at at a time, of how many.
+    pub threads: (usize, usize),
+    /// Waits for rows and tables, seen by sampling.
+    pub objects: Vec<ObjectWaits>,
+    /// Waits for row locks per query, by the engine's counters.
+    pub row_waits_per_query: f64,
+    /// Average wait for a row lock, in microseconds.
+    pub row_wait_us: f64,
+}
+
+/// Calls of the allocator.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Allocations {
+    /// Allocations per query: `malloc`, `calloc`, `realloc`, `operator new` and their kin.
+    pub calls_per_query: f64,
+    /// Frees per query.
+    pub frees_per_query: f64,
+    /// Bytes asked for per query.
+    pub bytes_per_query: f64,
+    /// Stacks looked at.
+    pub sampled: u64,
+    /// Share of allocations that the same thread frees before its next statement arrives.
+    pub paired_share: f64,
+    /// Where they are made, those with the most pairs first.
+    pub sites: Vec<AllocationSite>,
+}
+
+/// A place that allocates.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AllocationSite {
+    /// Functions, the one that asked the allocator first.
+    pub functions: Vec<String>,
+    /// Calls per query.
+    pub calls_per_query: f64,
+    /// Bytes per query.
+    pub bytes_per_query: f64,
+    /// Of the calls, those whose memory the same thread freed within the same query: per query.
+    pub pairs_per_query: f64,
+    /// Share of all calls.
+    pub share: f64,
+}
+
+/// What looking cost.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cost {
+    /// The view.
+    pub view: String,
+    /// What it was compared with: `without`, in couples of slices.
+    pub couples: usize,
+    /// Throughput with the view over throughput without, and its 95 % interval.
+    pub ratio: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}

@@ -1,0 +1,134 @@
+//! What runs on the CPUs, by samples.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::folded::Folded;
+use crate::kernel::{Access, Event, Raw, Reach, Rings};
+use crate::process::{Unwinder, threads};
+use crate::symbols::Symbolizer;
+
+/// Samples per second of every CPU (of every thread, where only those may be looked at): no divisor of the kernel's
+/// ticks, so that nothing that happens at each of them is always or never seen.
+pub const FREQUENCY: u64 = 397;
+
+/// What was running.
+#[derive(Debug, Clone, Default)]
+pub struct CpuSamples {
+    /// The server's stacks; weights are samples.
+    pub folded: Folded,
+    /// Samples of the server whose way up ended before its thread's first frame.
+    pub truncated: u64,
+    /// Samples by whose they were: `server`, `load generator`, `others`, `idle`. Only the server's where the machine
+    /// cannot be seen whole.
+    pub machine: BTreeMap<String, u64>,
+    /// Records that did not fit into the buffers.
+    pub lost: u64,
+}
+
+/// Samples of a process while it is switched on.
+pub struct CpuView<'a> {
+    pid: i32,
+    reach: Reach,
+    cpus: usize,
+    unwinder: &'a mut Unwinder,
+    symbolizer: &'a Symbolizer,
+    rings: Option<Rings>,
+    samples: CpuSamples,
+}
+
+impl<'a> CpuView<'a> {
+    /// A view of process `pid`, switched off; `cpus` is how many the machine has.
+    ///
+    /// # Errors
+    /// The kernel grants no perf events here.
+    pub fn new(
+        pid: i32,
+        cpus: usize,
+        access: &Access,
+        unwinder: &'a mut Unwinder,
+        symbolizer: &'a Symbolizer,
+    ) -> Result<CpuView<'a>> {
+        if access.reach == Reach::Nothing {
+            bail!("{}", access.missing().join("\n"));
+        }
+        Ok(CpuView {
+            pid,
+            reach: access.reach,
+            cpus,
+            unwinder,
+            symbolizer,
+            rings: None,
+            samples: CpuSamples::default(),
+        })
+    }
+
+    /// Begins to sample.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn on(&mut self) -> Result<()> {
+        let events: Vec<Event> = match self.reach {
+            Reach::Machine => (0..self.cpus)
+                .map(|cpu| Event::Machine(cpu, FREQUENCY))
+                .collect(),
+            reach => threads(self.pid)?
+                .iter()
+                .map(|thread| Event::Clock(thread.id, FREQUENCY, reach == Reach::User))
+                .collect(),
+        };
+        self.rings = Some(Rings::open(&events)?);
+        Ok(())
+    }
+
+    /// Stops sampling and adds up.
+    ///
+    /// # Errors
+    /// The reading thread has ended.
+    pub fn off(&mut self) -> Result<()> {
+        let Some(rings) = self.rings.take() else {
+            return Ok(());
+        };
+        let me = std::process::id() as i32;
+        for record in rings.close()?.into_iter().flatten() {
+            let sample = match record {
+                Raw::Sample(sample) => sample,
+                Raw::Lost(lost) => {
+                    self.samples.lost += lost;
+                    continue;
+                }
+                _ => continue,
+            };
+            let whose = match sample.process {
+                process if process == self.pid => "server",
+                process if process == me => "load generator",
+                0 => "idle",
+                _ => "others",
+            };
+            *self.samples.machine.entry(whose.to_owned()).or_default() += 1;
+            if sample.process != self.pid {
+                continue;
+            }
+            let unwound = self.unwinder.unwind(&sample);
+            self.samples.truncated += u64::from(!unwound.whole);
+            let user = unwound
+                .addresses
+                .iter()
+                .rev()
+                .map(|address| self.symbolizer.user(*address));
+            let kernel = sample
+                .kernel
+                .iter()
+                .rev()
+                .map(|address| self.symbolizer.kernel(*address));
+            self.samples.folded.add(user.chain(kernel), 1.0);
+        }
+        Ok(())
+    }
+
+    /// What was seen.
+    pub fn finish(self) -> CpuSamples {
+        self.samples
+    }
+}

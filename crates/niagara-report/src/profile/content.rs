@@ -1,0 +1,658 @@
+//! What a profile's report says, section by section.
+
+use std::collections::BTreeMap;
+
+use niagara_profile::Profile;
+use niagara_profile::result::{LayerShare, Locks};
+
+use super::{Section, difference};
+use crate::number::{NOTHING, grouped, percent};
+
+/// Shares below this are left out of the tables, but for the first few rows.
+const WORTH_A_ROW: f64 = 0.01;
+/// Rows that are shown whatever their share.
+const FIRST_ROWS: usize = 8;
+/// Allocation sites: as many as the study had hot spots.
+const ALLOCATION_SITES: usize = 20;
+
+/// The first sentence.
+pub fn headline(profiles: &[Profile]) -> String {
+    let limit = |profile: &Profile| match profile.limits.first() {
+        Some(limit) => format!(
+            "{} ({} of a query's time)",
+            limit.title,
+            percent(limit.share)
+        ),
+        None => "nothing that was looked at".to_owned(),
+    };
+    match profiles {
+        [a, b] => format!(
+            "{} answers × {:.2} the queries of {}: {}",
+            b.variant,
+            ratio(b.queries_per_second, a.queries_per_second),
+            a.variant,
+            difference::because(a, b)
+        ),
+        [one, ..] => format!("What limits {} now: {}", one.variant, limit(one)),
+        [] => String::new(),
+    }
+}
+
+/// Everything that is said of one profile, or of two side by side.
+pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
+    let mut all = vec![limits(profiles)];
+    if let [a, b] = profiles {
+        all.push(difference::section(a, b));
+    }
+    all.extend([
+        time(profiles),
+        layers(profiles),
+        syscalls(profiles),
+        locks(profiles),
+        lock_sites(profiles),
+        objects(profiles),
+        allocations(profiles),
+        functions(profiles),
+        machine(profiles),
+        costs(profiles),
+        missing(profiles),
+        symbols(profiles),
+    ]);
+    all.retain(|section| !section.rows.is_empty() || !section.notes.is_empty());
+    all
+}
+
+fn limits(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "What limits now".to_owned(),
+        intro: "Shares of the time that a query spends in the server: running, ready to run, waiting. First what should not \
+                limit a server, then CPU, network and disk, which may; shares overlap."
+            .to_owned(),
+        columns: named(profiles, "Limit", &["share of a query's time"]),
+        words: 2,
+        ..Section::default()
+    };
+    section
+        .columns
+        .extend(["what helps".to_owned(), "levers".to_owned()]);
+    let mut order: Vec<&str> = Vec::new();
+    for found in profiles.iter().flat_map(|profile| &profile.limits) {
+        if !order.contains(&&*found.limit) {
+            order.push(&found.limit);
+        }
+    }
+    for id in order {
+        let of = |profile: &Profile| {
+            let found = profile.limits.iter().find(|found| found.limit == id);
+            found.map(|found| found.share)
+        };
+        let Some(known) = profiles
+            .iter()
+            .flat_map(|profile| &profile.limits)
+            .find(|found| found.limit == id)
+        else {
+            continue;
+        };
+        let mut row = vec![known.title.clone()];
+        row.extend(
+            profiles
+                .iter()
+                .map(|profile| of(profile).map_or(NOTHING.to_owned(), percent)),
+        );
+        row.push(known.why.clone());
+        row.push(known.levers.join(", "));
+        section.rows.push(row);
+    }
+    section
+}
+
+fn time(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "What a connection's thread does with its time".to_owned(),
+        columns: named(profiles, "The thread", &["share of its time"]),
+        ..Section::default()
+    };
+    let times: Vec<_> = profiles
+        .iter()
+        .map(|profile| profile.time.clone())
+        .collect();
+    if times.iter().all(Option::is_none) {
+        return section;
+    }
+    type Part = fn(&niagara_profile::result::ThreadTime) -> f64;
+    let parts: [(&str, Part); 6] = [
+        ("runs", |time| time.running),
+        ("is ready, and waits for a CPU", |time| time.ready),
+        ("waits for the client's next statement", |time| time.client),
+        ("waits for a lock", |time| time.locks),
+        ("waits for something else (files, timers, memory)", |time| {
+            time.other
+        }),
+        ("in all", |time| {
+            time.running + time.ready + time.client + time.locks + time.other
+        }),
+    ];
+    for (name, part) in parts {
+        let mut row = vec![name.to_owned()];
+        row.extend(times.iter().map(|time| {
+            time.as_ref()
+                .map_or(NOTHING.to_owned(), |time| percent(part(time)))
+        }));
+        section.rows.push(row);
+    }
+    for profile in profiles {
+        if let Some(seen) = &profile.off_cpu {
+            section.notes.push(format!(
+                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads looked at at a time, in turn.",
+                profile.variant,
+                small(seen.waits_per_query),
+                small(seen.preempted_per_query),
+                seen.threads.1,
+                seen.threads.0
+            ));
+        }
+    }
+    section
+}
+
+fn layers(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "CPU time by layer".to_owned(),
+        intro: "The server's time on CPUs, divided by what its innermost known function belongs to (layers/)."
+            .to_owned(),
+        columns: named(profiles, "Layer", &["share", "µs per query"]),
+        ..Section::default()
+    };
+    let of = |profile: &Profile| -> Vec<LayerShare> {
+        profile
+            .cpu
+            .as_ref()
+            .map(|cpu| cpu.layers.clone())
+            .unwrap_or_default()
+    };
+    let all: Vec<Vec<LayerShare>> = profiles.iter().map(of).collect();
+    let mut order: Vec<(String, String)> = Vec::new();
+    for layer in all.iter().flatten() {
+        let key = (layer.layer.clone(), layer.title.clone());
+        if !order.contains(&key) {
+            order.push(key);
+        }
+    }
+    if order.is_empty() {
+        return section;
+    }
+    for (id, title) in order {
+        let mut row = vec![title];
+        for layers in &all {
+            let found = layers.iter().find(|layer| layer.layer == id);
+            row.push(found.map_or(NOTHING.to_owned(), |layer| percent(layer.share)));
+            row.push(found.map_or(NOTHING.to_owned(), |layer| small(layer.us_per_query)));
+        }
+        section.rows.push(row);
+    }
+    let mut sum = vec!["in all".to_owned()];
+    for layers in &all {
+        sum.push(percent(layers.iter().map(|layer| layer.share).sum()));
+        sum.push(small(layers.iter().map(|layer| layer.us_per_query).sum()));
+    }
+    section.rows.push(sum);
+    for profile in profiles {
+        if let Some(cpu) = &profile.cpu {
+            section.notes.push(format!(
+                "{}: {} samples; {} of the server's own frames have a function's name ({} told by their neighbours in the stack); {} of the stacks do not reach their thread's beginning.",
+                profile.variant,
+                grouped(cpu.samples as f64),
+                cpu.named_share.map_or(NOTHING.to_owned(), percent),
+                cpu.inferred_share.map_or(NOTHING.to_owned(), percent),
+                percent(cpu.truncated_share)
+            ));
+        }
+    }
+    section
+}
+
+fn syscalls(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "System calls".to_owned(),
+        intro: "Time from the call to its return, waiting included.".to_owned(),
+        columns: named(
+            profiles,
+            "Call",
+            &["per query", "µs per query", "errors", "bytes"],
+        ),
+        ..Section::default()
+    };
+    let all: Vec<_> = profiles
+        .iter()
+        .map(|profile| profile.syscalls.clone().unwrap_or_default())
+        .collect();
+    let order = keys(
+        all.iter()
+            .map(|calls| calls.iter().map(|call| call.name.clone()).collect()),
+    );
+    for name in order {
+        let mut row = vec![name.clone()];
+        for calls in &all {
+            match calls.iter().find(|call| call.name == name) {
+                Some(call) => row.extend([
+                    small(call.per_query),
+                    small(call.us_per_query),
+                    percent(call.errors),
+                    call.bytes_per_call.map_or(NOTHING.to_owned(), grouped),
+                ]),
+                None => row.extend([NOTHING; 4].map(str::to_owned)),
+            }
+        }
+        section.rows.push(row);
+    }
+    section
+}
+
+fn locks(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "Locks of the server".to_owned(),
+        intro: "By the server's own instruments: share of a connection's time spent taking the lock (of a condition: waiting for it)."
+            .to_owned(),
+        columns: named(profiles, "Lock", &["share of time", "per query", "average µs"]),
+        ..Section::default()
+    };
+    let all: Vec<Locks> = profiles
+        .iter()
+        .map(|profile| profile.locks.clone().unwrap_or_default())
+        .collect();
+    let worth = |locks: &Locks| -> Vec<String> {
+        let worth = locks
+            .named
+            .iter()
+            .enumerate()
+            .filter(|(index, lock)| *index < FIRST_ROWS || lock.share >= WORTH_A_ROW);
+        worth.map(|(_, lock)| lock.name.clone()).collect()
+    };
+    for name in keys(all.iter().map(worth)) {
+        let mut row = vec![name.trim_start_matches("wait/").to_owned()];
+        for locks in &all {
+            match locks.named.iter().find(|lock| lock.name == name) {
+                Some(lock) => row.extend([
+                    percent_fine(lock.share),
+                    small(lock.per_query),
+                    small(lock.average_us),
+                ]),
+                None => row.extend([NOTHING; 3].map(str::to_owned)),
+            }
+        }
+        section.rows.push(row);
+    }
+    for (profile, locks) in profiles.iter().zip(&all) {
+        if profile.locks.is_some() {
+            section.notes.push(format!(
+                "{}: {} waits for row locks per query, {} µs each on average; {} of {} connections looked at at a time, in turn.",
+                profile.variant,
+                small(locks.row_waits_per_query),
+                small(locks.row_wait_us),
+                locks.threads.0,
+                locks.threads.1
+            ));
+        }
+    }
+    section
+}
+
+fn lock_sites(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "Where threads sleep in a lock".to_owned(),
+        intro: "The server's innermost functions on the way to the wait, by share of the threads' time; seen by the kernel's context switches."
+            .to_owned(),
+        columns: named(profiles, "Functions", &["share of time"]),
+        ..Section::default()
+    };
+    let all: Vec<_> = profiles
+        .iter()
+        .map(|profile| {
+            profile
+                .off_cpu
+                .as_ref()
+                .map(|seen| seen.sites.clone())
+                .unwrap_or_default()
+        })
+        .collect();
+    let order = keys(all.iter().map(|sites| {
+        sites
+            .iter()
+            .take(FIRST_ROWS)
+            .map(|site| site.functions.clone())
+            .collect()
+    }));
+    for functions in order {
+        let mut row = vec![functions.join(" ← ")];
+        for sites in &all {
+            let found = sites.iter().find(|site| site.functions == functions);
+            row.push(found.map_or(NOTHING.to_owned(), |site| percent_fine(site.share)));
+        }
+        section.rows.push(row);
+    }
+    section
+}
+
+fn objects(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "Tables and rows that were waited for".to_owned(),
+        intro: "Connections waiting, on average, over looks some 50 ms apart.".to_owned(),
+        columns: named(profiles, "Object", &["waiting"]),
+        ..Section::default()
+    };
+    let all: Vec<Locks> = profiles
+        .iter()
+        .map(|profile| profile.locks.clone().unwrap_or_default())
+        .collect();
+    let name = |object: &niagara_profile::locks::ObjectWaits| {
+        let index = if object.index.is_empty() {
+            String::new()
+        } else {
+            format!(", index {}", object.index)
+        };
+        format!("{} {}{index}, {}", object.kind, object.object, object.mode)
+    };
+    let order = keys(
+        all.iter()
+            .map(|locks| locks.objects.iter().map(&name).collect()),
+    );
+    for known in order {
+        let mut row = vec![known.clone()];
+        for locks in &all {
+            let found = locks.objects.iter().find(|object| name(object) == known);
+            row.push(found.map_or(NOTHING.to_owned(), |object| small(object.waiting)));
+        }
+        section.rows.push(row);
+    }
+    section
+}
+
+fn allocations(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "Allocations".to_owned(),
+        intro: "Where memory is taken; pairs are taken and freed by the same thread within one query: what a buffer kept for \
+                longer would save. Those with the most pairs first."
+            .to_owned(),
+        columns: named(profiles, "Functions", &["pairs per query", "calls per query", "bytes per query", "share"]),
+        long: true,
+        ..Section::default()
+    };
+    let all: Vec<_> = profiles
+        .iter()
+        .map(|profile| profile.allocations.clone().unwrap_or_default())
+        .collect();
+    let worth = |seen: &niagara_profile::result::Allocations| -> Vec<Vec<String>> {
+        let sites = seen
+            .sites
+            .iter()
+            .enumerate()
+            .filter(|(index, site)| *index < ALLOCATION_SITES || site.share >= WORTH_A_ROW);
+        sites.map(|(_, site)| site.functions.clone()).collect()
+    };
+    for functions in keys(all.iter().map(worth)) {
+        let mut row = vec![functions.join(" ← ")];
+        for seen in &all {
+            match seen.sites.iter().find(|site| site.functions == functions) {
+                Some(site) => row.extend([
+                    small(site.pairs_per_query),
+                    small(site.calls_per_query),
+                    grouped(site.bytes_per_query),
+                    percent(site.share),
+                ]),
+                None => row.extend([NOTHING; 4].map(str::to_owned)),
+            }
+        }
+        section.rows.push(row);
+    }
+    for profile in profiles {
+        if let Some(seen) = &profile.allocations {
+            section.notes.push(format!(
+                "{}: {} allocations and {} frees per query, {} bytes per query; {} are freed by the same thread within the query; {} stacks looked at.",
+                profile.variant,
+                small(seen.calls_per_query),
+                small(seen.frees_per_query),
+                grouped(seen.bytes_per_query),
+                percent(seen.paired_share),
+                grouped(seen.sampled as f64)
+            ));
+        }
+    }
+    section
+}
+
+fn functions(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "Hottest functions".to_owned(),
+        intro: "Shares of the server's CPU time: in the function itself, and with what it calls."
+            .to_owned(),
+        columns: named(profiles, "Function", &["itself", "with callees"]),
+        long: true,
+        ..Section::default()
+    };
+    let all: Vec<_> = profiles
+        .iter()
+        .map(|profile| {
+            profile
+                .cpu
+                .as_ref()
+                .map(|cpu| cpu.functions.clone())
+                .unwrap_or_default()
+        })
+        .collect();
+    let order = keys(all.iter().map(|functions| {
+        functions
+            .iter()
+            .take(30)
+            .map(|function| function.name.clone())
+            .collect()
+    }));
+    for name in order {
+        let mut row = vec![name.clone()];
+        for functions in &all {
+            match functions.iter().find(|function| function.name == name) {
+                Some(function) => {
+                    row.extend([percent(function.own), percent(function.with_callees)])
+                }
+                None => row.extend([NOTHING; 2].map(str::to_owned)),
+            }
+        }
+        section.rows.push(row);
+    }
+    section
+}
+
+fn machine(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "The machine's CPUs".to_owned(),
+        columns: named(profiles, "Used by", &["share"]),
+        ..Section::default()
+    };
+    let all: Vec<BTreeMap<String, f64>> = profiles
+        .iter()
+        .map(|profile| {
+            profile
+                .cpu
+                .as_ref()
+                .map(|cpu| cpu.machine.clone())
+                .unwrap_or_default()
+        })
+        .collect();
+    for whose in ["server", "load generator", "others", "idle"] {
+        if all.iter().any(|machine| machine.contains_key(whose)) {
+            let mut row = vec![whose.to_owned()];
+            row.extend(all.iter().map(|machine| {
+                machine
+                    .get(whose)
+                    .map_or(NOTHING.to_owned(), |share| percent(*share))
+            }));
+            section.rows.push(row);
+        }
+    }
+    section
+}
+
+fn costs(profiles: &[Profile]) -> Section {
+    let mut section = Section {
+        title: "What looking cost".to_owned(),
+        intro: "Throughput with the view over throughput without it, by couples of slices in random order, with its 95 % interval."
+            .to_owned(),
+        columns: named(profiles, "View", &["throughput", "interval", "couples"]),
+        ..Section::default()
+    };
+    let order = keys(
+        profiles
+            .iter()
+            .map(|profile| profile.costs.iter().map(|cost| cost.view.clone()).collect()),
+    );
+    for view in order {
+        let mut row = vec![view.clone()];
+        for profile in profiles {
+            match profile.costs.iter().find(|cost| cost.view == view) {
+                Some(cost) => row.extend([
+                    format!("× {:.3}", cost.ratio),
+                    format!("[{:.3}, {:.3}]", cost.low, cost.high),
+                    cost.couples.to_string(),
+                ]),
+                None => row.extend([NOTHING; 3].map(str::to_owned)),
+            }
+        }
+        section.rows.push(row);
+    }
+    section
+}
+
+fn missing(profiles: &[Profile]) -> Section {
+    let mut notes: Vec<String> = Vec::new();
+    for missing in profiles.iter().flat_map(|profile| &profile.missing) {
+        if !notes.contains(missing) {
+            notes.push(missing.clone());
+        }
+    }
+    Section {
+        title: "What could not be seen here".to_owned(),
+        notes,
+        ..Section::default()
+    }
+}
+
+fn symbols(profiles: &[Profile]) -> Section {
+    use niagara_profile::symbols::SymbolSource;
+    let mut section = Section {
+        title: "Where names come from".to_owned(),
+        columns: ["File", "functions", "source", "build-id"]
+            .map(str::to_owned)
+            .to_vec(),
+        words: 2,
+        long: true,
+        ..Section::default()
+    };
+    for module in profiles.iter().flat_map(|profile| &profile.symbols) {
+        let source = match &module.source {
+            SymbolSource::Own => "its own symbol table".to_owned(),
+            SymbolSource::DebugFile(path) => format!("debug file {}", path.display()),
+            SymbolSource::Exports => {
+                "what it exports; functions of one source file alone have no name".to_owned()
+            }
+            SymbolSource::Nothing => "none".to_owned(),
+        };
+        let name = module
+            .path
+            .file_name()
+            .unwrap_or(module.path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let row = vec![
+            name,
+            grouped(module.functions as f64),
+            source,
+            module.build_id.clone(),
+        ];
+        if !section.rows.contains(&row) {
+            section.rows.push(row);
+        }
+    }
+    section
+}
+
+/// Column names: of one profile as they are, of two marked A and B.
+fn named(profiles: &[Profile], first: &str, columns: &[&str]) -> Vec<String> {
+    let mut names = vec![first.to_owned()];
+    for index in 0..profiles.len() {
+        let mark = match (profiles.len(), index) {
+            (1, _) => "",
+            (_, 0) => "A: ",
+            _ => "B: ",
+        };
+        names.extend(columns.iter().map(|column| format!("{mark}{column}")));
+    }
+    names
+}
+
+/// Every key once, in the order of the first list, then of the next.
+fn keys<K: PartialEq>(lists: impl Iterator<Item = Vec<K>>) -> Vec<K> {
+    let mut found = Vec::new();
+    for key in lists.flatten() {
+        if !found.contains(&key) {
+            found.push(key);
+        }
+    }
+    found
+}
+
+/// Three figures that matter, for what is small or large.
+pub(super) fn small(value: f64) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v >= 999.5 => grouped(value),
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        v if v >= 0.9995 => format!("{value:.2}"),
+        v if v >= 0.000_05 => format!("{value:.4}"),
+        _ => "< 0.0001".to_owned(),
+    }
+}
+
+/// A share of which hundredths of a per cent matter.
+fn percent_fine(share: f64) -> String {
+    if share.abs() < 0.01 {
+        format!("{:.2} %", share * 100.0)
+    } else {
+        percent(share)
+    }
+}
+
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_three_places_that_matter() {
+        let cases = [
+            (0.0, "0"),
+            (0.00123, "0.0012"),
+            (1.5, "1.50"),
+            (12.34, "12.3"),
+            (345.6, "346"),
+            (f64::NAN, NOTHING),
+            (0.000_001, "< 0.0001"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(small(value), text);
+        }
+        assert_eq!(percent_fine(0.0012), "0.12 %");
+    }
+
+    #[test]
+    fn an_empty_profile_says_nothing_wrong() {
+        let empty = Profile::default();
+        assert!(sections(std::slice::from_ref(&empty)).is_empty());
+        assert!(headline(&[empty]).contains("nothing that was looked at"));
+    }
+}
