@@ -11,6 +11,7 @@ mod markdown;
 pub mod number;
 mod profile;
 mod report;
+mod study;
 mod svg;
 mod terminal;
 mod wording;
