@@ -7,8 +7,8 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceOptions, WorkloadKind,
-    WorkloadSpec, prepare,
+    Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions, SliceOptions,
+    WorkloadKind, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::sync::Arc;
@@ -97,15 +97,20 @@ fn prepare_makes_the_tables_of_sysbench() {
 }
 
 /// The best known workloads over a transport (`workloads.rs` has all of them); the server's counters must agree exactly with what is reported.
-fn all_workloads(endpoint: &Endpoint, server: &Server) {
+fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
     let mut root = server.root();
     for (kind, per_transaction) in [
         (WorkloadKind::OltpPointSelect, 1),
         (WorkloadKind::OltpReadOnly, 16),
         (WorkloadKind::OltpReadWrite, 20),
     ] {
+        let options = DriverOptions {
+            io,
+            patience: Patience::For(Duration::from_micros(50)),
+            ..options(8)
+        };
         let mut driver =
-            Driver::connect(std::slice::from_ref(endpoint), &spec(kind), &options(8)).unwrap();
+            Driver::connect(std::slice::from_ref(endpoint), &spec(kind), &options).unwrap();
         for _ in 0..2 {
             let before = server.executed(&mut root);
             let stats = driver.slice(0, &short(400)).unwrap();
@@ -164,14 +169,18 @@ fn all_workloads(endpoint: &Endpoint, server: &Server) {
 fn all_workloads_over_a_unix_socket() {
     let server = Server::start();
     prepared(&server);
-    all_workloads(&server.unix(), &server);
+    for io in [IoChoice::Epoll, IoChoice::Auto] {
+        all_workloads(&server.unix(), &server, io);
+    }
 }
 
 #[test]
 fn all_workloads_over_tcp() {
     let server = Server::start();
     prepared(&server);
-    all_workloads(&server.tcp(), &server);
+    for io in [IoChoice::Epoll, IoChoice::Auto] {
+        all_workloads(&server.tcp(), &server, io);
+    }
 }
 
 #[test]

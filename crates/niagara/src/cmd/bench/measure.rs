@@ -86,7 +86,7 @@ impl Bench<'_> {
         if let Some(error) = trouble {
             return Err(error);
         }
-        let cost = before.cost(&mut target.admin, &target.meter, &stats);
+        let cost = before.cost(&mut target.admin, &target.meter, &stats, self.driver.io());
         parts.rest(&stats, &target.meter, log)?;
         let schedule = text_of(pacing);
         Ok(Some(RunResult::new(
