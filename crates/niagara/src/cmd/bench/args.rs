@@ -88,6 +88,10 @@ pub struct RunArgs {
     /// How often a line is printed and an interval kept
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub report_interval: Duration,
+    /// Keep the server's own counters for every interval too (in --json): SHOW GLOBAL STATUS at each end, which takes locks
+    /// in the server for a moment
+    #[arg(long)]
+    pub interval_status: bool,
 }
 
 impl RunArgs {

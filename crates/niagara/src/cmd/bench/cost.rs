@@ -100,6 +100,11 @@ impl Before {
         self.usage.as_ref().ok()
     }
 
+    /// The server's own counters, where they can be read.
+    pub fn counters(&self) -> Option<&Snapshot> {
+        self.status.as_ref().ok()
+    }
+
     /// What it cost since, read in the opposite order.
     pub fn cost(
         self,
