@@ -158,11 +158,15 @@ fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
         .unwrap()
         .unwrap();
     assert_eq!(rows, 10_000);
-    let left: u64 = server.status(&mut root, "Prepared_stmt_count");
-    assert_eq!(
-        left, 0,
-        "connections that were disconnected hold statements"
-    );
+    // The server hears of a goodbye when it comes to it.
+    let patience = Instant::now() + Duration::from_secs(30);
+    while server.status(&mut root, "Prepared_stmt_count") > 0 {
+        assert!(
+            Instant::now() < patience,
+            "connections that were disconnected hold statements"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -202,7 +206,8 @@ fn two_sides_in_turn_the_idle_one_stopped() {
         let before = Instant::now();
         let stats = driver.slice(side, &short(100)).unwrap();
         let overhead = before.elapsed().as_secs_f64() - stats.load_seconds;
-        assert!(stats.transactions > 0);
+        // With the drain: a crowded machine may finish none in so short a time.
+        assert!(stats.transactions_whole >= 16);
         if let Some(end) = last_end {
             let between = (before - end).as_secs_f64();
             gaps.push((between + overhead, stats.drain_seconds));
