@@ -2,8 +2,9 @@
 
 use crate::contestant::{Contestant, Kind, Sample};
 use crate::ground::{Ground, Placement};
+use crate::memory::{self, Memory};
 use crate::ratio::ratio;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use niagara_load::WorkloadKind;
 use niagara_stats::Estimate;
 use rand::seq::SliceRandom;
@@ -13,20 +14,64 @@ use std::time::{Duration, Instant};
 /// Rounds below which an interval cannot be had.
 const FEWEST_ROUNDS: usize = 6;
 
+/// Connections from which on their memory is looked at.
+const MANY: u32 = 1000;
+
 /// One arrangement and workload with its contestants.
 #[derive(Debug)]
 pub struct Case {
     pub name: &'static str,
     pub placement: Placement,
     pub workload: WorkloadKind,
-    /// The first one is held against the others.
     pub contestants: &'static [Kind],
-    /// Upper limits of the first one's CPU time per query over each other's.
-    pub targets: &'static [f64],
+    /// Which of them are held against which.
+    pub pairs: &'static [Pair],
 }
 
-const BESIDE_SYSBENCH: &[Kind] = &[Kind::Niagara(32), Kind::Sysbench(32), Kind::Floor(32)];
-const BESIDE_SYSBENCH_TARGETS: &[f64] = &[0.65, 1.1];
+/// Two contestants by their places, one held against the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    pub one: usize,
+    pub other: usize,
+    /// What the ratio of CPU time per query is to stay below.
+    pub cpu: Option<f64>,
+    /// What the ratio of throughput is to reach.
+    pub throughput: Option<f64>,
+}
+
+impl Pair {
+    const fn new(one: usize, other: usize) -> Pair {
+        Pair {
+            one,
+            other,
+            cpu: None,
+            throughput: None,
+        }
+    }
+}
+
+const BESIDE_SYSBENCH: &[Kind] = &[
+    Kind::Niagara(32),
+    Kind::Sysbench(32),
+    Kind::Floor(32),
+    Kind::NiagaraEpoll(32),
+    Kind::FloorUring(32),
+];
+const BESIDE_SYSBENCH_PAIRS: &[Pair] = &[
+    Pair {
+        cpu: Some(0.65),
+        throughput: Some(1.0),
+        ..Pair::new(0, 1)
+    },
+    Pair {
+        cpu: Some(1.1),
+        ..Pair::new(0, 2)
+    },
+    Pair::new(3, 1),
+    Pair::new(2, 1),
+    Pair::new(4, 1),
+    Pair::new(0, 4),
+];
 
 /// All of them.
 pub const CASES: [Case; 5] = [
@@ -35,35 +80,46 @@ pub const CASES: [Case; 5] = [
         placement: Placement::Shared,
         workload: WorkloadKind::OltpReadOnly,
         contestants: BESIDE_SYSBENCH,
-        targets: BESIDE_SYSBENCH_TARGETS,
+        pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "shared-point-select",
         placement: Placement::Shared,
         workload: WorkloadKind::OltpPointSelect,
         contestants: BESIDE_SYSBENCH,
-        targets: BESIDE_SYSBENCH_TARGETS,
+        pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-read-only",
         placement: Placement::Pinned,
         workload: WorkloadKind::OltpReadOnly,
         contestants: BESIDE_SYSBENCH,
-        targets: BESIDE_SYSBENCH_TARGETS,
+        pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-point-select",
         placement: Placement::Pinned,
         workload: WorkloadKind::OltpPointSelect,
         contestants: BESIDE_SYSBENCH,
-        targets: BESIDE_SYSBENCH_TARGETS,
+        pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-connections",
         placement: Placement::Pinned,
         workload: WorkloadKind::OltpPointSelect,
-        contestants: &[Kind::Niagara(4096), Kind::Niagara(64)],
-        targets: &[1.15],
+        contestants: &[
+            Kind::Niagara(4096),
+            Kind::Niagara(64),
+            Kind::FloorUring(4096),
+            Kind::FloorUring(64),
+        ],
+        pairs: &[
+            Pair {
+                cpu: Some(1.15),
+                ..Pair::new(0, 1)
+            },
+            Pair::new(2, 3),
+        ],
     },
 ];
 
@@ -82,11 +138,11 @@ pub struct Measured {
     pub name: String,
     pub kind: Kind,
     pub samples: Vec<Sample>,
-    /// What its connections added to this process' resident memory, each, in KiB; `None` for sysbench.
-    pub kib_per_connection: Option<f64>,
+    /// What a process with its connections holds, for each of them; Niagara's only.
+    pub memory: Option<Memory>,
 }
 
-/// The first contestant over another.
+/// One contestant over another.
 #[derive(Debug, Serialize)]
 pub struct Ratio {
     pub one: String,
@@ -96,7 +152,9 @@ pub struct Ratio {
     /// Queries per second.
     pub throughput: Estimate,
     /// What the CPU ratio is to stay below.
-    pub target: f64,
+    pub cpu_target: Option<f64>,
+    /// What the throughput is to reach.
+    pub throughput_target: Option<f64>,
 }
 
 impl Case {
@@ -114,29 +172,27 @@ impl Case {
             anyhow::bail!("{} needs two CPUs; remedy: --only shared", self.name);
         }
         let stand = ground.start(self.placement)?;
-        let of_niagara = |kind: &&Kind| matches!(kind, Kind::Niagara(_));
-        let once = self.contestants.iter().filter(of_niagara).count() == 1;
         let mut contestants = Vec::new();
         let mut measured = Vec::new();
         for &kind in self.contestants {
-            let before = resident_kib()?;
-            contestants.push(Contestant::new(kind, self.workload, &stand, loops)?);
-            let kib_per_connection = match kind {
-                Kind::Niagara(count) | Kind::Floor(count) => {
-                    Some((resident_kib()? - before) / f64::from(count))
+            let memory = match kind {
+                // What all connections share would be most of fewer.
+                Kind::Niagara(count) if count >= MANY => {
+                    Some(memory::measure(&stand, self.workload, count)?)
                 }
-                Kind::Sysbench(_) => None,
+                _ => None,
             };
+            contestants.push(Contestant::new(kind, self.workload, &stand, loops)?);
             measured.push(Measured {
-                name: kind.name(once),
+                name: kind.name(),
                 kind,
                 samples: Vec::new(),
-                kib_per_connection,
+                memory,
             });
         }
         // A first round warms the server and the buffers, and does not count.
         for contestant in &mut contestants {
-            contestant.slice(slice, stand.client_cpus.as_ref())?;
+            contestant.slice(slice, &stand)?;
         }
         let mut order: Vec<usize> = (0..contestants.len()).collect();
         let mut round_time = Duration::ZERO;
@@ -145,7 +201,7 @@ impl Case {
             let began = Instant::now();
             order.shuffle(&mut rand::rng());
             for &index in &order {
-                let sample = contestants[index].slice(slice, stand.client_cpus.as_ref())?;
+                let sample = contestants[index].slice(slice, &stand)?;
                 measured[index].samples.push(sample);
             }
             rounds += 1;
@@ -164,38 +220,21 @@ impl Case {
     }
 
     fn ratios(&self, measured: &[Measured]) -> Vec<Ratio> {
-        let Some((first, others)) = measured.split_first() else {
-            return Vec::new();
+        let compare = |pair: &Pair, value: fn(&Sample) -> f64| {
+            let all =
+                |place: usize| -> Vec<f64> { measured[place].samples.iter().map(value).collect() };
+            ratio(&all(pair.one), &all(pair.other))
         };
-        let all = |of: &Measured, value: fn(&Sample) -> f64| -> Vec<f64> {
-            of.samples.iter().map(value).collect()
-        };
-        let compare = |other: &Measured, value: fn(&Sample) -> f64| {
-            ratio(&all(first, value), &all(other, value))
-        };
-        others
-            .iter()
-            .zip(self.targets)
-            .map(|(other, &target)| Ratio {
-                one: first.name.clone(),
-                other: other.name.clone(),
-                cpu: compare(other, |sample| sample.cpu_microseconds),
-                throughput: compare(other, |sample| sample.queries_per_second),
-                target,
-            })
-            .collect()
+        let ratios = self.pairs.iter().map(|pair| Ratio {
+            one: measured[pair.one].name.clone(),
+            other: measured[pair.other].name.clone(),
+            cpu: compare(pair, |sample| sample.cpu_microseconds),
+            throughput: compare(pair, |sample| sample.queries_per_second),
+            cpu_target: pair.cpu,
+            throughput_target: pair.throughput,
+        });
+        ratios.collect()
     }
-}
-
-/// This process' resident memory.
-fn resident_kib() -> Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("reading /proc")?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|number| number.parse().ok())
-        .context("/proc/self/status says no VmRSS")
 }
 
 #[cfg(test)]
@@ -203,19 +242,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_other_contestant_has_a_target() {
+    fn pairs_are_of_contestants() {
         for case in CASES {
-            assert_eq!(
-                case.targets.len() + 1,
-                case.contestants.len(),
-                "{}",
-                case.name
-            );
+            let count = case.contestants.len();
+            assert!(!case.pairs.is_empty(), "{}", case.name);
+            for pair in case.pairs {
+                assert!(
+                    pair.one < count && pair.other < count && pair.one != pair.other,
+                    "{}: {pair:?}",
+                    case.name
+                );
+            }
         }
-    }
-
-    #[test]
-    fn memory_is_read() {
-        assert!(resident_kib().unwrap() > 100.0);
     }
 }

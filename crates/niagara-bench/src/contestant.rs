@@ -4,7 +4,7 @@ use crate::ground::{Stand, endpoint, spec};
 use crate::sysbench::Sysbench;
 use anyhow::Result;
 use niagara_load::floor::Floor;
-use niagara_load::{Driver, DriverOptions, SliceOptions, WorkloadKind};
+use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, WorkloadKind};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -15,27 +15,40 @@ const RAMP: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Niagara's load generator.
+    /// Niagara's load generator, as it is by default.
     Niagara(u32),
-    /// A bare loop that replays packets and drains replies.
+    /// The same with epoll.
+    NiagaraEpoll(u32),
+    /// A bare loop that replays packets and drains replies, with epoll.
     Floor(u32),
+    /// The same with io_uring; answers gather where they do by default.
+    FloorUring(u32),
     /// The distribution's sysbench.
     Sysbench(u32),
 }
 
 impl Kind {
-    /// As in tables; with the number of connections where the same contestant is there more than `once`.
-    pub fn name(self, once: bool) -> String {
-        let (name, connections) = match self {
-            Kind::Niagara(connections) => ("niagara", connections),
-            Kind::Floor(connections) => ("floor", connections),
-            Kind::Sysbench(connections) => ("sysbench", connections),
-        };
-        if once {
-            name.into()
-        } else {
-            format!("{name} × {connections}")
+    /// How many connections.
+    pub fn connections(self) -> u32 {
+        match self {
+            Kind::Niagara(count)
+            | Kind::NiagaraEpoll(count)
+            | Kind::Floor(count)
+            | Kind::FloorUring(count)
+            | Kind::Sysbench(count) => count,
         }
+    }
+
+    /// As in tables.
+    pub fn name(self) -> String {
+        let name = match self {
+            Kind::Niagara(_) => "niagara",
+            Kind::NiagaraEpoll(_) => "niagara, epoll",
+            Kind::Floor(_) => "floor, epoll",
+            Kind::FloorUring(_) => "floor, io_uring",
+            Kind::Sysbench(_) => "sysbench",
+        };
+        format!("{name} × {}", self.connections())
     }
 }
 
@@ -46,6 +59,8 @@ pub struct Sample {
     pub queries_per_second: f64,
     /// Client's CPU time per query, in microseconds.
     pub cpu_microseconds: f64,
+    /// Server's CPU time per query, in microseconds.
+    pub server_cpu_microseconds: f64,
     /// Transactions of the busiest connection over those of the mean one; 0 where it is not known.
     pub unevenness: f64,
 }
@@ -67,29 +82,50 @@ impl Contestant {
     ) -> Result<Contestant> {
         let endpoint = endpoint(&stand.server);
         let spec = spec(workload);
-        Ok(match kind {
-            Kind::Niagara(threads) => {
-                let options = DriverOptions {
-                    threads,
-                    loops,
-                    ..DriverOptions::default()
-                };
-                Contestant::Niagara(Box::new(Driver::connect(&[endpoint], &spec, &options)?))
-            }
-            Kind::Floor(connections) => Contestant::Floor(Floor::connect(
+        let driver = |threads, io| -> Result<Contestant> {
+            let options = DriverOptions {
+                threads,
+                loops,
+                io,
+                ..DriverOptions::default()
+            };
+            let driver = Driver::connect(std::slice::from_ref(&endpoint), &spec, &options)?;
+            Ok(Contestant::Niagara(Box::new(driver)))
+        };
+        let floor = |connections, io| -> Result<Contestant> {
+            let gathers = stand.client_cpus.is_some();
+            Ok(Contestant::Floor(Floor::connect(
                 &endpoint,
                 &spec,
                 connections,
                 Duration::from_secs(10),
-            )?),
-            Kind::Sysbench(threads) => {
-                Contestant::Sysbench(Sysbench::new(&endpoint, &spec, threads)?)
-            }
-        })
+                io,
+                if gathers {
+                    Patience::among(connections as usize)
+                } else {
+                    Duration::ZERO
+                },
+            )?))
+        };
+        match kind {
+            Kind::Niagara(threads) => driver(threads, IoChoice::Auto),
+            Kind::NiagaraEpoll(threads) => driver(threads, IoChoice::Epoll),
+            Kind::Floor(connections) => floor(connections, IoChoice::Epoll),
+            Kind::FloorUring(connections) => floor(connections, IoChoice::Uring),
+            Kind::Sysbench(threads) => Ok(Contestant::Sysbench(Sysbench::new(
+                &endpoint, &spec, threads,
+            )?)),
+        }
     }
 
     /// Loads the server for a slice.
-    pub fn slice(&mut self, duration: Duration, cpus: Option<&Vec<usize>>) -> Result<Sample> {
+    pub fn slice(&mut self, duration: Duration, stand: &Stand) -> Result<Sample> {
+        let cpus = stand.client_cpus.as_ref();
+        let before = stand.server.cpu_time()?;
+        let server = |queries: u64| -> Result<f64> {
+            let used = stand.server.cpu_time()?.saturating_sub(before);
+            Ok(used.as_secs_f64() * 1e6 / queries as f64)
+        };
         match self {
             Contestant::Niagara(driver) => {
                 let options = SliceOptions {
@@ -105,6 +141,7 @@ impl Contestant {
                     queries_per_second: stats.queries as f64 / stats.seconds,
                     // whole time for both: the loops' CPU time is that of the whole slice
                     cpu_microseconds: stats.client_cpu_seconds * 1e6 / stats.queries_whole as f64,
+                    server_cpu_microseconds: server(stats.queries_whole)?,
                     unevenness: most.map_or(0.0, |&most| most as f64 / mean),
                 })
             }
@@ -113,10 +150,13 @@ impl Contestant {
                 Ok(Sample {
                     queries_per_second: stats.queries as f64 / stats.seconds,
                     cpu_microseconds: stats.cpu_seconds * 1e6 / stats.queries as f64,
+                    server_cpu_microseconds: server(stats.queries)?,
                     unevenness: 0.0,
                 })
             }
-            Contestant::Sysbench(sysbench) => sysbench.slice(duration, cpus.map(Vec::as_slice)),
+            Contestant::Sysbench(sysbench) => {
+                sysbench.slice(duration, cpus.map(Vec::as_slice), &stand.server)
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 mod case;
 mod contestant;
 mod ground;
+mod memory;
 mod ratio;
 mod report;
 mod sysbench;
@@ -44,6 +45,9 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
+    if std::env::args().nth(1).as_deref() == Some(memory::HOLD) {
+        return memory::hold();
+    }
     let arguments = Arguments::parse();
     if !(0.2..=60.0).contains(&arguments.slice) {
         bail!("--slice {}: must be from 0.2 to 60 s", arguments.slice);

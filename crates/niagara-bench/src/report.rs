@@ -15,8 +15,14 @@ pub fn table(result: &CaseResult) -> String {
         .first()
         .map_or(0, |one| one.samples.len());
     let mut text = format!(
-        "\n{} ({}, {rounds} rounds; medians, ratios with 95 % intervals)\n{:<20} {:>12} {:>14} {:>12} {:>10}\n",
-        result.name, result.workload, "", "queries/s", "CPU µs/query", "max/mean", "KiB/conn"
+        "\n{} ({}, {rounds} rounds; medians, ratios with 95 % intervals)\n{:<24} {:>10} {:>16} {:>16} {:>9}\n",
+        result.name,
+        result.workload,
+        "",
+        "queries/s",
+        "client µs/query",
+        "server µs/query",
+        "max/mean"
     );
     for one in &result.contestants {
         let of = |value: fn(&Sample) -> f64| {
@@ -26,36 +32,50 @@ pub fn table(result: &CaseResult) -> String {
         let unevenness = of(|sample| sample.unevenness);
         let _ = writeln!(
             text,
-            "{:<20} {:>12.0} {:>14.3} {:>12} {:>10}",
+            "{:<24} {:>10.0} {:>16.3} {:>16.3} {:>9}",
             one.name,
             of(|sample| sample.queries_per_second),
             of(|sample| sample.cpu_microseconds),
+            of(|sample| sample.server_cpu_microseconds),
             if unevenness > 0.0 {
                 format!("{unevenness:.2}")
             } else {
                 "-".into()
             },
-            one.kib_per_connection
-                .map_or("-".into(), |kib| format!("{kib:.1}")),
         );
     }
     for ratio in &result.ratios {
         let _ = writeln!(
             text,
-            "{} / {}: CPU per query {} (target ≤ {}: {}), throughput {}",
+            "{} / {}: CPU {}{}, throughput {}{}",
             ratio.one,
             ratio.other,
             interval(&ratio.cpu),
-            ratio.target,
-            if ratio.cpu.ratio <= ratio.target {
-                "met"
-            } else {
-                "missed"
-            },
+            verdict("≤", ratio.cpu_target, |target| ratio.cpu.ratio <= target),
             interval(&ratio.throughput),
+            verdict("≥", ratio.throughput_target, |target| {
+                ratio.throughput.ratio >= target
+            }),
         );
     }
+    for one in &result.contestants {
+        if let Some(memory) = one.memory {
+            let _ = writeln!(
+                text,
+                "{}: {:.1} KiB a connection in the process; {:.1} KiB more in the kernel, both ends together",
+                one.name, memory.process_kib, memory.kernel_kib
+            );
+        }
+    }
     text
+}
+
+fn verdict(sign: &str, target: Option<f64>, met: impl Fn(f64) -> bool) -> String {
+    match target {
+        Some(target) if met(target) => format!(" ({sign} {target}: met)"),
+        Some(target) => format!(" ({sign} {target}: missed)"),
+        None => String::new(),
+    }
 }
 
 fn interval(estimate: &Estimate) -> String {

@@ -6,6 +6,7 @@
 use crate::contestant::Sample;
 use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, Transport, WorkloadSpec};
+use niagara_server::RunningServer;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Write};
@@ -58,7 +59,12 @@ impl Sysbench {
     }
 
     /// Runs it for a second and then for `duration`, rounded to whole seconds, which is what counts.
-    pub fn slice(&mut self, duration: Duration, cpus: Option<&[usize]>) -> Result<Sample> {
+    pub fn slice(
+        &mut self,
+        duration: Duration,
+        cpus: Option<&[usize]>,
+        server: &RunningServer,
+    ) -> Result<Sample> {
         let seconds = (duration.as_secs_f64().round() as u64).max(1);
         let mut command = match cpus {
             Some(cpus) => {
@@ -86,7 +92,7 @@ impl Sysbench {
         let cpu = || clock_gettime(clock).map(Duration::from);
 
         let mut said = String::new();
-        let mut begin: Option<(Instant, Duration)> = None;
+        let mut begin: Option<(Instant, Duration, Duration)> = None;
         let mut last = Instant::now();
         let mut queries = 0.0;
         let mut reports = 0;
@@ -99,15 +105,17 @@ impl Sysbench {
                 continue;
             };
             match begin {
-                None => begin = Some((now, cpu()?)),
-                Some((began, cpu_before)) => {
+                None => begin = Some((now, cpu()?, server.cpu_time()?)),
+                Some((began, cpu_before, server_before)) => {
                     queries += rate * (now - last).as_secs_f64();
                     reports += 1;
                     if reports == seconds {
                         let used = cpu()?.saturating_sub(cpu_before);
+                        let of_server = server.cpu_time()?.saturating_sub(server_before);
                         return Ok(Sample {
                             queries_per_second: queries / (now - began).as_secs_f64(),
                             cpu_microseconds: used.as_secs_f64() * 1e6 / queries,
+                            server_cpu_microseconds: of_server.as_secs_f64() * 1e6 / queries,
                             unevenness: 0.0,
                         });
                     }

@@ -3,7 +3,8 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::poll::Poll;
+use crate::event_loop::Served;
+use crate::io::Io;
 use crate::protocol::answer::Format;
 use crate::protocol::command::{self, Execute};
 use crate::protocol::packet::ServerError;
@@ -151,7 +152,7 @@ impl Link {
 #[derive(Debug)]
 pub struct Connection {
     link: Option<Link>,
-    token: u64,
+    token: u32,
     transaction: Transaction,
     pub state: State,
     /// A statement is written and not sent.
@@ -166,15 +167,13 @@ pub struct Connection {
     pub sent: Instant,
     /// When the last transaction ended.
     pub free_since: Instant,
-    /// Transactions completed in this slice.
-    pub transactions: u64,
-    /// Time within those transactions.
-    pub busy: Duration,
+    /// What was done in this slice.
+    pub served: Served,
 }
 
 impl Connection {
-    /// A connection on a fresh link; `token` is what a poll will call it.
-    pub fn new(link: Link, token: u64, transaction: Transaction) -> Self {
+    /// A connection on a fresh link; `token` is what events will call it.
+    pub fn new(link: Link, token: u32, transaction: Transaction) -> Self {
         let now = Instant::now();
         Connection {
             link: Some(link),
@@ -187,36 +186,45 @@ impl Connection {
             begun: now,
             sent: now,
             free_since: now,
-            transactions: 0,
-            busy: Duration::ZERO,
+            served: Served::default(),
         }
     }
 
-    /// What the poll calls it.
-    pub fn token(&self) -> u64 {
+    /// What events call it.
+    pub fn token(&self) -> u32 {
         self.token
     }
 
-    /// Makes the poll report this connection.
-    pub fn register(&self, poll: &Poll) -> io::Result<()> {
+    /// Has what happens on this connection reported.
+    pub fn register(&self, io: &mut Io) -> io::Result<()> {
         match &self.link {
-            Some(link) => poll.add(&link.stream, self.token),
+            Some(link) => io.watch(&link.stream, self.token),
             None => Ok(()),
         }
     }
 
-    /// Gives up the link. Closing the socket takes it off the poll.
-    pub fn lose(&mut self, resume: bool) {
+    /// Gives up the link.
+    pub fn lose(&mut self, resume: bool, io: &mut Io) -> io::Result<()> {
+        let forgotten = match self.link {
+            Some(_) => io.forget(self.token),
+            None => Ok(()),
+        };
         self.link = None;
         self.unsent = false;
         self.state = State::Lost { resume };
+        forgotten
+    }
+
+    /// Whether there is a link.
+    pub fn is_linked(&self) -> bool {
+        self.link.is_some()
     }
 
     /// Goes on with a fresh link.
-    pub fn relink(&mut self, link: Link, poll: &Poll) -> io::Result<()> {
+    pub fn relink(&mut self, link: Link, io: &mut Io) -> io::Result<()> {
         self.link = Some(link);
         self.state = State::Idle;
-        self.register(poll)
+        self.register(io)
     }
 
     /// Writes the first statement of a transaction, to be sent by [`send`](Self::send).
@@ -265,22 +273,33 @@ impl Connection {
     }
 
     /// Sends what was written, if anything; true when that is a transaction's beginning.
-    pub fn send(&mut self, poll: &Poll, now: Instant) -> Result<bool, Lost> {
+    pub fn send(&mut self, io: &mut Io, now: Instant) -> Result<bool, Lost> {
         if !std::mem::take(&mut self.unsent) {
             return Ok(false);
         }
         let opening = std::mem::take(&mut self.opening);
         self.sent = now;
         let link = self.link.as_mut().ok_or_else(no_link)?;
-        link.written = 0;
-        link.flush(poll, self.token)?;
+        if io.send(self.token, &link.out)? {
+            link.written = link.out.len();
+        } else {
+            link.written = 0;
+            link.flush(io, self.token)?;
+        }
         Ok(opening)
     }
 
     /// Counts the transaction that has just been answered; returns how many this link has served.
     pub fn complete(&mut self, now: Instant) -> u64 {
-        self.transactions += 1;
-        self.busy += now.saturating_duration_since(self.begun);
+        let took = now.saturating_duration_since(self.begun);
+        let served = &mut self.served;
+        served.shortest = match served.transactions {
+            0 => took,
+            _ => served.shortest.min(took),
+        };
+        served.longest = served.longest.max(took);
+        served.transactions += 1;
+        served.busy += took;
         self.free_since = now;
         match &mut self.link {
             Some(link) => {
@@ -326,6 +345,12 @@ impl Connection {
         self.transaction.sql(plan)
     }
 
+    /// Whether the last answer had rows, or was of a statement that changed some.
+    #[inline]
+    pub fn touched(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.reader.touched())
+    }
+
     /// The error of an answer that was `Failed`.
     pub fn error(&self) -> Result<ServerError, Lost> {
         Ok(self.link.as_ref().ok_or_else(no_link)?.reader.error()?)
@@ -352,13 +377,43 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes what has arrived. `More` means that everything there was has been taken.
+    /// Reads what has arrived. `More` means that everything there was has been taken.
     #[inline]
-    pub fn receive(&mut self, buffer: &mut [u8], poll: &Poll) -> Result<Progress, Lost> {
+    pub fn receive(&mut self, buffer: &mut [u8], io: &mut Io) -> Result<Progress, Lost> {
         match &mut self.link {
-            Some(link) => link.receive(buffer, poll, self.token, self.state == State::Idle),
+            Some(link) => link.receive(buffer, io, self.token, self.state == State::Idle),
             // An event of the socket that has just been closed.
             None => Ok(Progress::More),
+        }
+    }
+
+    /// Takes what was received.
+    #[inline]
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
+        match &mut self.link {
+            Some(_) if self.state == State::Idle => Err(Lost(unasked(bytes))),
+            Some(link) => Ok(link.reader.feed(bytes)?),
+            // Of the socket that has just been closed.
+            None => Ok(Progress::More),
+        }
+    }
+
+    /// Goes on with a command of which the system has taken `sent` bytes only.
+    pub fn resume_sending(&mut self, sent: usize, io: &mut Io) -> Result<(), Lost> {
+        match &mut self.link {
+            Some(link) => {
+                link.written = sent.min(link.out.len());
+                link.flush(io, self.token)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on with a command for which there was no room.
+    pub fn go_on_sending(&mut self, io: &mut Io) -> Result<(), Lost> {
+        match &mut self.link {
+            Some(link) => link.flush(io, self.token),
+            None => Ok(()),
         }
     }
 }
@@ -368,7 +423,7 @@ fn no_link() -> Lost {
 }
 
 impl Link {
-    fn flush(&mut self, poll: &Poll, token: u64) -> Result<(), Lost> {
+    fn flush(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -376,10 +431,8 @@ impl Link {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // Rare: commands are far smaller than a socket's buffer.
-                    if !self.waits_to_write {
-                        self.waits_to_write = true;
-                        poll.want_writable(&self.stream, token, true)?;
-                    }
+                    self.waits_to_write = true;
+                    io.want_writable(&self.stream, token, true)?;
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
@@ -387,7 +440,7 @@ impl Link {
         }
         if self.waits_to_write {
             self.waits_to_write = false;
-            poll.want_writable(&self.stream, token, false)?;
+            io.want_writable(&self.stream, token, false)?;
         }
         Ok(())
     }
@@ -395,12 +448,12 @@ impl Link {
     fn receive(
         &mut self,
         buffer: &mut [u8],
-        poll: &Poll,
-        token: u64,
+        io: &mut Io,
+        token: u32,
         idle: bool,
     ) -> Result<Progress, Lost> {
         if self.waits_to_write {
-            self.flush(poll, token)?;
+            self.flush(io, token)?;
         }
         loop {
             match self.stream.read(buffer) {

@@ -2,7 +2,8 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::event_loop::{EventLoop, Order, Policy, Report, Served, Setup};
+use crate::event_loop::{EventLoop, Order, Policy, Report, Served, Setup, machine_cpus};
+use crate::io::IoChoice;
 use crate::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
 use crate::pacing::{Arrivals, Pacing};
 use crate::recorder::{Kinds, Window};
@@ -25,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Driver {
     loops: Vec<Loop>,
     reports: Receiver<(usize, Report)>,
+    /// How each side's sockets are waited for; the same on all loops.
+    io: Vec<IoChoice>,
     /// Why a side can no longer be used.
     broken: Vec<Option<LoadError>>,
     cancel: Arc<AtomicBool>,
@@ -52,8 +55,19 @@ impl Driver {
         spec: &WorkloadSpec,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
+        let sides: Vec<Vec<Endpoint>> = endpoints.iter().map(|one| vec![one.clone()]).collect();
+        Self::connect_spread(&sides, spec, options)
+    }
+
+    /// As [`connect`](Self::connect), with several servers to a side that have the same tables (a cluster, replicas):
+    /// its connections go to them in turn.
+    pub fn connect_spread(
+        sides: &[Vec<Endpoint>],
+        spec: &WorkloadSpec,
+        options: &DriverOptions,
+    ) -> Result<Driver, LoadError> {
         spec.validate()?;
-        if endpoints.is_empty() {
+        if sides.is_empty() || sides.iter().any(Vec::is_empty) {
             return Err(LoadError::Invalid("there is no server to load".into()));
         }
         if !(1..=100_000).contains(&options.threads) {
@@ -73,7 +87,7 @@ impl Driver {
             return Err(LoadError::Invalid("loops = 0: must be at least 1".into()));
         }
         let loops = loops.min(options.threads as usize);
-        allow_open_files(endpoints.len() as u64 * u64::from(options.threads))?;
+        allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
 
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
@@ -82,7 +96,8 @@ impl Driver {
         let mut driver = Driver {
             loops: Vec::with_capacity(loops),
             reports,
-            broken: vec![None; endpoints.len()],
+            io: Vec::new(),
+            broken: vec![None; sides.len()],
             cancel: Arc::clone(&options.cancel),
             stall_timeout: options.stall_timeout,
             kinds: Arc::clone(&kinds),
@@ -94,17 +109,20 @@ impl Driver {
                 |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
             let setup = Setup {
                 index,
-                endpoints: endpoints.to_vec(),
+                sides: sides.to_vec(),
                 plan: Arc::clone(&plan),
                 kinds: Arc::clone(&kinds),
                 connections: share(index)..share(index + 1),
                 connect_timeout: options.connect_timeout,
+                io: options.io,
                 policy: Policy {
                     ignored_errors: options.ignored_errors.clone(),
                     retry: options.retry,
                     reconnect_after: options
                         .reconnect_after
                         .or((spec.reconnect > 0).then_some(u64::from(spec.reconnect))),
+                    patience: options.patience,
+                    gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
                 },
                 cancel: Arc::clone(&options.cancel),
             };
@@ -117,7 +135,7 @@ impl Driver {
                     // A driver that is gone already needs no answer.
                     match event_loop {
                         Ok(event_loop) => {
-                            let _ = ready.send(Ok(()));
+                            let _ = ready.send(Ok(event_loop.choices()));
                             event_loop.serve(&inbox, &report);
                         }
                         Err(error) => drop(ready.send(Err(error))),
@@ -132,7 +150,7 @@ impl Driver {
         drop(ready);
         for _ in 0..loops {
             match readiness.recv() {
-                Ok(result) => result?,
+                Ok(result) => driver.io = result?,
                 Err(_) => return Err(LoadError::Client("a thread of the load died".into())),
             }
         }
@@ -183,6 +201,11 @@ impl Driver {
             }
         }
         result
+    }
+
+    /// How each side's sockets are waited for: [`IoChoice::Epoll`] or [`IoChoice::Uring`].
+    pub fn io(&self) -> &[IoChoice] {
+        &self.io
     }
 
     /// Says goodbye to the servers.
@@ -308,9 +331,14 @@ impl Driver {
             .as_secs_f64();
         whole.load_seconds = ended.saturating_duration_since(kick).as_secs_f64();
         whole.drain_seconds = ended.saturating_duration_since(stopped).as_secs_f64();
-        for (transactions, busy) in shares.concat() {
-            whole.per_connection_transactions.push(transactions);
-            whole.per_connection_busy_seconds.push(busy.as_secs_f64());
+        for served in shares.concat() {
+            whole.per_connection_transactions.push(served.transactions);
+            whole
+                .per_connection_busy_seconds
+                .push(served.busy.as_secs_f64());
+            whole
+                .per_connection_extreme_seconds
+                .push((served.shortest.as_secs_f64(), served.longest.as_secs_f64()));
         }
         if let Some(mut arrivals) = arrivals {
             whole.arrivals = arrivals.pass(stopped.saturating_duration_since(kick));
@@ -318,6 +346,21 @@ impl Driver {
         }
         Ok(whole)
     }
+}
+
+/// Connections for each CPU of the machine from which on answers may gather by themselves.
+const CROWDED: usize = 8;
+
+/// Whether answers may gather where nobody says: half of the statements of so many connections keep the servers, which
+/// are on this machine, as busy as all of them, and what waits holds no locks.
+fn gathers_by_itself(
+    sides: &[Vec<Endpoint>],
+    spec: &WorkloadSpec,
+    threads: u32,
+) -> Result<bool, LoadError> {
+    let crowded = threads as usize >= CROWDED * machine_cpus()?;
+    let here = sides.iter().flatten().all(|one| one.transport.is_local());
+    Ok(crowded && here && !spec.kind.writes())
 }
 
 /// Files that are open beside the connections: standard streams, polls, libraries, what the caller has open.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -21,6 +21,19 @@ pub enum Transport {
         /// Its TCP port.
         port: u16,
     },
+}
+
+impl Transport {
+    /// Whether it stays on this machine for certain.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Transport::Unix(_) => true,
+            Transport::Tcp(address) => address.ip().is_loopback(),
+            Transport::Host { name, .. } => name
+                .parse::<IpAddr>()
+                .map_or(name == "localhost", |address| address.is_loopback()),
+        }
+    }
 }
 
 impl fmt::Display for Transport {

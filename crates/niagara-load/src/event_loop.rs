@@ -1,20 +1,21 @@
 //! A thread that drives its share of the connections of every side.
 //!
 //! Between slices it sleeps until the next order. Within a slice it waits for answers of one side only, each side
-//! having a poll of its own; the idle side costs nothing.
+//! having a poll or ring of its own; the idle side costs nothing.
 
 use crate::connection::{Connection, Link};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::options::{IgnoredErrors, Retry};
+use crate::io::{Event, Io, IoChoice};
+use crate::options::{IgnoredErrors, Patience, Retry};
 use crate::pacing::Arrivals;
-use crate::poll::{Event, Poll};
+
 use crate::reconnect::Reconnector;
 use crate::recorder::{Kinds, Window};
 use crate::running::Running;
 use crate::workload::plan::Plan;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,9 +25,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes read at once; an answer to a range of 100 rows has 13 kB.
 const READ_BUFFER: usize = 64 * 1024;
-/// The most that is taken from a poll at once: answers are sent on after all of a batch have been taken, so the server
-/// would have to wait for a longer one.
-const MOST_EVENTS: usize = 64;
+/// Room for what happens at once; it grows where more does.
+const MOST_EVENTS: usize = 256;
 
 /// What a loop is to do for one slice or run.
 #[derive(Debug, Clone)]
@@ -57,13 +57,22 @@ pub struct Order {
     pub cancel: Arc<AtomicBool>,
 }
 
-/// A connection's transactions since the kick, and the time within them.
-pub type Served = (u64, Duration);
+/// What a connection did since the kick.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Served {
+    pub transactions: u64,
+    /// Time within them.
+    pub busy: Duration,
+    /// The least of that for one of them; nothing without one.
+    pub shortest: Duration,
+    /// The most.
+    pub longest: Duration,
+}
 
 /// What a loop says.
 #[derive(Debug)]
 pub enum Report {
-    /// An interval is over. Transactions by connection since the kick, and the time within them, if that was asked for.
+    /// An interval is over. What each connection did since the kick, if that was asked for.
     Interval(Window, Vec<Served>),
     /// All transactions are finished.
     Finished {
@@ -72,7 +81,7 @@ pub enum Report {
         ended: Instant,
         /// When counted time ended.
         stopped: Instant,
-        /// Transactions by connection, and the time within them.
+        /// What each connection did.
         per_connection: Vec<Served>,
     },
     /// The slice cannot be finished.
@@ -81,7 +90,7 @@ pub enum Report {
 
 /// The connections to one server.
 pub struct Side {
-    pub poll: Poll,
+    pub io: Io,
     pub connections: Vec<Connection>,
 }
 
@@ -91,6 +100,10 @@ pub struct Policy {
     pub ignored_errors: IgnoredErrors,
     pub retry: Option<Retry>,
     pub reconnect_after: Option<u64>,
+    /// How long answers may gather before they are taken.
+    pub patience: Patience,
+    /// With [`Patience::Auto`] they may, where the loop has CPUs of its own.
+    pub gathers_by_itself: bool,
 }
 
 /// All that one thread owns.
@@ -111,12 +124,14 @@ pub struct EventLoop {
 #[derive(Clone)]
 pub struct Setup {
     pub index: usize,
-    pub endpoints: Vec<Endpoint>,
+    /// By side; the connections of a side go to its servers in turn.
+    pub sides: Vec<Vec<Endpoint>>,
     pub plan: Arc<Plan>,
     pub kinds: Arc<Kinds>,
     /// This loop's connections, numbered through all loops.
     pub connections: Range<u32>,
     pub connect_timeout: Duration,
+    pub io: IoChoice,
     pub policy: Policy,
     pub cancel: Arc<AtomicBool>,
 }
@@ -125,36 +140,44 @@ pub fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
     move |error| LoadError::Client(format!("{what}: {error}"))
 }
 
+/// CPUs of this machine that are in use, whoever may use them.
+pub fn machine_cpus() -> Result<usize, LoadError> {
+    match sysconf(SysconfVar::_NPROCESSORS_ONLN) {
+        Ok(Some(count)) if count > 0 => Ok(count as usize),
+        other => Err(LoadError::Client(format!("the number of CPUs: {other:?}"))),
+    }
+}
+
 impl EventLoop {
     /// Connects this loop's share of every side.
     pub fn connect(setup: &Setup) -> Result<Self, LoadError> {
         let reconnector = Reconnector::new(
-            &setup.endpoints,
+            &setup.sides,
+            setup.connections.start,
             &setup.plan,
             setup.connect_timeout,
             setup.policy.retry.unwrap_or_default(),
         )?;
         let mut sides = Vec::new();
-        for endpoint in &setup.endpoints {
-            let poll = Poll::new().map_err(client("making a poll"))?;
-            reconnector
-                .waker
-                .register(&poll)
+        for servers in &setup.sides {
+            let mut io = Io::new(setup.io, servers, setup.connections.len())?;
+            io.wake_by(&reconnector.waker)
                 .map_err(client("watching an eventfd"))?;
             let mut connections = Vec::with_capacity(setup.connections.len());
             for (token, number) in (0..).zip(setup.connections.clone()) {
                 if setup.cancel.load(Ordering::Relaxed) {
                     return Err(LoadError::Cancelled);
                 }
+                let endpoint = &servers[number as usize % servers.len()];
                 let link = Link::open(endpoint, &setup.plan, setup.connect_timeout)?;
                 // A connection draws the same on every side: what differs is the server.
                 let connection = Connection::new(link, token, setup.plan.transaction(number));
                 connection
-                    .register(&poll)
+                    .register(&mut io)
                     .map_err(client("watching a connection"))?;
                 connections.push(connection);
             }
-            sides.push(Side { poll, connections });
+            sides.push(Side { io, connections });
         }
         let home = sched_getaffinity(Pid::from_raw(0))
             .map_err(|error| LoadError::Client(format!("reading the CPU affinity: {error}")))?;
@@ -165,11 +188,16 @@ impl EventLoop {
             policy: setup.policy.clone(),
             sides,
             reconnector,
-            events: Vec::with_capacity(setup.connections.len().clamp(16, MOST_EVENTS)),
+            events: Vec::with_capacity(MOST_EVENTS),
             buffer: vec![0; READ_BUFFER],
             home,
             placed: None,
         })
+    }
+
+    /// How each side's sockets are waited for.
+    pub fn choices(&self) -> Vec<IoChoice> {
+        self.sides.iter().map(|side| side.io.choice()).collect()
     }
 
     /// Follows orders until no more can come, then says goodbye to the servers.
@@ -217,12 +245,34 @@ impl EventLoop {
         Ok(())
     }
 
+    /// How long answers may gather where this loop is now.
+    fn patience(&self, connections: usize) -> Result<Duration, LoadError> {
+        Ok(match self.policy.patience {
+            Patience::For(patience) => patience,
+            Patience::Auto if self.policy.gathers_by_itself && self.cpus() < machine_cpus()? => {
+                Patience::among(connections)
+            }
+            Patience::Auto => Duration::ZERO,
+        })
+    }
+
+    /// How many CPUs the loop may use.
+    fn cpus(&self) -> usize {
+        match &self.placed {
+            Some(cpus) => cpus.len(),
+            None => (0..CpuSet::count())
+                .filter(|&cpu| self.home.is_set(cpu).unwrap_or(false))
+                .count(),
+        }
+    }
+
     fn run(
         &mut self,
         order: &Order,
         reports: &Sender<(usize, Report)>,
     ) -> Result<Report, LoadError> {
         self.place(order.cpus.as_ref())?;
+        let patience = self.patience(self.sides[order.side].connections.len())?;
         let side = &mut self.sides[order.side];
         let report = |window, per_connection| {
             // Without a listener the order to stop follows soon.
@@ -233,9 +283,9 @@ impl EventLoop {
             &self.kinds,
             &self.policy,
             order,
-            &side.poll,
+            &mut side.io,
             &mut self.reconnector,
-            side.connections.len(),
+            patience,
         )?
         .run(
             &mut side.connections,

@@ -1,12 +1,12 @@
 //! The least that a client can do: a bare loop that sends prepared packets and drains the replies.
 //!
-//! It draws no parameters, reads no reply (their lengths are known from one rehearsal), counts no latency, and deals
+//! It waits and sends by the means that the driver has ([`IoChoice`]), epoll or io_uring. It draws no parameters, reads no reply (their lengths are known from one rehearsal), counts no latency, and deals
 //! with nothing that goes wrong. What a load generator uses beyond it is the generator's own work; `make bench`
 //! measures [`Driver`](crate::Driver) against it.
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::poll::{Event, Poll};
+use crate::io::{Event, Gather, Io, IoChoice};
 use crate::protocol::answer::Answer;
 use crate::protocol::command::Execute;
 use crate::protocol::response::{Progress, ResponseReader};
@@ -26,7 +26,9 @@ const READ_BUFFER: usize = 64 * 1024;
 /// Connections that replay one and the same transaction.
 #[derive(Debug)]
 pub struct Floor {
-    poll: Poll,
+    choice: IoChoice,
+    patience: Duration,
+    endpoint: Endpoint,
     connections: Vec<Replay>,
 }
 
@@ -59,7 +61,7 @@ struct Replay {
 
 impl Floor {
     /// Connects, prepares the statements of a workload that only reads, and rehearses one transaction on every
-    /// connection.
+    /// connection. With io_uring answers may gather for `patience`.
     ///
     /// # Errors
     /// The workload writes, or the server cannot be reached.
@@ -68,6 +70,8 @@ impl Floor {
         spec: &WorkloadSpec,
         connections: u32,
         timeout: Duration,
+        io: IoChoice,
+        patience: Duration,
     ) -> Result<Self, LoadError> {
         spec.validate()?;
         if spec.kind.writes() {
@@ -81,15 +85,15 @@ impl Floor {
             endpoint: endpoint.to_string(),
             cause,
         };
-        let poll = Poll::new().map_err(client)?;
         let mut floor = Floor {
-            poll,
+            choice: io,
+            patience,
+            endpoint: endpoint.clone(),
             connections: Vec::with_capacity(connections as usize),
         };
-        for token in 0..u64::from(connections) {
+        for _ in 0..connections {
             let (stream, script) =
                 rehearse(endpoint, &plan, timeout).map_err(|error| failed(error.to_string()))?;
-            floor.poll.add(&stream, token).map_err(client)?;
             floor.connections.push(Replay {
                 stream,
                 script,
@@ -135,29 +139,50 @@ impl Floor {
             side: 0,
             cause: error.to_string(),
         };
-        let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().min(1024));
+        // Made here: a ring belongs to a thread.
+        let mut io = Io::new(
+            self.choice,
+            std::slice::from_ref(&self.endpoint),
+            self.connections.len(),
+        )?;
+        for (token, replay) in (0..).zip(&self.connections) {
+            io.watch(&replay.stream, token).map_err(client)?;
+        }
+        let mut events: Vec<Event> = Vec::with_capacity(256);
         let mut buffer = vec![0; READ_BUFFER];
         let begin = Instant::now();
         let stop_at = begin + duration;
         let cpu_before = thread_cpu()?;
         let mut queries = 0;
-        for replay in &mut self.connections {
-            replay.send().map_err(lost)?;
+        for (token, replay) in (0..).zip(&mut self.connections) {
+            replay.send(token, &mut io).map_err(lost)?;
         }
         let mut in_flight = self.connections.len();
         while in_flight > 0 {
-            self.poll
-                .wait(&mut events, Duration::from_secs(10))
+            let gather = Gather::half_of(in_flight, self.patience);
+            io.wait(&mut events, gather, Duration::from_secs(10))
                 .map_err(client)?;
             if events.is_empty() {
                 return Err(lost(io::ErrorKind::TimedOut.into()));
             }
             let stopping = Instant::now() >= stop_at;
-            for event in &events {
-                let Some(replay) = self.connections.get_mut(event.data.u64() as usize) else {
+            for &event in &events {
+                let (token, received) = match event {
+                    Event::Ready(token) => (token, None),
+                    Event::Received {
+                        token,
+                        buffer,
+                        length,
+                    } => {
+                        io.give(buffer);
+                        (token, Some(length as usize))
+                    }
+                    other => return Err(lost(io::Error::other(format!("{other:?}")))),
+                };
+                let Some(replay) = self.connections.get_mut(token as usize) else {
                     continue;
                 };
-                if !replay.drain(&mut buffer).map_err(lost)? {
+                if !replay.drain(received, &mut buffer).map_err(lost)? {
                     continue;
                 }
                 queries += 1;
@@ -165,7 +190,7 @@ impl Floor {
                 if stopping && replay.position == 0 {
                     in_flight -= 1;
                 } else {
-                    replay.send().map_err(lost)?;
+                    replay.send(token, &mut io).map_err(lost)?;
                 }
             }
         }
@@ -178,9 +203,12 @@ impl Floor {
 }
 
 impl Replay {
-    fn send(&mut self) -> io::Result<()> {
+    fn send(&mut self, token: u32, io: &mut Io) -> io::Result<()> {
         let packet = &self.script[self.position].packet;
         self.received = 0;
+        if io.send(token, packet)? {
+            return Ok(());
+        }
         // Commands are far smaller than a socket's buffer.
         match self.stream.write(packet)? {
             count if count == packet.len() => Ok(()),
@@ -188,10 +216,14 @@ impl Replay {
         }
     }
 
-    /// Whether the reply is complete.
-    fn drain(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    /// Takes what was received, or reads it; whether the reply is complete.
+    fn drain(&mut self, received: Option<usize>, buffer: &mut [u8]) -> io::Result<bool> {
         let expected = self.script[self.position].reply;
+        self.received += received.unwrap_or(0);
         while self.received < expected {
+            if received.is_some() {
+                return Ok(false);
+            }
             match self.stream.read(buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => self.received += count,

@@ -36,6 +36,7 @@ mod endpoint;
 mod error;
 mod event_loop;
 pub mod floor;
+mod io;
 mod options;
 mod pacing;
 mod poll;
@@ -49,6 +50,7 @@ mod socket;
 mod stats;
 mod stream;
 mod tls;
+mod uring;
 mod workload;
 
 pub use admin::Admin;
@@ -56,7 +58,8 @@ pub use driver::Driver;
 pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
-pub use options::{DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions};
+pub use io::IoChoice;
+pub use options::{DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions};
 pub use pacing::{Pacing, Phase, Schedule};
 pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
 /// Every decoder of the protocol on any bytes, for the fuzzer.

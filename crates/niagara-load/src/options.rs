@@ -1,7 +1,9 @@
 //! How servers are loaded: connections, limits, and what is put up with.
 
 use crate::error::LoadError;
+use crate::io::IoChoice;
 use crate::pacing::Pacing;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +17,10 @@ pub struct DriverOptions {
     /// Threads of this process that drive them. Default: one for every eight CPUs, at least one, no more than
     /// `threads`. One is enough for more queries than eight CPUs of a server answer.
     pub loops: Option<usize>,
+    /// How the system is asked for input and output. Default [`IoChoice::Auto`].
+    pub io: IoChoice,
+    /// How long answers may gather before they are taken. Default [`Patience::Auto`].
+    pub patience: Patience,
     /// Seed of everything that is drawn. A connection draws the same on every side. Default 1.
     pub seed: u64,
     /// Bound on a login, and on preparing each statement after it. Default 10 s.
@@ -37,6 +43,8 @@ impl Default for DriverOptions {
         DriverOptions {
             threads: 1,
             loops: None,
+            io: IoChoice::Auto,
+            patience: Patience::Auto,
             seed: 1,
             connect_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(60),
@@ -44,6 +52,65 @@ impl Default for DriverOptions {
             ignored_errors: IgnoredErrors::default(),
             retry: None,
             reconnect_after: None,
+        }
+    }
+}
+
+/// How long answers may gather before a loop that waits is woken for them; io_uring and closed loops only.
+///
+/// A loop on CPUs of its own is faster than the server, so it sleeps before every answer, and waking a sleeping CPU
+/// costs the server's thread time (in a virtual machine much of it). Up to half of the answers that are expected may gather; the statements of
+/// the other connections keep the server busy meanwhile. An answer is seen later by up to this time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Patience {
+    /// [`Patience::among`] the connections where that does not keep the server waiting: in a closed loop of a workload
+    /// that only reads, on a server of this machine, with eight connections or more for each CPU, where the loops may
+    /// not use all CPUs. Else none.
+    #[default]
+    Auto,
+    /// So long; zero for not at all.
+    For(Duration),
+}
+
+impl Patience {
+    /// What `Auto` comes to among so many connections of a loop: 100 µs for every 32, no more than 1 ms. The more of them
+    /// share a server, the longer each waits for its turn, and the less such a time is beside that.
+    pub fn among(connections: usize) -> Duration {
+        let share = connections as f64 / 32.0;
+        Duration::from_micros(100)
+            .mul_f64(share)
+            .min(Duration::from_millis(1))
+    }
+}
+
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Patience::Auto => f.write_str("auto"),
+            Patience::For(Duration::ZERO) => f.write_str("off"),
+            Patience::For(time) => write!(f, "{}us", time.as_micros()),
+        }
+    }
+}
+
+impl FromStr for Patience {
+    type Err = String;
+
+    /// `auto`, `off`, or microseconds: `50us`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let microseconds = match text {
+            "auto" => return Ok(Patience::Auto),
+            "off" => Some(0),
+            _ => text
+                .strip_suffix("us")
+                .and_then(|number| number.parse().ok()),
+        };
+        match microseconds {
+            Some(0) => Ok(Patience::For(Duration::ZERO)),
+            Some(some @ 1..=10_000) => Ok(Patience::For(Duration::from_micros(some))),
+            _ => Err(format!(
+                "'{text}' is neither auto nor off nor a time from 1us to 10000us"
+            )),
         }
     }
 }
@@ -245,6 +312,22 @@ mod tests {
         assert!("70000".parse::<IgnoredErrors>().is_err());
         assert!(IgnoredErrors::All.contain(1));
         assert!(!IgnoredErrors::default().contain(1146));
+    }
+
+    #[test]
+    fn patience_grows_with_connections() {
+        let of = |connections| Patience::among(connections).as_micros();
+        assert_eq!([0, 8, 32, 64, 4096].map(of), [0, 25, 100, 200, 1000]);
+    }
+
+    #[test]
+    fn patience_as_it_is_written() {
+        for text in ["auto", "off", "50us"] {
+            assert_eq!(text.parse::<Patience>().unwrap().to_string(), text);
+        }
+        for text in ["", "50", "50ms", "-1us", "20000us"] {
+            assert!(text.parse::<Patience>().is_err(), "{text}");
+        }
     }
 
     #[test]

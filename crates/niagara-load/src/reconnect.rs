@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 /// What a loop needs to have its connections made anew.
 pub struct Reconnector {
-    endpoints: Vec<Endpoint>,
+    sides: Vec<Vec<Endpoint>>,
+    first: u32,
     plan: Arc<Plan>,
     connect_timeout: Duration,
     retry: Retry,
@@ -27,7 +28,7 @@ pub struct Reconnector {
 
 struct Request {
     side: usize,
-    token: u64,
+    token: u32,
     lost: Instant,
     due: Instant,
     wait: Duration,
@@ -37,7 +38,7 @@ struct Request {
 /// A link that was asked for.
 pub struct Delivery {
     pub side: usize,
-    pub token: u64,
+    pub token: u32,
     pub link: Result<Link, LoadError>,
     /// The link before was not lost: it had served its number of transactions.
     pub renewed: bool,
@@ -45,7 +46,8 @@ pub struct Delivery {
 
 impl Reconnector {
     pub fn new(
-        endpoints: &[Endpoint],
+        sides: &[Vec<Endpoint>],
+        first: u32,
         plan: &Arc<Plan>,
         connect_timeout: Duration,
         retry: Retry,
@@ -54,7 +56,8 @@ impl Reconnector {
         let waker = Waker::new()
             .map_err(|error| LoadError::Client(format!("making an eventfd: {error}")))?;
         Ok(Reconnector {
-            endpoints: endpoints.to_vec(),
+            sides: sides.to_vec(),
+            first,
             plan: Arc::clone(plan),
             connect_timeout,
             retry,
@@ -70,7 +73,7 @@ impl Reconnector {
     pub fn request(
         &mut self,
         side: usize,
-        token: u64,
+        token: u32,
         delay: Duration,
         renewed: bool,
     ) -> Result<(), LoadError> {
@@ -105,7 +108,8 @@ impl Reconnector {
     fn start(&self) -> Result<Sender<Request>, LoadError> {
         let (requests, inbox) = mpsc::channel();
         let connecting = Connecting {
-            endpoints: self.endpoints.clone(),
+            sides: self.sides.clone(),
+            first: self.first,
             plan: Arc::clone(&self.plan),
             timeout: self.connect_timeout,
             retry: self.retry,
@@ -121,7 +125,9 @@ impl Reconnector {
 }
 
 struct Connecting {
-    endpoints: Vec<Endpoint>,
+    sides: Vec<Vec<Endpoint>>,
+    /// The number of the loop's first connection.
+    first: u32,
     plan: Arc<Plan>,
     timeout: Duration,
     retry: Retry,
@@ -158,7 +164,9 @@ impl Connecting {
     }
 
     fn connect(&self, mut request: Request) -> Result<Option<Request>, Gone> {
-        let link = Link::open(&self.endpoints[request.side], &self.plan, self.timeout);
+        let servers = &self.sides[request.side];
+        let number = (self.first + request.token) as usize;
+        let link = Link::open(&servers[number % servers.len()], &self.plan, self.timeout);
         let now = Instant::now();
         if link.is_err() && now.duration_since(request.lost) < self.retry.give_up_after {
             request.due = now + request.wait;

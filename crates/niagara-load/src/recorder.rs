@@ -27,6 +27,8 @@ pub struct Window {
     pub statements: Vec<Histogram<u64>>,
     /// By the place of the transaction's type in [`Kinds`].
     pub types: Vec<Histogram<u64>>,
+    /// Of them, those that were answered without a row.
+    pub untouched: Vec<u64>,
     pub cpu: Duration,
     pub switches: u64,
 }
@@ -46,6 +48,7 @@ impl Window {
             start_delay: coarse_histogram(),
             statements: kinds.names.iter().map(|_| coarse_histogram()).collect(),
             types: kinds.types.iter().map(|_| fine_histogram()).collect(),
+            untouched: vec![0; kinds.names.len()],
             cpu: Duration::ZERO,
             switches: 0,
         }
@@ -115,14 +118,16 @@ impl<'a> Recorder<'a> {
         now >= self.count_from && now < self.count_until
     }
 
-    /// A statement was answered, of a kind by its place in [`Kinds`] (`None`: `ROLLBACK` after an error).
+    /// A statement was answered, of a kind by its place in [`Kinds`] (`None`: `ROLLBACK` after an error); `touched`: with
+    /// rows, or rows were changed.
     #[inline]
-    pub fn query(&mut self, now: Instant, kind: Option<u16>, latency: Duration) {
+    pub fn query(&mut self, now: Instant, kind: Option<u16>, latency: Duration, touched: bool) {
         self.window.queries_whole += 1;
         if self.is_counted(now) {
             self.window.queries += 1;
             let place = kind.map_or_else(|| self.kinds.rollback(), usize::from);
             self.window.statements[place].saturating_record(nanoseconds(latency));
+            self.window.untouched[place] += u64::from(!touched);
         }
     }
 
@@ -245,8 +250,8 @@ mod tests {
         for milliseconds in [0, 99, 100, 199, 200, 250] {
             let latency = Duration::from_micros(milliseconds);
             recorder.began(at(milliseconds), Some(latency));
-            recorder.query(at(milliseconds), Some(point_select), latency);
-            recorder.query(at(milliseconds), None, latency);
+            recorder.query(at(milliseconds), Some(point_select), latency, true);
+            recorder.query(at(milliseconds), None, latency, false);
             recorder.transaction(at(milliseconds), 0, latency);
         }
         recorder.error(1213);
@@ -283,7 +288,7 @@ mod tests {
             Duration::MAX,
         ] {
             recorder.transaction(now, 0, latency);
-            recorder.query(now, None, latency);
+            recorder.query(now, None, latency, false);
         }
         let window = recorder.take().unwrap();
         assert_eq!((window.latency.len(), window.queries), (3, 3));

@@ -3,8 +3,9 @@
 use crate::connection::{Connection, Link, Lost, State, Stopped};
 use crate::error::LoadError;
 use crate::event_loop::{Order, Policy, Report, Served, client};
+use crate::io::{Event, Gather, Io};
 use crate::options::LONGEST_RUN;
-use crate::poll::{Event, Poll, WAKE};
+
 use crate::protocol::response::Progress;
 use crate::reconnect::Reconnector;
 use crate::recorder::{Kinds, Recorder, Window};
@@ -12,6 +13,7 @@ use crate::workload::plan::Plan;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::io;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,7 +36,7 @@ pub struct Running<'a> {
     plan: &'a Plan,
     policy: &'a Policy,
     order: &'a Order,
-    poll: &'a Poll,
+    io: &'a mut Io,
     reconnector: &'a mut Reconnector,
     recorder: Recorder<'a>,
     stop_at: Instant,
@@ -53,6 +55,8 @@ pub struct Running<'a> {
     reserved: Option<Instant>,
     /// Of a workload with think times: connections that rest, and until when.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// How long answers may gather.
+    patience: Duration,
 }
 
 impl<'a> Running<'a> {
@@ -61,15 +65,15 @@ impl<'a> Running<'a> {
         kinds: &'a Kinds,
         policy: &'a Policy,
         order: &'a Order,
-        poll: &'a Poll,
+        io: &'a mut Io,
         reconnector: &'a mut Reconnector,
-        connections: usize,
+        patience: Duration,
     ) -> Result<Self, LoadError> {
         Ok(Running {
             plan,
             policy,
             order,
-            poll,
+            io,
             reconnector,
             recorder: Recorder::new(
                 kinds,
@@ -84,10 +88,11 @@ impl<'a> Running<'a> {
             in_flight: 0,
             lost: 0,
             limit_reached: false,
-            free: VecDeque::with_capacity(connections),
-            unsent: Vec::with_capacity(connections),
+            free: VecDeque::new(),
+            unsent: Vec::new(),
             reserved: None,
-            resting: BinaryHeap::with_capacity(connections),
+            resting: BinaryHeap::new(),
+            patience,
         })
     }
 
@@ -99,6 +104,8 @@ impl<'a> Running<'a> {
         buffer: &mut [u8],
         report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Report, LoadError> {
+        self.free.reserve(connections.len());
+        self.unsent.reserve(connections.len());
         let mut drain_timeout = self.order.drain_timeout;
         let mut boundary = match self.order.interval {
             // The warm-up is a window of its own.
@@ -108,8 +115,7 @@ impl<'a> Running<'a> {
         };
 
         for connection in connections.iter_mut() {
-            connection.transactions = 0;
-            connection.busy = Duration::ZERO;
+            connection.served = Served::default();
             if connection.state != State::Idle {
                 connection.state = State::Lost { resume: false };
                 self.lost += 1;
@@ -127,8 +133,9 @@ impl<'a> Running<'a> {
 
         while self.in_flight > 0 || self.goes_on(now) {
             let wait = self.wait(boundary, now);
-            self.poll
-                .wait(events, wait)
+            let gather = self.gather();
+            self.io
+                .wait(events, gather, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
             if !events.is_empty() || self.in_flight == 0 {
@@ -138,13 +145,14 @@ impl<'a> Running<'a> {
                 boundary = self.report_intervals(now, boundary, connections, report)?;
             }
             // All of these answers were there when the wait ended: one reading of the clock is right for them.
-            for event in events.iter() {
-                let token = event.data.u64();
-                if token == WAKE {
-                    self.deliver(connections)?;
-                } else if let Some(connection) = connections.get_mut(token as usize) {
-                    self.answer(connection, buffer, now)?;
-                }
+            let mut wake = false;
+            for &event in events.iter() {
+                wake |= matches!(event, Event::Wake);
+                self.hear(event, connections, buffer, now)?;
+            }
+            // Last: what was heard before is of the links that were there.
+            if wake {
+                self.deliver(connections)?;
             }
             self.begin_due(connections, now)?;
             // Taking a single answer needs no time worth another reading.
@@ -220,6 +228,14 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// How long answers may gather.
+    fn gather(&self) -> Gather {
+        if self.patience.is_zero() || self.order.arrivals.is_some() {
+            return Gather::NOTHING;
+        }
+        Gather::half_of(self.in_flight, self.patience)
+    }
+
     /// Sends a report for every interval that is over, and returns the end of the one at hand. The last interval ends
     /// with the drain, not here.
     fn report_intervals(
@@ -293,7 +309,7 @@ impl<'a> Running<'a> {
         for place in 0..self.unsent.len() {
             let connection = &mut connections[self.unsent[place]];
             let now = time.take().unwrap_or_else(Instant::now);
-            match connection.send(self.poll, now) {
+            match connection.send(self.io, now) {
                 Ok(false) => {}
                 Ok(true) => {
                     let late = self.order.arrivals.is_some().then(|| {
@@ -360,14 +376,60 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Takes what has arrived on a connection and sends what comes next.
-    fn answer(
+    /// Deals with one event.
+    #[inline]
+    fn hear(
         &mut self,
-        connection: &mut Connection,
+        event: Event,
+        connections: &mut [Connection],
         buffer: &mut [u8],
         now: Instant,
     ) -> Result<(), LoadError> {
-        match self.try_answer(connection, buffer, now) {
+        let (Event::Ready(token)
+        | Event::Received { token, .. }
+        | Event::Ended { token, .. }
+        | Event::Short { token, .. }
+        | Event::Writable(token)) = event
+        else {
+            return Ok(());
+        };
+        let Some(connection) = connections.get_mut(token as usize) else {
+            return Ok(());
+        };
+        let progress = match event {
+            Event::Ready(_) => connection.receive(buffer, self.io),
+            Event::Received { buffer, length, .. } => {
+                let progress = connection.take(self.io.bytes(buffer, length));
+                self.io.give(buffer);
+                progress
+            }
+            Event::Ended { error, .. } => Err(match error {
+                0 => io::Error::from(io::ErrorKind::UnexpectedEof),
+                error => io::Error::from_raw_os_error(error),
+            }
+            .into()),
+            Event::Short { sent, .. } => {
+                let resumed = connection.resume_sending(sent as usize, self.io);
+                resumed.map(|()| Progress::More)
+            }
+            Event::Writable(_) | Event::Wake => {
+                connection.go_on_sending(self.io).map(|()| Progress::More)
+            }
+        };
+        if matches!(event, Event::Ended { .. }) && !connection.is_linked() {
+            return Ok(());
+        }
+        self.answer(connection, progress, now)
+    }
+
+    /// An answer goes on or is complete: counts it and writes what comes next.
+    fn answer(
+        &mut self,
+        connection: &mut Connection,
+        progress: Result<Progress, Lost>,
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        match self.try_answer(connection, progress, now) {
             Ok(Answered::Underway) => Ok(()),
             Ok(Answered::Completed) => {
                 self.in_flight -= 1;
@@ -404,17 +466,18 @@ impl<'a> Running<'a> {
     fn try_answer(
         &mut self,
         connection: &mut Connection,
-        buffer: &mut [u8],
+        progress: Result<Progress, Lost>,
         now: Instant,
     ) -> Result<Answered, Failure> {
-        let failed = match connection.receive(buffer, self.poll)? {
+        let failed = match progress? {
             Progress::More => return Ok(Answered::Underway),
             Progress::Done => false,
             Progress::Failed => true,
         };
         let latency = now.saturating_duration_since(connection.sent);
-        self.recorder
-            .query(now, connection.statement(self.plan), latency);
+        let statement = connection.statement(self.plan);
+        let touched = !failed && connection.touched();
+        self.recorder.query(now, statement, latency, touched);
         match (connection.state, failed) {
             (State::Running, false) => {
                 if !connection.advance(self.plan)? {
@@ -506,7 +569,9 @@ impl<'a> Running<'a> {
         delay: Option<Duration>,
     ) -> Result<(), LoadError> {
         self.lost += 1;
-        connection.lose(resume);
+        connection
+            .lose(resume, self.io)
+            .map_err(client("giving up a connection"))?;
         self.reconnector.request(
             self.order.side,
             connection.token(),
@@ -527,7 +592,7 @@ impl<'a> Running<'a> {
             };
             let resume = connection.state == State::Lost { resume: true };
             connection
-                .relink(link, self.poll)
+                .relink(link, self.io)
                 .map_err(client("watching a connection"))?;
             self.lost -= 1;
             self.recorder.reconnected(delivery.renewed);
@@ -557,7 +622,7 @@ impl<'a> Running<'a> {
 fn shares(connections: &[Connection]) -> Vec<Served> {
     connections
         .iter()
-        .map(|connection| (connection.transactions, connection.busy))
+        .map(|connection| connection.served)
         .collect()
 }
 

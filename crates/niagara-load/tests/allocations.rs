@@ -4,7 +4,7 @@ mod common;
 
 use common::Server;
 use niagara_load::{
-    Distribution, Driver, DriverOptions, PreparedStatements, SliceOptions, TableOptions,
+    Distribution, Driver, DriverOptions, IoChoice, PreparedStatements, SliceOptions, TableOptions,
     WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -75,11 +75,13 @@ fn a_longer_slice_allocates_no_more() {
             ..of_kind(WorkloadKind::Tpcc)
         },
     ] {
-        allocations_of(&server, &spec);
+        for io in [IoChoice::Epoll, IoChoice::Auto] {
+            allocations_of(&server, &spec, io);
+        }
     }
 }
 
-fn allocations_of(server: &Server, spec: &WorkloadSpec) {
+fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     let kind = spec.kind;
     let tables = TableOptions {
         threads: 8,
@@ -89,6 +91,7 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec) {
     let options = DriverOptions {
         threads: 8,
         loops: Some(2),
+        io,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], spec, &options).expect("connections");
@@ -119,7 +122,7 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec) {
         long <= short + 10,
         "{kind}: {short} allocations for {few} queries, {long} for {many}"
     );
-    println!("{kind}: {short} allocations for {few} queries, {long} for {many}");
+    println!("{kind}, {io}: {short} allocations for {few} queries, {long} for {many}");
     drop(driver);
     cleanup(&server.unix(), spec, &tables, &mut |_| {}).expect("tables dropped");
 }

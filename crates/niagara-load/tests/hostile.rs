@@ -3,11 +3,13 @@
 //! This is the one place with a made-up server: no real one sends what is sent here.
 
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, SliceOptions, TlsMode, TlsOptions, Transport,
-    WorkloadKind, WorkloadSpec,
+    Driver, DriverOptions, Endpoint, IoChoice, LoadError, SliceOptions, TlsMode, TlsOptions,
+    Transport, WorkloadKind, WorkloadSpec,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a login or a prepare is given here.
@@ -144,15 +146,40 @@ fn load_with(
 ) -> LoadError {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("s");
-    let listener = UnixListener::bind(&path).expect("a socket in a new folder");
+    let talk = Arc::new(Mutex::new(talk));
+    let [epoll, uring] = [IoChoice::Epoll, IoChoice::Auto].map(|io| {
+        let error = load_by(
+            io,
+            &path,
+            tls,
+            stall_timeout,
+            drain_timeout,
+            Arc::clone(&talk),
+        );
+        std::fs::remove_file(&path).expect("the socket's name");
+        error
+    });
+    assert_eq!(epoll.to_string(), uring.to_string());
+    epoll
+}
+
+fn load_by(
+    io: IoChoice,
+    path: &Path,
+    tls: TlsMode,
+    stall_timeout: Duration,
+    drain_timeout: Duration,
+    talk: Arc<Mutex<impl Fn(&mut UnixStream) + Send + 'static>>,
+) -> LoadError {
+    let listener = UnixListener::bind(path).expect("a socket in a new folder");
     let server = std::thread::spawn(move || {
         // One connection is all the client makes.
         if let Ok((mut stream, _)) = listener.accept() {
-            talk(&mut stream);
+            talk.lock().expect("one server after the other")(&mut stream);
         }
     });
     let endpoint = Endpoint {
-        transport: Transport::Unix(path),
+        transport: Transport::Unix(path.to_owned()),
         user: "niagara".into(),
         password: "falls".into(),
         database: "sbtest".into(),
@@ -169,6 +196,7 @@ fn load_with(
     let options = DriverOptions {
         connect_timeout: PATIENCE,
         stall_timeout,
+        io,
         ..DriverOptions::default()
     };
     let slice = SliceOptions {
@@ -484,14 +512,16 @@ fn a_slow_server_that_follows_the_protocol_is_served() {
     let listener = UnixListener::bind(&path).expect("a socket in a new folder");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (mut stream, _) = listener.accept().expect("a client");
-            serve(&mut stream, |stream| {
-                for byte in packets(1, &[&[1], DEFINITION, ROW, END]) {
-                    if stream.write_all(&[byte]).is_err() {
-                        return;
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().expect("a client");
+                serve(&mut stream, |stream| {
+                    for byte in packets(1, &[&[1], DEFINITION, ROW, END]) {
+                        if stream.write_all(&[byte]).is_err() {
+                            return;
+                        }
                     }
-                }
-            });
+                });
+            }
         });
         let endpoint = Endpoint {
             transport: Transport::Unix(path.clone()),
@@ -505,11 +535,17 @@ fn a_slow_server_that_follows_the_protocol_is_served() {
             table_size: 10,
             ..WorkloadSpec::default()
         };
-        let mut driver =
-            Driver::connect(&[endpoint], &spec, &DriverOptions::default()).expect("a connection");
-        let stats = driver
-            .slice(0, &SliceOptions::default())
-            .expect("byte by byte is the protocol too");
-        assert!(stats.transactions > 0);
+        for io in [IoChoice::Epoll, IoChoice::Auto] {
+            let options = DriverOptions {
+                io,
+                ..DriverOptions::default()
+            };
+            let mut driver = Driver::connect(std::slice::from_ref(&endpoint), &spec, &options)
+                .expect("a connection");
+            let stats = driver
+                .slice(0, &SliceOptions::default())
+                .expect("byte by byte is the protocol too");
+            assert!(stats.transactions > 0);
+        }
     });
 }

@@ -8,8 +8,8 @@ use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::floor::Floor;
 use niagara_load::{
-    Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions, Schedule,
-    SliceStats, StatementClass, WorkloadKind, WorkloadSpec, prepare,
+    Driver, DriverOptions, Endpoint, IgnoredErrors, IoChoice, LoadError, Pacing, Retry, RunOptions,
+    Schedule, SliceStats, StatementClass, WorkloadKind, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
@@ -34,6 +34,14 @@ fn connect(server: &Server, kind: WorkloadKind, options: &DriverOptions) -> Driv
     let spec = spec(kind);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     Driver::connect(&[server.unix()], &spec, options).unwrap()
+}
+
+/// io_uring where it is allowed.
+const BOTH: [IoChoice; 2] = [IoChoice::Epoll, IoChoice::Auto];
+
+fn floor(endpoint: &Endpoint, spec: &WorkloadSpec, io: IoChoice) -> Result<Floor, LoadError> {
+    let time = Duration::from_secs(10);
+    Floor::connect(endpoint, spec, 4, time, io, Duration::from_micros(50))
 }
 
 fn open(schedule: &str, seconds: f64) -> RunOptions {
@@ -201,11 +209,20 @@ fn kill_connections(server: &Server) -> usize {
 #[test]
 fn lost_connections_are_made_anew_where_that_is_asked_for() {
     let server = Server::start();
+    let spec = spec(WorkloadKind::OltpReadWrite);
+    prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
+    for io in BOTH {
+        lost_connections_by(&server, &spec, io);
+    }
+}
+
+fn lost_connections_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     let retrying = DriverOptions {
         retry: Some(Retry::default()),
+        io,
         ..options(6)
     };
-    let mut driver = connect(&server, WorkloadKind::OltpReadWrite, &retrying);
+    let mut driver = Driver::connect(&[server.unix()], spec, &retrying).unwrap();
     let run = RunOptions {
         duration: Some(Duration::from_millis(1500)),
         ..RunOptions::default()
@@ -213,7 +230,7 @@ fn lost_connections_are_made_anew_where_that_is_asked_for() {
     let (killed, whole) = std::thread::scope(|scope| {
         let killed = scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
-            kill_connections(&server)
+            kill_connections(server)
         });
         let whole = driver.run(0, &run, &mut nothing).unwrap();
         (killed.join().unwrap(), whole)
@@ -227,7 +244,7 @@ fn lost_connections_are_made_anew_where_that_is_asked_for() {
             .all(|&count| count > 0)
     );
     // idle ones that were lost are made anew by the next run
-    assert_eq!(kill_connections(&server), 6);
+    assert_eq!(kill_connections(server), 6);
     let again = driver.run(0, &run, &mut nothing).unwrap();
     assert_eq!(again.reconnects, 6);
     assert!(
@@ -237,13 +254,10 @@ fn lost_connections_are_made_anew_where_that_is_asked_for() {
             .all(|&count| count > 0)
     );
 
-    let mut driver = Driver::connect(
-        &[server.unix()],
-        &spec(WorkloadKind::OltpPointSelect),
-        &options(6),
-    )
-    .unwrap();
-    kill_connections(&server);
+    drop(driver);
+    let options = DriverOptions { io, ..options(6) };
+    let mut driver = Driver::connect(&[server.unix()], spec, &options).unwrap();
+    kill_connections(server);
     let error = driver.run(0, &run, &mut nothing).unwrap_err();
     assert!(matches!(error, LoadError::ServerLost { .. }), "{error}");
 }
@@ -281,11 +295,20 @@ fn a_server_that_stays_away_is_given_up() {
 #[test]
 fn connections_are_renewed_after_their_number_of_transactions() {
     let server = Server::start();
+    let spec = spec(WorkloadKind::OltpPointSelect);
+    prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
+    for io in BOTH {
+        renewed_by(&server, &spec, io);
+    }
+}
+
+fn renewed_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     let renewing = DriverOptions {
         reconnect_after: Some(5),
+        io,
         ..options(4)
     };
-    let mut driver = connect(&server, WorkloadKind::OltpPointSelect, &renewing);
+    let mut driver = Driver::connect(&[server.unix()], spec, &renewing).unwrap();
     let mut root = server.root();
     let before = server.status(&mut root, "Connections");
     let run = RunOptions {
@@ -350,8 +373,11 @@ fn the_bare_loop_sends_and_drains() {
     let server = Server::start();
     let spec = spec(WorkloadKind::OltpReadOnly);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
-    for endpoint in [server.unix(), server.tcp()] {
-        let mut floor = Floor::connect(&endpoint, &spec, 4, Duration::from_secs(10)).unwrap();
+    for (endpoint, io) in [server.unix(), server.tcp()]
+        .into_iter()
+        .flat_map(|endpoint| BOTH.map(|io| (endpoint.clone(), io)))
+    {
+        let mut floor = floor(&endpoint, &spec, io).unwrap();
         let mut root = server.root();
         let before = server.executed(&mut root);
         let stats = floor.slice(Duration::from_millis(200), Some(&[0])).unwrap();
@@ -368,6 +394,6 @@ fn the_bare_loop_sends_and_drains() {
         kind: WorkloadKind::OltpReadWrite,
         ..spec
     };
-    let refused = Floor::connect(&server.unix(), &writes, 4, Duration::from_secs(10));
+    let refused = floor(&server.unix(), &writes, IoChoice::Auto);
     assert!(refused.unwrap_err().to_string().contains("only reads"));
 }

@@ -7,8 +7,8 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceOptions, WorkloadKind,
-    WorkloadSpec, prepare,
+    Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions, SliceOptions,
+    WorkloadKind, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::sync::Arc;
@@ -97,15 +97,20 @@ fn prepare_makes_the_tables_of_sysbench() {
 }
 
 /// The best known workloads over a transport (`workloads.rs` has all of them); the server's counters must agree exactly with what is reported.
-fn all_workloads(endpoint: &Endpoint, server: &Server) {
+fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
     let mut root = server.root();
     for (kind, per_transaction) in [
         (WorkloadKind::OltpPointSelect, 1),
         (WorkloadKind::OltpReadOnly, 16),
         (WorkloadKind::OltpReadWrite, 20),
     ] {
+        let options = DriverOptions {
+            io,
+            patience: Patience::For(Duration::from_micros(50)),
+            ..options(8)
+        };
         let mut driver =
-            Driver::connect(std::slice::from_ref(endpoint), &spec(kind), &options(8)).unwrap();
+            Driver::connect(std::slice::from_ref(endpoint), &spec(kind), &options).unwrap();
         for _ in 0..2 {
             let before = server.executed(&mut root);
             let stats = driver.slice(0, &short(400)).unwrap();
@@ -153,25 +158,33 @@ fn all_workloads(endpoint: &Endpoint, server: &Server) {
         .unwrap()
         .unwrap();
     assert_eq!(rows, 10_000);
-    let left: u64 = server.status(&mut root, "Prepared_stmt_count");
-    assert_eq!(
-        left, 0,
-        "connections that were disconnected hold statements"
-    );
+    // The server hears of a goodbye when it comes to it.
+    let patience = Instant::now() + Duration::from_secs(30);
+    while server.status(&mut root, "Prepared_stmt_count") > 0 {
+        assert!(
+            Instant::now() < patience,
+            "connections that were disconnected hold statements"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
 fn all_workloads_over_a_unix_socket() {
     let server = Server::start();
     prepared(&server);
-    all_workloads(&server.unix(), &server);
+    for io in [IoChoice::Epoll, IoChoice::Auto] {
+        all_workloads(&server.unix(), &server, io);
+    }
 }
 
 #[test]
 fn all_workloads_over_tcp() {
     let server = Server::start();
     prepared(&server);
-    all_workloads(&server.tcp(), &server);
+    for io in [IoChoice::Epoll, IoChoice::Auto] {
+        all_workloads(&server.tcp(), &server, io);
+    }
 }
 
 #[test]
@@ -193,7 +206,8 @@ fn two_sides_in_turn_the_idle_one_stopped() {
         let before = Instant::now();
         let stats = driver.slice(side, &short(100)).unwrap();
         let overhead = before.elapsed().as_secs_f64() - stats.load_seconds;
-        assert!(stats.transactions > 0);
+        // With the drain: a crowded machine may finish none in so short a time.
+        assert!(stats.transactions_whole >= 16);
         if let Some(end) = last_end {
             let between = (before - end).as_secs_f64();
             gaps.push((between + overhead, stats.drain_seconds));

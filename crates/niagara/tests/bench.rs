@@ -205,6 +205,38 @@ fn a_private_mysql_is_loaded_and_leaves_nothing() {
     a_private_server_is_loaded_and_leaves_nothing("mysql-9.7");
 }
 
+#[test]
+fn intervals_have_the_servers_counters_where_that_is_asked_for() {
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let place = Place::new();
+        let mut command = place.niagara(&["bench", "oltp_read_only", "--server", name]);
+        command.args(SMALL);
+        let found = json(command.args(["--interval-status", "--report-interval", "250ms"]));
+        let run = &found["runs"][0];
+        let intervals = run["intervals"].as_array().expect("a list");
+        assert!(intervals.len() >= 4, "{name}: {run:#}");
+        for interval in intervals {
+            assert!(number(interval, "/status/figures/rows_read/value") > 0.0);
+            assert!(number(interval, "/status/own_statements") >= 1.0);
+        }
+        let status = "/status/figures/questions/value";
+        let cost = &run["cost"];
+        let questions = number(cost, status);
+        let own = number(cost, "/status/own_statements");
+        assert!(own > intervals.len() as f64, "{name}: {own}");
+        assert_eq!(questions, number(cost, "/window/queries") + own, "{name}");
+        // They follow each other; the drain may come after the last one.
+        let parts = sum(&run["intervals"], status);
+        assert!(
+            parts <= questions && parts > 0.5 * questions,
+            "{name}: {parts} of {questions}"
+        );
+        // Both backends are named.
+        let io = cost["client"]["io"].as_str().expect("a word");
+        assert!(["epoll", "uring"].contains(&io), "{io}");
+    }
+}
+
 fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
     let existing = Existing::start(name);
     let read_only = |verb: &str| {

@@ -57,11 +57,19 @@ struct Bench {
     folder: tempfile::TempDir,
 }
 
+const MARIADB: &str = "mariadb-10.11";
+const FAMILIES: [&str; 2] = [MARIADB, "mysql-9.7"];
+
 impl Bench {
     fn new() -> Bench {
+        Self::on(MARIADB, &[])
+    }
+
+    /// A server of this name, with these variables beside its memory's size.
+    fn on(name: &str, variables: &[(&str, &str)]) -> Bench {
         let shared = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+        let description = catalog.get(name).expect("in the catalogue");
         let install =
             get(&shared, description, &mut |text| eprintln!("{text}")).expect("a fetched server");
         let image = ImageStore::new(&shared)
@@ -72,8 +80,9 @@ impl Bench {
         image.clone_to(&datadir).expect("a clone");
         let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
         let config: Config = [("innodb_buffer_pool_size", "64M")]
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .iter()
+            .chain(variables)
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let server = launch(
             &cache,
@@ -153,7 +162,12 @@ impl Bench {
 
 #[test]
 fn what_one_prepares_the_other_runs_on_and_cleans_up() {
-    let bench = Bench::new();
+    for name in FAMILIES {
+        what_one_prepares_the_other_runs_on(&Bench::on(name, &[]));
+    }
+}
+
+fn what_one_prepares_the_other_runs_on(bench: &Bench) {
     let mut schemas = Vec::new();
     for (one, other) in [
         (Tool::Sysbench, Tool::Niagara),
@@ -332,7 +346,12 @@ fn one_set_of_patterns_reads_both_reports() {
 
 #[test]
 fn statements_are_counted_as_sysbench_counts_them() {
-    let bench = Bench::new();
+    for name in FAMILIES {
+        statements_are_counted_on(&Bench::on(name, &[]));
+    }
+}
+
+fn statements_are_counted_on(bench: &Bench) {
     bench.succeed(Tool::Sysbench, "oltp_read_write --table-size=3000 prepare");
     for test in [
         "oltp_read_write",
@@ -362,6 +381,130 @@ fn statements_are_counted_as_sysbench_counts_them() {
         });
         assert_eq!(sysbench, niagara, "{test}");
     }
+    // Deletes that find no row are "other": of two rows at most two can be found.
+    for tool in BOTH {
+        bench.succeed(tool, "oltp_delete cleanup");
+        bench.succeed(tool, "oltp_delete --table-size=2 prepare");
+        let found = figures(&bench.succeed(
+            tool,
+            "oltp_delete --table-size=2 --events=40 --time=60 --threads=1 run",
+        ));
+        assert_eq!(found["write"] + found["other"], 40.0, "{tool:?} {found:?}");
+        assert!((1.0..=2.0).contains(&found["write"]), "{tool:?} {found:?}");
+    }
+}
+
+#[test]
+fn encrypted_connections_and_lists_of_servers() {
+    // MySQL makes itself a certificate; MariaDB is given one.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let file = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let certificate = file("cert.pem", made.cert.pem());
+    let key = file("key.pem", made.signing_key.serialize_pem());
+    let stranger = rcgen::generate_simple_self_signed(["other".to_owned()]).expect("a certificate");
+    let stranger = file("stranger.pem", stranger.cert.pem());
+    for name in FAMILIES {
+        let given = [("ssl_cert", certificate.as_str()), ("ssl_key", &key)];
+        let bench = Bench::on(name, if name == MARIADB { &given } else { &[] });
+        bench.succeed(Tool::Niagara, "oltp_point_select --table-size=100 prepare");
+        let accepted = || -> u64 {
+            let rows = bench
+                .server
+                .query("SHOW GLOBAL STATUS LIKE 'Ssl_finished_accepts'")
+                .expect("a query");
+            rows[0][1].parse().expect("a number")
+        };
+        let by_tcp = |words: &str| {
+            let way = [
+                "--mysql-host=127.0.0.1,127.0.0.1".to_owned(),
+                format!("--mysql-port={}", bench.server.tcp().port()),
+                format!("--mysql-user={}", bench.server.user()),
+                format!("--mysql-password={}", bench.server.password()),
+            ];
+            let all = words
+                .split_whitespace()
+                .chain(way.iter().map(String::as_str));
+            Tool::Niagara.run(&all.collect::<Vec<_>>())
+        };
+        let run = "oltp_point_select --table-size=100 --threads=4 --events=100";
+        let before = accepted();
+        let (code, stdout, stderr) = by_tcp(&format!("{run} --mysql-ssl=required run"));
+        assert_eq!(code, Some(0), "{name}: {stdout}{stderr}");
+        assert_eq!(figures(&stdout)["events"], 100.0, "{stdout}");
+        assert!(accepted() >= before + 4, "{name}: not encrypted");
+        // Somebody else's authority.
+        let other = format!("{run} --mysql-ssl=on --mysql-ssl-ca={stranger} run");
+        let (code, stdout, stderr) = by_tcp(&other);
+        assert_eq!(code, Some(1), "{name}: {stdout}{stderr}");
+        assert!(stdout.contains("FATAL: unable to connect"), "{stdout}");
+    }
+
+    // Connections go to the servers in turn.
+    let benches = [Bench::new(), Bench::new()];
+    let sockets = benches.each_ref().map(|bench| {
+        bench.succeed(Tool::Niagara, "oltp_point_select --table-size=100 prepare");
+        bench
+            .server
+            .query("CREATE USER pair@localhost")
+            .expect("an account");
+        bench
+            .server
+            .query("GRANT ALL ON sbtest.* TO pair@localhost")
+            .expect("its rights");
+        bench.server.socket().display().to_string()
+    });
+    let list = format!("--mysql-socket={}", sockets.join(","));
+    for tool in BOTH {
+        let selects = || {
+            benches.each_ref().map(|bench| -> u64 {
+                let rows = bench
+                    .server
+                    .query("SHOW GLOBAL STATUS LIKE 'Com_select'")
+                    .expect("a query");
+                rows[0][1].parse().expect("a number")
+            })
+        };
+        let before = selects();
+        let words = "oltp_point_select --table-size=100 --threads=4 --time=1 --mysql-user=pair run";
+        let all: Vec<&str> = words.split_whitespace().chain([list.as_str()]).collect();
+        let (code, stdout, stderr) = tool.run(&all);
+        assert_eq!(code, Some(0), "{tool:?}: {stdout}{stderr}");
+        let after = selects();
+        assert!(
+            before
+                .iter()
+                .zip(after)
+                .all(|(&before, after)| after > before),
+            "{tool:?}: {before:?} {after:?}"
+        );
+    }
+}
+
+#[test]
+fn debug_says_what_each_connection_did() {
+    let bench = Bench::new();
+    bench.succeed(Tool::Niagara, "oltp_point_select --table-size=500 prepare");
+    let [sysbench, niagara] = BOTH.map(|tool| {
+        let output = bench.succeed(
+            tool,
+            "oltp_point_select --table-size=500 --threads=2 --time=1 --debug run",
+        );
+        let from = output.find("Running the test").expect("a beginning");
+        let (begin, end) = output[from..]
+            .split_once("Threads started!")
+            .expect("a beginning and an end");
+        // Threads start in any order.
+        let mut begin = shape(begin);
+        begin.sort();
+        let from = end.find("SQL statistics").expect("a report");
+        (begin, shape(&end[from..]))
+    });
+    assert_eq!(sysbench, niagara);
 }
 
 #[test]
@@ -643,7 +786,6 @@ fn what_cannot_be_had_is_refused_with_its_reason() {
         ),
         ("oltp_read_only --mysql-dry-run run", "no client library"),
         ("oltp_read_only --pgsql-host=x run", "MySQL family"),
-        ("oltp_read_only --debug=on run", "--verbosity"),
         ("fileio prepare", "database servers only"),
         ("/tmp/my.lua run", "no Lua"),
         ("", "no Lua"),

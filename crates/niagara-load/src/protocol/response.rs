@@ -54,6 +54,13 @@ enum Packet {
     End,
 }
 
+impl Packet {
+    /// Whether its start matters beyond the first byte.
+    fn is_kept(self) -> bool {
+        matches!(self, Packet::Ok | Packet::Error | Packet::ColumnCount)
+    }
+}
+
 /// Reads one answer after another.
 #[derive(Debug)]
 pub struct ResponseReader {
@@ -71,6 +78,8 @@ pub struct ResponseReader {
     left: usize,
     /// The packet at hand is of the greatest length: the next one continues it.
     continued: bool,
+    /// The last complete answer had rows, or said that rows were changed.
+    touched: bool,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
     kept: Vec<u8>,
     /// Whether the rows of the answer at hand go into `answer`.
@@ -92,6 +101,7 @@ impl ResponseReader {
             taken: 0,
             left: 0,
             continued: false,
+            touched: false,
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
             answer: Answer::default(),
@@ -115,6 +125,12 @@ impl ResponseReader {
     /// The error that made the last answer [`Progress::Failed`].
     pub fn error(&self) -> Result<ServerError, ProtocolError> {
         ServerError::parse(&self.kept)
+    }
+
+    /// Whether the last complete answer was a result set, or the OK of a statement that changed rows.
+    #[inline]
+    pub fn touched(&self) -> bool {
+        self.touched
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
@@ -141,7 +157,7 @@ impl ResponseReader {
             }
             let (here, rest) = bytes.split_at(self.left.min(bytes.len()));
             match self.packet {
-                Packet::Error | Packet::ColumnCount => {
+                packet if packet.is_kept() => {
                     let room = KEPT - self.kept.len();
                     self.kept.extend_from_slice(&here[..here.len().min(room)]);
                 }
@@ -237,7 +253,7 @@ impl ResponseReader {
             }
             (Phase::Rows, _) => Packet::Row,
         };
-        if matches!(self.packet, Packet::Error | Packet::ColumnCount) {
+        if self.packet.is_kept() {
             self.kept.clear();
         }
         Ok(())
@@ -246,7 +262,16 @@ impl ResponseReader {
     fn packet_end(&mut self) -> Result<Progress, ProtocolError> {
         let packet = std::mem::replace(&mut self.packet, Packet::Header);
         match packet {
-            Packet::Ok | Packet::End => return Ok(Progress::Done),
+            Packet::Ok => {
+                // After the first byte: the number of rows.
+                let rows = self.kept.get(1..).unwrap_or_default();
+                self.touched = Fields::new(rows).lenenc().is_ok_and(|rows| rows > 0);
+                return Ok(Progress::Done);
+            }
+            Packet::End => {
+                self.touched = true;
+                return Ok(Progress::Done);
+            }
             Packet::Error => return Ok(Progress::Failed),
             Packet::ColumnCount => {
                 let columns = Fields::new(&self.kept).lenenc()?;
@@ -343,6 +368,24 @@ mod tests {
         assert_eq!(reader.error().unwrap().message, "Deadlock found");
         // ready for the next answer
         assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
+    }
+
+    #[test]
+    fn what_changed_no_row_is_told_apart() {
+        let mut reader = ResponseReader::new(MODERN);
+        for (payloads, touched) in [
+            (&[OK][..], true),
+            (&[&[0, 0, 0, 2, 0, 0, 0]], false),
+            (&[&[1], COLUMN, ROW, OK_END], true),
+            (&[&[0, 0xfc, 0, 1, 0, 2, 0, 0, 0]], true),
+            // no OK at all, strictly speaking
+            (&[&[0]], false),
+        ] {
+            for byte in packets(payloads) {
+                reader.feed(&[byte]).unwrap();
+            }
+            assert_eq!(reader.touched(), touched, "{payloads:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use niagara_load::{Schedule, TlsMode};
+use niagara_load::{IoChoice, Patience, Schedule, TlsMode};
 
 use crate::args::{LoadArgs, duration};
 
@@ -77,9 +77,21 @@ pub struct RunArgs {
     /// Open loop, one measurement per rate, to see where latency leaves the ground
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = rate)]
     pub rate_steps: Vec<f64>,
+    /// How the load generator asks the system for input and output: epoll, uring (io_uring, Linux 6.1 or newer), or auto
+    /// for uring where the kernel allows it and the connections are not encrypted
+    #[arg(long, default_value_t, value_name = "HOW")]
+    pub io: IoChoice,
+    /// How long answers may gather before the load generator wakes for them (io_uring, closed loop): a time as 50us,
+    /// off, or auto for 100us by 32 connections where that does not keep the server waiting (docs/load.md)
+    #[arg(long, default_value_t, value_name = "TIME")]
+    pub patience: Patience,
     /// How often a line is printed and an interval kept
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub report_interval: Duration,
+    /// Keep the server's own counters for every interval too (in --json): SHOW GLOBAL STATUS at each end, which takes locks
+    /// in the server for a moment
+    #[arg(long)]
+    pub interval_status: bool,
 }
 
 impl RunArgs {

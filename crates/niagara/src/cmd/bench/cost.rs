@@ -1,6 +1,6 @@
 //! What a load cost: the server's process by the kernel's accounts, the server's own counters, the client.
 
-use niagara_load::{Admin, SliceStats};
+use niagara_load::{Admin, IoChoice, SliceStats};
 use niagara_server::{Usage, UsageMeter, UsageSample};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct PerTransaction {
 }
 
 /// What the load generator used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// CPU time of its loops, in seconds.
     pub cpu_seconds: f64,
@@ -75,6 +75,9 @@ pub struct Client {
     pub busiest_loop: f64,
     /// How many loops there are.
     pub loops: usize,
+    /// How they ask the system for input and output.
+    #[serde(default)]
+    pub io: String,
 }
 
 /// The counters at the start of a run.
@@ -97,12 +100,18 @@ impl Before {
         self.usage.as_ref().ok()
     }
 
+    /// The server's own counters, where they can be read.
+    pub fn counters(&self) -> Option<&Snapshot> {
+        self.status.as_ref().ok()
+    }
+
     /// What it cost since, read in the opposite order.
     pub fn cost(
         self,
         admin: &mut Admin,
         meter: &Result<UsageMeter, String>,
         stats: &SliceStats,
+        io: &[IoChoice],
     ) -> Cost {
         let usage = self
             .usage
@@ -127,7 +136,7 @@ impl Before {
             server_unknown,
             status,
             status_unknown,
-            client: Client::of(stats),
+            client: Client::of(stats, io),
         }
     }
 }
@@ -165,7 +174,7 @@ impl PerTransaction {
 }
 
 impl Client {
-    fn of(stats: &SliceStats) -> Client {
+    fn of(stats: &SliceStats, io: &[IoChoice]) -> Client {
         let queries = stats.queries_whole.max(1) as f64;
         let busiest = stats.loop_cpu_seconds.iter().copied().fold(0.0, f64::max);
         Client {
@@ -179,6 +188,7 @@ impl Client {
                 0.0
             },
             loops: stats.loop_cpu_seconds.len(),
+            io: io.first().map(IoChoice::to_string).unwrap_or_default(),
         }
     }
 }

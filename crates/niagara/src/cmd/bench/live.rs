@@ -97,6 +97,7 @@ mod tests {
             backlog: Some(12),
             client_cpu_seconds: 0.2,
             server: None,
+            status: None,
         };
         assert_eq!(
             line(&interval),

@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, anyhow};
 use niagara_lab::Cancel;
 use niagara_load::{Driver, Histogram, LoadError, Pacing, RunOptions, Schedule, SliceStats};
-use niagara_server::{UsageMeter, UsageSample};
+use niagara_server::UsageSample;
 
 use super::args::{RunArgs, schedule_text};
 use super::cost::{Before, sample};
 use super::hdr_log::HdrLog;
 use super::live::Live;
 use super::result::{IntervalResult, Latency, RunResult, per};
+use super::status::Snapshot;
 use super::target::Target;
 
 /// How soon Ctrl-C is heard: the load hands out parts no longer than this, put together to the intervals asked for.
@@ -65,6 +66,10 @@ impl Bench<'_> {
             self.args.report_interval,
             matches!(pacing, Pacing::Open(_)),
             before.usage().cloned(),
+            before
+                .counters()
+                .filter(|_| self.args.interval_status)
+                .cloned(),
         );
         let options = RunOptions {
             duration: Some(self.args.length()),
@@ -75,7 +80,7 @@ impl Bench<'_> {
         let mut trouble = None;
         let (target, cancel, log) = (&mut *self.target, self.cancel, &mut self.log);
         let outcome = self.driver.run(0, &options, &mut |part: &SliceStats| {
-            match parts.add(part, &target.meter, log) {
+            match parts.add(part, target, log) {
                 Ok(Some(interval)) => live.interval(interval),
                 Ok(None) => {}
                 Err(error) => trouble = Some(error),
@@ -86,8 +91,8 @@ impl Bench<'_> {
         if let Some(error) = trouble {
             return Err(error);
         }
-        let cost = before.cost(&mut target.admin, &target.meter, &stats);
-        parts.rest(&stats, &target.meter, log)?;
+        let cost = before.cost(&mut target.admin, &target.meter, &stats, self.driver.io());
+        parts.rest(&stats, target, log)?;
         let schedule = text_of(pacing);
         Ok(Some(RunResult::new(
             &stats,
@@ -151,6 +156,8 @@ struct Parts {
     intervals: Vec<IntervalResult>,
     /// The server's accounts when the interval at hand began.
     usage: Option<UsageSample>,
+    /// Its counters then, where intervals are to have them.
+    counters: Option<Snapshot>,
 }
 
 /// What was counted in some parts.
@@ -170,7 +177,12 @@ struct Sum {
 }
 
 impl Parts {
-    fn new(interval: Duration, open: bool, usage: Option<UsageSample>) -> Parts {
+    fn new(
+        interval: Duration,
+        open: bool,
+        usage: Option<UsageSample>,
+        counters: Option<Snapshot>,
+    ) -> Parts {
         Parts {
             interval,
             open,
@@ -178,6 +190,7 @@ impl Parts {
             at_hand: None,
             intervals: Vec::new(),
             usage,
+            counters,
         }
     }
 
@@ -185,7 +198,7 @@ impl Parts {
     fn add(
         &mut self,
         part: &SliceStats,
-        meter: &Result<UsageMeter, String>,
+        target: &mut Target,
         log: &mut Option<HdrLog<'_>>,
     ) -> Result<Option<&IntervalResult>> {
         let part = Sum::of(part);
@@ -205,7 +218,7 @@ impl Parts {
             self.at_hand = Some(sum);
             return Ok(None);
         }
-        self.close(sum, meter, log)?;
+        self.close(sum, target, log)?;
         Ok(self.intervals.last())
     }
 
@@ -213,7 +226,7 @@ impl Parts {
     fn rest(
         &mut self,
         whole: &SliceStats,
-        meter: &Result<UsageMeter, String>,
+        target: &mut Target,
         log: &mut Option<HdrLog<'_>>,
     ) -> Result<()> {
         let mut rest = Sum::of(whole);
@@ -222,7 +235,7 @@ impl Parts {
         }
         if let Some(mut sum) = self.at_hand.take() {
             sum.add(&rest);
-            return self.close(sum, meter, log);
+            return self.close(sum, target, log);
         }
         match self.intervals.last_mut() {
             // Only what the drain brought is left.
@@ -235,26 +248,31 @@ impl Parts {
             last => {
                 let after = Duration::try_from_secs_f64(last.map_or(0.0, |last| last.end));
                 rest.started = whole.started + after.unwrap_or_default();
-                self.close(rest, meter, log)
+                self.close(rest, target, log)
             }
         }
     }
 
-    fn close(
-        &mut self,
-        sum: Sum,
-        meter: &Result<UsageMeter, String>,
-        log: &mut Option<HdrLog<'_>>,
-    ) -> Result<()> {
+    fn close(&mut self, sum: Sum, target: &mut Target, log: &mut Option<HdrLog<'_>>) -> Result<()> {
         if let Some(log) = log {
             log.interval(sum.started, sum.seconds, &sum.latency)?;
         }
-        let now = sample(meter).ok();
+        let now = sample(&target.meter).ok();
         let server = now
             .as_ref()
             .zip(self.usage.as_ref())
             .map(|(now, before)| now.since(before));
         self.usage = now;
+        let counters = match self.counters {
+            Some(_) => Snapshot::read(&mut target.admin, false).ok(),
+            None => None,
+        };
+        let status = match (&counters, &self.counters) {
+            (Some(now), Some(before)) => Some(now.since(before)),
+            _ => None,
+        };
+        // One that could not be read leaves the next interval with both.
+        self.counters = counters.or(self.counters.take());
         let before = self.intervals.last().map_or(0.0, |last| last.end);
         self.intervals.push(IntervalResult {
             end: before + sum.seconds,
@@ -270,6 +288,7 @@ impl Parts {
             backlog: self.open.then_some(sum.backlog),
             client_cpu_seconds: sum.client_cpu_seconds,
             server,
+            status,
         });
         Ok(())
     }

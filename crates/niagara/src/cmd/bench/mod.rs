@@ -104,6 +104,8 @@ fn measure(
         &DriverOptions {
             threads: load.threads,
             seed: args.run.seed,
+            io: args.run.io,
+            patience: args.run.patience,
             // A private server that ends is not started again.
             retry: target.private.is_none().then(Retry::default),
             ..DriverOptions::default()

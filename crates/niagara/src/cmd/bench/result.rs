@@ -7,6 +7,7 @@ use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec}
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
+use super::status::Delta;
 
 /// The number of this shape.
 pub const FORMAT: u32 = 1;
@@ -207,6 +208,9 @@ pub struct IntervalResult {
     /// What the server's process used, by the kernel's accounts. They are read just after the interval's end, so that
     /// `server.seconds` differs a little from `seconds`.
     pub server: Option<niagara_server::Usage>,
+    /// What the server's own counters did, with `--interval-status`. Read just after the interval's end, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Delta>,
 }
 
 impl Latency {

@@ -48,10 +48,19 @@ pub fn run(job: &Job) -> Result<ExitCode, Failure> {
         reconnect_after: Some(u64::from(job.spec.reconnect)).filter(|&after| after > 0),
         ..DriverOptions::default()
     };
-    let mut driver = Driver::connect(std::slice::from_ref(&job.endpoint), &job.spec, &options)
-        .map_err(|error| servers::not_started(&error, &job.endpoint))?;
+    let mut driver =
+        Driver::connect_spread(std::slice::from_ref(&job.endpoints), &job.spec, &options)
+            .map_err(|error| servers::not_started(&error, &job.endpoints))?;
     let cancel = interrupt::on_ctrl_c().map_err(|error| Failure::fatal(format!("{error:#}")))?;
     give_up_after(&cancel, give_up);
+    if !settings.checkpoints.is_empty() {
+        log.say(Level::Debug, "Checkpoints report thread started");
+    }
+    for state in ["started", "initialized"] {
+        for number in 0..settings.threads {
+            log.say(Level::Debug, &format!("Worker thread (#{number}) {state}"));
+        }
+    }
     log.notice("Threads started!\n");
 
     let started = Instant::now();
@@ -113,6 +122,12 @@ fn finish(job: &Job, tally: &Tally, elapsed: f64) {
     }
     let report = tally.report(elapsed, job.settings.percentile);
     job.log.notice(&report::cumulative(&report));
+    if job.settings.debug {
+        for line in report::verbose(&report.shares) {
+            job.log.say(Level::Debug, &line);
+        }
+        job.log.notice("");
+    }
 }
 
 fn run_options(settings: &Settings) -> RunOptions {
@@ -197,6 +212,9 @@ fn mode(settings: &Settings) -> String {
     if !settings.checkpoints.is_empty() {
         let points: Vec<String> = settings.checkpoints.iter().map(u32::to_string).collect();
         text += &format!("Report checkpoint(s) at {} seconds\n", points.join(", "));
+    }
+    if settings.debug {
+        text += "Debug mode enabled.\n\n";
     }
     if settings.validate {
         text += "Validation checks: on.\n\n";

@@ -46,10 +46,20 @@ const OTHER_TESTS: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 /// Everything that a command of a test needs.
 struct Job {
     spec: WorkloadSpec,
-    endpoint: Endpoint,
+    /// At least one.
+    endpoints: Vec<Endpoint>,
     ignored_errors: IgnoredErrors,
     settings: Settings,
     log: Log,
+}
+
+impl Job {
+    /// Where tables are made and dropped.
+    fn first(&self) -> Result<&Endpoint, Failure> {
+        self.endpoints
+            .first()
+            .ok_or_else(|| Failure::fatal("No MySQL hosts specified, aborting"))
+    }
 }
 
 /// Runs what the words say.
@@ -117,10 +127,10 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     servers::refuse(&line.values)?;
-    let endpoint = servers::endpoint(&line.values)?;
+    let endpoints = servers::endpoints(&line.values)?;
     let job = Job {
         spec: workload(kind, &line)?,
-        endpoint,
+        endpoints,
         ignored_errors: servers::ignored_errors(&line.values)?,
         settings,
         log,

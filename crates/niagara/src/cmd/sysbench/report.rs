@@ -103,6 +103,9 @@ pub struct Share {
     pub events: u64,
     /// Seconds within transactions.
     pub seconds: f64,
+    /// Of one transaction, in seconds; 0 where that is not known.
+    pub shortest: f64,
+    pub longest: f64,
 }
 
 /// The report at the end, or at a checkpoint.
@@ -182,6 +185,26 @@ pub fn cumulative(report: &Cumulative) -> String {
     text
 }
 
+/// What each connection did, as `--debug` asks for it.
+pub fn verbose(shares: &[Share]) -> Vec<String> {
+    let mut lines = vec!["Verbose per-thread statistics:\n".to_owned()];
+    for (index, share) in shares.iter().enumerate() {
+        let mean = match share.events {
+            0 => 0.0,
+            events => share.seconds / events as f64,
+        };
+        lines.push(format!(
+            "    thread #{index:3}: min: {:.4}s  avg: {mean:.4}s  max: {:.4}s  events: {}",
+            share.shortest, share.longest, share.events
+        ));
+        lines.push(format!(
+            "                 total time taken by event execution: {:.4}s",
+            share.seconds
+        ));
+    }
+    lines
+}
+
 /// Mean and standard deviation of all there is (not of a sample).
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
@@ -252,14 +275,28 @@ mod tests {
                 Share {
                     events: 843,
                     seconds: 1.9990,
+                    shortest: 0.00076,
+                    longest: 0.05815,
                 },
                 Share {
                     events: 203,
                     seconds: 1.9991,
+                    shortest: 0.0011,
+                    longest: 0.04,
                 },
             ],
             unfinished: None,
         };
+        assert_eq!(
+            verbose(&report.shares),
+            [
+                "Verbose per-thread statistics:\n",
+                "    thread #  0: min: 0.0008s  avg: 0.0024s  max: 0.0582s  events: 843",
+                "                 total time taken by event execution: 1.9990s",
+                "    thread #  1: min: 0.0011s  avg: 0.0098s  max: 0.0400s  events: 203",
+                "                 total time taken by event execution: 1.9991s",
+            ]
+        );
         assert_eq!(
             cumulative(&report),
             "\

@@ -62,27 +62,12 @@ pub fn refuse(values: &Values) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The server; several are refused.
-pub fn endpoint(values: &Values) -> Result<Endpoint, Failure> {
-    let mut endpoints = endpoints(values)?;
-    // `localhost` with several ports is the same socket several times.
-    endpoints.dedup();
-    match <[Endpoint; 1]>::try_from(endpoints) {
-        Ok([endpoint]) => Ok(endpoint),
-        Err(several) => Err(Failure::refused(
-            "a list of servers",
-            &format!(
-                "all connections go to one server, and here are {}; run one after the other, or several at once",
-                several.len()
-            ),
-        )),
-    }
-}
-
-/// All servers that are named.
-fn endpoints(values: &Values) -> Result<Vec<Endpoint>, Failure> {
+/// All servers that are named; connections go to them in turn.
+pub fn endpoints(values: &Values) -> Result<Vec<Endpoint>, Failure> {
     let tls = tls(values)?;
-    let transports = transports(values)?;
+    let mut transports = transports(values)?;
+    // `localhost` with several ports is the same socket several times.
+    transports.dedup();
     let text = |name| values.text(name).unwrap_or_default().to_owned();
     Ok(transports
         .into_iter()
@@ -173,8 +158,12 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
 const UNREACHABLE: u16 = 2002;
 
 /// Why a command could not begin, in sysbench's words where it has some.
-pub fn not_started(error: &LoadError, endpoint: &Endpoint) -> Failure {
-    let LoadError::Connect { cause, .. } = error else {
+pub fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
+    let LoadError::Connect { cause, endpoint } = error else {
+        return Failure::fatal(error.to_string());
+    };
+    let failed = endpoints.iter().find(|one| one.to_string() == *endpoint);
+    let Some(endpoint) = failed.or(endpoints.first()) else {
         return Failure::fatal(error.to_string());
     };
     if let Some((refusal, statement)) = cause.split_once(" in: ")
@@ -246,8 +235,7 @@ mod tests {
             places("")[0].starts_with("socket '"),
             "localhost is a socket"
         );
-        assert!(endpoint(&values("--mysql-host=h,i")).is_err());
-        assert!(endpoint(&values("--mysql-port=1,2")).is_ok());
+        assert_eq!(places("--mysql-port=1,2").len(), 1);
         assert!(endpoints(&values("--mysql-port=70000 --mysql-host=h")).is_err());
         assert!(endpoints(&values("--mysql-host=")).is_err());
     }
@@ -310,7 +298,7 @@ mod tests {
 
     #[test]
     fn reasons_are_in_sysbenchs_words() {
-        let endpoint = &endpoints(&values("--mysql-socket=/s")).unwrap()[0];
+        let endpoint = &endpoints(&values("--mysql-socket=/s")).unwrap();
         for (cause, lines) in [
             (
                 "server error 1049: Unknown database 'sbtest'",

@@ -32,6 +32,8 @@ pub struct Settings {
     /// `None`: a fresh one.
     pub seed: Option<u64>,
     pub verbosity: i32,
+    /// What each connection did is said too.
+    pub debug: bool,
     /// `None`: no percentiles.
     pub percentile: Option<u32>,
     pub histogram: bool,
@@ -91,13 +93,11 @@ impl Settings {
         distribution(values)?;
         let report_interval = not_negative("report-interval", values.integer("report-interval")?)?;
         let checkpoints = checkpoints(values.list("report-checkpoints"))?;
-        if values.flag("debug") {
-            return Err(Failure::refused(
-                "--debug",
-                "latency is not recorded by connection (for more output there is --verbosity=5)",
-            ));
-        }
-        let verbosity = values.integer("verbosity")?;
+        let debug = values.flag("debug");
+        let verbosity = match values.integer("verbosity")? {
+            lower if debug => lower.max(Level::Debug as i32),
+            asked => asked,
+        };
         if verbosity > Level::Debug as i32 {
             return Err(Failure::fatal(format!(
                 "Invalid value for verbosity: {verbosity}"
@@ -128,6 +128,7 @@ impl Settings {
             // A negative seed is as good as any.
             seed: Some(i64::from(seed) as u64).filter(|&seed| seed != 0),
             verbosity,
+            debug,
             percentile: Some(percentile).filter(|&percentile| percentile > 0),
             histogram,
             remarks,
@@ -303,11 +304,8 @@ mod tests {
         ] {
             assert_eq!(read(words).unwrap_err().to_string(), message, "{words}");
         }
-        assert!(
-            read("--debug")
-                .unwrap_err()
-                .to_string()
-                .contains("--verbosity=5")
-        );
+        let settings = read("--debug").unwrap();
+        assert_eq!((settings.debug, settings.verbosity), (true, 5));
+        assert!(!read("--verbosity=5").unwrap().debug);
     }
 }

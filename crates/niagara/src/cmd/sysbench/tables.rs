@@ -6,7 +6,7 @@ use super::{Job, servers};
 use niagara_load::{LoadError, TableEvent, TableOptions, cleanup, prepare_tables, warm_up};
 use std::process::ExitCode;
 
-/// Makes the tables and fills them.
+/// Makes the tables and fills them; of several servers on the first, the others having its data.
 pub fn prepare(job: &Job) -> Result<ExitCode, Failure> {
     say_threads(job);
     let options = TableOptions {
@@ -16,7 +16,7 @@ pub fn prepare(job: &Job) -> Result<ExitCode, Failure> {
     };
     ended(
         job,
-        prepare_tables(&job.endpoint, &job.spec, &options, &mut say),
+        prepare_tables(job.first()?, &job.spec, &options, &mut say),
     )
 }
 
@@ -25,7 +25,7 @@ pub fn prewarm(job: &Job) -> Result<ExitCode, Failure> {
     say_threads(job);
     ended(
         job,
-        warm_up(&job.endpoint, &job.spec, &options(job), &mut say),
+        warm_up(job.first()?, &job.spec, &options(job), &mut say),
     )
 }
 
@@ -35,7 +35,7 @@ pub fn clean_up(job: &Job) -> Result<ExitCode, Failure> {
         connections: Some(1),
         ..options(job)
     };
-    ended(job, cleanup(&job.endpoint, &job.spec, &options, &mut say))
+    ended(job, cleanup(job.first()?, &job.spec, &options, &mut say))
 }
 
 fn say_threads(job: &Job) {
@@ -71,5 +71,5 @@ fn say(event: TableEvent) {
 fn ended(job: &Job, result: Result<(), LoadError>) -> Result<ExitCode, Failure> {
     result
         .map(|()| ExitCode::SUCCESS)
-        .map_err(|error| servers::not_started(&error, &job.endpoint))
+        .map_err(|error| servers::not_started(&error, &job.endpoints))
 }

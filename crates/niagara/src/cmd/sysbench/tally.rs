@@ -17,11 +17,12 @@ pub struct Tally {
 
 /// What sysbench would have counted.
 pub fn counts(stats: &SliceStats) -> Counts {
+    let idle = stats.idle_writes();
     Counts {
         events: stats.transactions,
         reads: stats.queries_of(StatementClass::Read),
-        writes: stats.queries_of(StatementClass::Write),
-        other: stats.queries_of(StatementClass::Other),
+        writes: stats.queries_of(StatementClass::Write) - idle,
+        other: stats.queries_of(StatementClass::Other) + idle,
         errors: stats.errors.values().sum(),
         // It makes no difference between connections that were lost and those that had served their time.
         reconnects: stats.reconnects + stats.renewals,
@@ -57,6 +58,10 @@ impl Tally {
         for (share, (events, seconds)) in self.shares.iter_mut().zip(shares) {
             share.events += events;
             share.seconds += seconds;
+        }
+        let extremes = stats.per_connection_extreme_seconds.iter();
+        for (share, &(shortest, longest)) in self.shares.iter_mut().zip(extremes) {
+            (share.shortest, share.longest) = (shortest, longest);
         }
     }
 

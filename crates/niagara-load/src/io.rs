@@ -1,0 +1,291 @@
+//! How a loop waits for its sockets and sends: by epoll, or by io_uring where the kernel allows it.
+
+use crate::endpoint::{Endpoint, TlsMode, Transport};
+use crate::error::LoadError;
+use crate::poll::{self, Poll, Waker};
+use crate::uring::Ring;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How the load generator asks the system for input and output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IoChoice {
+    /// io_uring where the kernel allows it and the connections are not encrypted, else epoll.
+    #[default]
+    Auto,
+    /// A system call for every read and every write.
+    Epoll,
+    /// One system call for all that is sent together and the wait for what comes next. Linux 6.1 or newer.
+    Uring,
+}
+
+impl IoChoice {
+    /// As on the command line.
+    pub const NAMES: [&'static str; 3] = ["auto", "epoll", "uring"];
+}
+
+impl fmt::Display for IoChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for IoChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(IoChoice::Auto),
+            "epoll" => Ok(IoChoice::Epoll),
+            "uring" => Ok(IoChoice::Uring),
+            _ => Err(format!("'{text}' is none of {}", Self::NAMES.join(", "))),
+        }
+    }
+}
+
+/// What a loop hears.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// Another thread has something to say.
+    Wake,
+    /// A socket can be read or written; only by epoll.
+    Ready(u32),
+    /// Bytes have come: [`Io::bytes`] has them, [`Io::give`] gives the buffer back.
+    Received {
+        token: u32,
+        buffer: u16,
+        length: u32,
+    },
+    /// The other end has closed the connection (`error` is 0), or an error of the system.
+    Ended { token: u32, error: i32 },
+    /// Of a command only this much could be sent.
+    Short { token: u32, sent: u32 },
+    /// A socket has room again; only by io_uring.
+    Writable(u32),
+}
+
+/// How long answers may gather before they are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gather {
+    /// So many are taken at once.
+    pub want: usize,
+    /// Fewer are after this time.
+    pub patience: Duration,
+}
+
+/// Answers gather up to one in so many of those that are expected: the others' statements keep the server busy.
+const GATHERED_OF: usize = 2;
+/// And no more than this: there are buffers for twice as many.
+const MOST_GATHERED: usize = 32;
+
+impl Gather {
+    /// Up to half of the answers `expected`.
+    pub fn half_of(expected: usize, patience: Duration) -> Gather {
+        Gather {
+            want: (expected / GATHERED_OF).clamp(1, MOST_GATHERED),
+            patience,
+        }
+    }
+
+    /// Whatever comes is taken at once.
+    pub const NOTHING: Gather = Gather {
+        want: 1,
+        patience: Duration::ZERO,
+    };
+}
+
+/// The sockets of one side on one loop. It belongs to the thread that made it.
+pub enum Io {
+    Epoll { poll: Poll, ready: Vec<poll::Event> },
+    Uring(Box<Ring>),
+}
+
+/// The most that is taken from epoll at once: answers are sent on after all of a batch have been taken, so the server
+/// would have to wait for a longer one.
+const MOST_EVENTS: usize = 64;
+
+impl Io {
+    /// For tokens below `tokens`, of connections to `servers`.
+    pub fn new(choice: IoChoice, servers: &[Endpoint], tokens: usize) -> Result<Self, LoadError> {
+        let encrypted = servers.iter().any(|server| match server.tls.mode {
+            TlsMode::Disabled => false,
+            TlsMode::Preferred => !matches!(server.transport, Transport::Unix(_)),
+            _ => true,
+        });
+        if choice == IoChoice::Uring && encrypted {
+            return Err(LoadError::Invalid(
+                "encrypted connections do without io_uring: take epoll or auto, or disable TLS"
+                    .into(),
+            ));
+        }
+        if choice != IoChoice::Epoll && !encrypted {
+            match Ring::new(tokens) {
+                Ok(ring) => return Ok(Io::Uring(Box::new(ring))),
+                Err(error) if choice == IoChoice::Uring => {
+                    return Err(LoadError::Client(format!(
+                        "io_uring cannot be used ({error}): it takes Linux 6.1, /proc/sys/kernel/io_uring_disabled = 0, and \
+                         a container that allows it; epoll does without"
+                    )));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(Io::Epoll {
+            poll: Poll::new()
+                .map_err(|error| LoadError::Client(format!("making a poll: {error}")))?,
+            ready: Vec::with_capacity(tokens.clamp(16, MOST_EVENTS)),
+        })
+    }
+
+    /// What it came to.
+    pub fn choice(&self) -> IoChoice {
+        match self {
+            Io::Epoll { .. } => IoChoice::Epoll,
+            Io::Uring(_) => IoChoice::Uring,
+        }
+    }
+
+    /// Reports whatever comes on `socket`.
+    pub fn watch(&mut self, socket: impl AsFd, token: u32) -> io::Result<()> {
+        match self {
+            Io::Epoll { poll, .. } => poll.add(socket, token.into()),
+            Io::Uring(ring) => ring.watch(socket, token),
+        }
+    }
+
+    /// Has to be called before a watched socket is closed.
+    pub fn forget(&mut self, token: u32) -> io::Result<()> {
+        match self {
+            // Closing takes it off the poll.
+            Io::Epoll { .. } => Ok(()),
+            Io::Uring(ring) => ring.forget(token),
+        }
+    }
+
+    /// Reports [`Event::Wake`] after every [`Waker::wake`].
+    pub fn wake_by(&mut self, waker: &Waker) -> io::Result<()> {
+        match self {
+            Io::Epoll { poll, .. } => waker.register(poll),
+            Io::Uring(ring) => ring.wake_by(waker),
+        }
+    }
+
+    /// Reports when a socket has room, or no longer does.
+    pub fn want_writable(
+        &mut self,
+        socket: impl AsFd,
+        token: u32,
+        writable: bool,
+    ) -> io::Result<()> {
+        match self {
+            Io::Epoll { poll, .. } => poll.want_writable(socket, token.into(), writable),
+            // It reports once.
+            Io::Uring(ring) if writable => ring.want_writable(token),
+            Io::Uring(_) => Ok(()),
+        }
+    }
+
+    /// Sends a command with the next [`wait`](Self::wait). False: it is for the caller to write.
+    #[inline]
+    pub fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
+        match self {
+            Io::Epoll { .. } => Ok(false),
+            Io::Uring(ring) => ring.send(token, command),
+        }
+    }
+
+    /// Waits for at most `timeout`; `events` then holds what happened.
+    pub fn wait(
+        &mut self,
+        events: &mut Vec<Event>,
+        gather: Gather,
+        timeout: Duration,
+    ) -> io::Result<()> {
+        match self {
+            Io::Epoll { poll, ready } => {
+                poll.wait(ready, timeout)?;
+                events.clear();
+                events.extend(ready.iter().map(|event| match event.data.u64() {
+                    poll::WAKE => Event::Wake,
+                    token => Event::Ready(token as u32),
+                }));
+                Ok(())
+            }
+            Io::Uring(ring) => ring.wait(events, gather.want, gather.patience, timeout),
+        }
+    }
+
+    /// What came in an [`Event::Received`].
+    pub fn bytes(&self, buffer: u16, length: u32) -> &[u8] {
+        match self {
+            Io::Epoll { .. } => &[],
+            Io::Uring(ring) => ring.bytes(buffer, length),
+        }
+    }
+
+    /// Gives the buffer of an [`Event::Received`] back.
+    pub fn give(&mut self, buffer: u16) {
+        if let Io::Uring(ring) = self {
+            ring.give(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::TlsOptions;
+
+    fn endpoint(transport: Transport, mode: TlsMode) -> Endpoint {
+        Endpoint {
+            transport,
+            user: String::new(),
+            password: String::new(),
+            database: String::new(),
+            tls: TlsOptions {
+                mode,
+                ..TlsOptions::default()
+            },
+        }
+    }
+
+    #[test]
+    fn encrypted_connections_are_waited_for_by_epoll() {
+        let unix = || Transport::Unix("/s".into());
+        let tcp = || Transport::Tcp(([127, 0, 0, 1], 3306).into());
+        let get = |transport, mode, choice| Io::new(choice, &[endpoint(transport, mode)], 4);
+        for mode in [TlsMode::Required, TlsMode::VerifyIdentity] {
+            let auto = get(unix(), mode, IoChoice::Auto).unwrap();
+            assert_eq!(auto.choice(), IoChoice::Epoll);
+        }
+        assert!(get(tcp(), TlsMode::Preferred, IoChoice::Uring).is_err());
+        assert_eq!(
+            get(tcp(), TlsMode::Disabled, IoChoice::Epoll)
+                .unwrap()
+                .choice(),
+            IoChoice::Epoll
+        );
+        // A Unix socket is not encrypted where that is merely preferred.
+        let preferred = get(unix(), TlsMode::Preferred, IoChoice::Auto).unwrap();
+        let disabled = get(unix(), TlsMode::Disabled, IoChoice::Auto).unwrap();
+        assert_eq!(preferred.choice(), disabled.choice());
+    }
+
+    #[test]
+    fn choices_by_name() {
+        for name in IoChoice::NAMES {
+            assert_eq!(name.parse::<IoChoice>().unwrap().to_string(), name);
+        }
+        assert!("iocp".parse::<IoChoice>().is_err());
+    }
+
+    #[test]
+    fn half_of_the_answers_gather() {
+        let patience = Duration::from_micros(50);
+        let want = |expected| Gather::half_of(expected, patience).want;
+        assert_eq!([0, 1, 2, 32, 64, 4096].map(want), [1, 1, 1, 16, 32, 32]);
+    }
+}
