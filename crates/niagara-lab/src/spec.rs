@@ -37,9 +37,12 @@ impl Load {
 
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
     pub fn one_line(&self) -> String {
+        let name = match self.workload.title() {
+            Some(title) => format!("{} ({title})", self.workload.name()),
+            None => self.workload.name().to_owned(),
+        };
         format!(
-            "{}, {}, {}, {} thread{}",
-            self.workload.kind,
+            "{name}, {}, {}, {} thread{}",
             self.workload.data_in_words(self.threads),
             self.engine,
             self.threads,

@@ -75,7 +75,7 @@ impl Driver {
         let loops = loops.min(options.threads as usize);
         allow_open_files(endpoints.len() as u64 * u64::from(options.threads))?;
 
-        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+        let plan = Arc::new(Plan::new(spec, options.threads, options.seed)?);
         let kinds = Arc::new(Kinds::of(&plan));
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();

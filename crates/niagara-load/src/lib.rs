@@ -65,7 +65,8 @@ pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, wa
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
 pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats};
-pub use workload::tpcc::{Conditions, Finding, check as check_tpcc};
+pub use workload::own::OwnFile;
+pub use workload::tpcc::{Conditions, Finding, check as check_tpcc, schema as tpcc_schema};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
     WorkloadKind, WorkloadOption, WorkloadSpec,

@@ -1,12 +1,12 @@
 //! The workloads' names.
 //!
-//! Those of sysbench keep its names; `tpcc` is TPC-C's.
+//! Those of sysbench keep its names; the others are Niagara's.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A workload, by the name that users write: sysbench's, or `tpcc`.
+/// A workload, by the name that users write: sysbench's, or one of Niagara's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
@@ -34,11 +34,15 @@ pub enum WorkloadKind {
     SelectRandomRanges,
     /// The five transactions of TPC-C.
     Tpcc,
+    /// Light SQL, a commit each.
+    Commit,
+    /// What a file says.
+    Own,
 }
 
 impl WorkloadKind {
-    /// All of them.
-    pub const ALL: [WorkloadKind; 12] = [
+    /// All that have a name of their own; not `Own`, whose name is a file's.
+    pub const ALL: [WorkloadKind; 13] = [
         WorkloadKind::OltpPointSelect,
         WorkloadKind::OltpReadOnly,
         WorkloadKind::OltpReadWrite,
@@ -51,11 +55,20 @@ impl WorkloadKind {
         WorkloadKind::SelectRandomPoints,
         WorkloadKind::SelectRandomRanges,
         WorkloadKind::Tpcc,
+        WorkloadKind::Commit,
     ];
 
     /// Whether it is one of sysbench's.
     pub fn is_sysbench(self) -> bool {
-        self != WorkloadKind::Tpcc
+        !matches!(
+            self,
+            WorkloadKind::Tpcc | WorkloadKind::Commit | WorkloadKind::Own
+        )
+    }
+
+    /// Whether tables and transactions are those of a file, be it one built in.
+    pub fn is_from_file(self) -> bool {
+        matches!(self, WorkloadKind::Commit | WorkloadKind::Own)
     }
 
     /// Whether its transactions change data.
@@ -72,7 +85,10 @@ impl WorkloadKind {
             | WorkloadKind::OltpInsert
             | WorkloadKind::OltpDelete
             | WorkloadKind::BulkInsert
-            | WorkloadKind::Tpcc => true,
+            | WorkloadKind::Tpcc
+            | WorkloadKind::Commit
+            // Until the file is looked at.
+            | WorkloadKind::Own => true,
         }
     }
 
@@ -91,6 +107,8 @@ impl WorkloadKind {
             WorkloadKind::SelectRandomPoints => "select_random_points",
             WorkloadKind::SelectRandomRanges => "select_random_ranges",
             WorkloadKind::Tpcc => "tpcc",
+            WorkloadKind::Commit => "commit",
+            WorkloadKind::Own => "own",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
 mod args;
+mod commits;
 mod consistency;
 mod cost;
 mod hdr_log;
@@ -17,11 +18,12 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{Cancel, Load};
-use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule};
+use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule, WorkloadKind};
 
 pub use args::BenchArgs;
 
 use self::args::{Action, RunArgs};
+use self::commits::Commits;
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
@@ -121,7 +123,10 @@ fn measure(
         log,
     };
     for pacing in &pacings {
-        if let Some(run) = bench.run(pacing)? {
+        if let Some(mut run) = bench.run(pacing)? {
+            if load.workload.kind == WorkloadKind::Commit {
+                run.commits = Some(Commits::of(&run));
+            }
             runs.push(run);
         }
         if cancel.is_cancelled() {
