@@ -14,6 +14,7 @@ mod deployment;
 mod duel;
 mod histogram;
 mod history;
+mod job;
 mod judged;
 pub mod lever;
 mod noise;

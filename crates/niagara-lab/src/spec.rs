@@ -1,6 +1,6 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::{WorkloadKind, WorkloadSpec};
+use niagara_load::{StepTime, WorkloadKind, WorkloadSpec};
 use niagara_store::{DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -117,4 +117,6 @@ pub struct DuelOutcome {
     pub slices: Vec<SliceRecord>,
     /// Throughput per interval of each side's warm-up, transactions per second.
     pub warm_up_curves: [Vec<f64>; 2],
+    /// Of a job: how long each side's steps took.
+    pub steps: [Vec<StepTime>; 2],
 }

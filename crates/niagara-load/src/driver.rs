@@ -53,6 +53,13 @@ impl Driver {
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
         spec.validate()?;
+        if spec.kind.is_job() {
+            return Err(LoadError::Invalid(format!(
+                "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
+                 --workload {0}` compares two servers by it",
+                spec.kind
+            )));
+        }
         if endpoints.is_empty() {
             return Err(LoadError::Invalid("there is no server to load".into()));
         }

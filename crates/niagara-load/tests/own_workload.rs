@@ -6,7 +6,7 @@ use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
     Driver, DriverOptions, OwnFile, PreparedStatements, RunOptions, TableOptions, WorkloadKind,
-    WorkloadSpec, cleanup, prepare_tables,
+    WorkloadSpec, cleanup, prepare_tables, run_job,
 };
 
 fn spec(text: &str) -> WorkloadSpec {
@@ -137,6 +137,45 @@ fn every_transaction_of_commit_is_a_commit() {
     assert_eq!(rows(&mut root, "journal"), added.latency.len());
     let commits = server.status(&mut root, "Handler_commit") - before;
     assert!(commits >= stats.transactions_whole, "{commits}");
+}
+
+#[test]
+fn a_report_is_a_job_of_eleven_steps() {
+    let server = Server::start();
+    let spec = WorkloadSpec {
+        kind: WorkloadKind::Report,
+        scale: [("rows".to_owned(), 5000)].into(),
+        ..WorkloadSpec::default()
+    };
+    prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
+    let mut told = Vec::new();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    // Twice: the job empties its work table itself.
+    for _ in 0..2 {
+        told.clear();
+        let steps = run_job(&server.unix(), &spec, &cancel, &mut |name, number, of| {
+            assert_eq!((number, of), (told.len() + 1, 11));
+            told.push(name.to_owned());
+        })
+        .expect("a job");
+        let names: Vec<String> = steps.iter().map(|step| step.name.clone()).collect();
+        assert_eq!(names, told);
+        assert!(steps.iter().all(|step| step.seconds > 0.0), "{steps:?}");
+    }
+    let mut root = server.root();
+    let copied: Option<u64> = root
+        .query_first("SELECT COUNT(*) FROM sbtest.work WHERE kind IN (3, 7)")
+        .expect("an answer");
+    let there: Option<u64> = root
+        .query_first("SELECT COUNT(*) FROM sbtest.event WHERE kind IN (3, 7)")
+        .expect("an answer");
+    assert_eq!(copied, there);
+    cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+    let stopped = run_job(&server.unix(), &spec, &cancel, &mut |_, _, _| {});
+    assert_eq!(stopped, Err(niagara_load::LoadError::Cancelled));
+    // It is no load.
+    let error = Driver::connect(&[server.unix()], &spec, &DriverOptions::default());
+    assert!(error.expect_err("refused").to_string().contains("a job"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod machine;
 mod outdir;
 mod progress;
 mod setting;
+mod steps;
 
 use std::process::ExitCode;
 

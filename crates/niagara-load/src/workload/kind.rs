@@ -36,13 +36,15 @@ pub enum WorkloadKind {
     Tpcc,
     /// Light SQL, a commit each.
     Commit,
+    /// A reporting job: statements timed one by one.
+    Report,
     /// What a file says.
     Own,
 }
 
 impl WorkloadKind {
     /// All that have a name of their own; not `Own`, whose name is a file's.
-    pub const ALL: [WorkloadKind; 13] = [
+    pub const ALL: [WorkloadKind; 14] = [
         WorkloadKind::OltpPointSelect,
         WorkloadKind::OltpReadOnly,
         WorkloadKind::OltpReadWrite,
@@ -56,19 +58,28 @@ impl WorkloadKind {
         WorkloadKind::SelectRandomRanges,
         WorkloadKind::Tpcc,
         WorkloadKind::Commit,
+        WorkloadKind::Report,
     ];
 
     /// Whether it is one of sysbench's.
     pub fn is_sysbench(self) -> bool {
         !matches!(
             self,
-            WorkloadKind::Tpcc | WorkloadKind::Commit | WorkloadKind::Own
+            WorkloadKind::Tpcc | WorkloadKind::Commit | WorkloadKind::Report | WorkloadKind::Own
         )
     }
 
     /// Whether tables and transactions are those of a file, be it one built in.
     pub fn is_from_file(self) -> bool {
-        matches!(self, WorkloadKind::Commit | WorkloadKind::Own)
+        matches!(
+            self,
+            WorkloadKind::Commit | WorkloadKind::Report | WorkloadKind::Own
+        )
+    }
+
+    /// Whether it is a single job, done once from a cold start, rather than a load that goes on.
+    pub fn is_job(self) -> bool {
+        self == WorkloadKind::Report
     }
 
     /// Whether its transactions change data.
@@ -87,6 +98,7 @@ impl WorkloadKind {
             | WorkloadKind::BulkInsert
             | WorkloadKind::Tpcc
             | WorkloadKind::Commit
+            | WorkloadKind::Report
             // Until the file is looked at.
             | WorkloadKind::Own => true,
         }
@@ -108,6 +120,7 @@ impl WorkloadKind {
             WorkloadKind::SelectRandomRanges => "select_random_ranges",
             WorkloadKind::Tpcc => "tpcc",
             WorkloadKind::Commit => "commit",
+            WorkloadKind::Report => "report",
             WorkloadKind::Own => "own",
         }
     }

@@ -57,6 +57,7 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
         | WorkloadKind::OltpWriteOnly
         | WorkloadKind::Tpcc
         | WorkloadKind::Commit
+        | WorkloadKind::Report
         | WorkloadKind::Own => {}
     }
     if reads {

@@ -123,6 +123,10 @@ impl Default for WorkloadSpec {
     }
 }
 
+/// The family's default buffer pool, and about what a row of `report` takes, in bytes.
+const DEFAULT_POOL: u64 = 128 << 20;
+const REPORT_ROW: u64 = 256;
+
 /// Statements of one kind in one transaction; more is surely a mistake.
 const MOST_PER_TRANSACTION: u32 = 100_000;
 /// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
@@ -254,6 +258,7 @@ impl WorkloadSpec {
     fn file(&self) -> Result<OwnFile, LoadError> {
         match (self.kind, &self.own) {
             (WorkloadKind::Commit, _) => Ok(OwnFile::commit()),
+            (WorkloadKind::Report, _) => Ok(OwnFile::report()),
             (_, Some(file)) => Ok(file.clone()),
             (_, None) => Err(LoadError::Invalid(
                 "a workload of one's own has no file: name it as in --workload ./shop.toml".into(),
@@ -264,7 +269,14 @@ impl WorkloadSpec {
     /// What such a file says.
     pub(crate) fn definition(&self) -> Result<Definition, LoadError> {
         let file = self.file()?;
-        own::read(&file.path, &file.text, &self.scale).map_err(LoadError::Invalid)
+        let mut scale = self.scale.clone();
+        if self.kind == WorkloadKind::Report
+            && let Some(factor) = scale.remove("pool_factor")
+        {
+            let rows = factor.saturating_mul(DEFAULT_POOL) / REPORT_ROW;
+            scale.insert("rows".into(), rows.clamp(1, i32::MAX as u64));
+        }
+        own::read(&file.path, &file.text, &scale).map_err(LoadError::Invalid)
     }
 
     /// The names of all tables when the load has `threads` connections.
@@ -311,7 +323,7 @@ impl WorkloadSpec {
     pub fn table_count(&self, threads: u32) -> u32 {
         match self.kind {
             WorkloadKind::BulkInsert => threads,
-            WorkloadKind::Tpcc | WorkloadKind::Commit | WorkloadKind::Own => 0,
+            kind if !kind.is_sysbench() => 0,
             _ => self.tables,
         }
     }
@@ -337,7 +349,7 @@ impl WorkloadSpec {
                 let options = &self.create_table_options;
                 return format!("tpcc-{} options: {options}", self.warehouses);
             }
-            WorkloadKind::Commit | WorkloadKind::Own => {
+            kind if kind.is_from_file() => {
                 let text = self.file().map_or_else(|_| String::new(), |file| file.text);
                 let digest: String = Sha256::digest(text.as_bytes())
                     .iter()

@@ -52,6 +52,8 @@ pub enum Source {
 
 #[derive(Debug, Clone)]
 pub struct Step {
+    /// What it is called, if it has a name: what a job times.
+    pub name: Option<String>,
     /// With question marks.
     pub sql: String,
     /// The values for them, by their places.
@@ -69,7 +71,7 @@ impl Definition {
         steps.any(|step| {
             let word = step.sql.split_whitespace().next().unwrap_or_default();
             let reads = [
-                "SELECT", "BEGIN", "START", "COMMIT", "ROLLBACK", "SET", "SHOW", "DO",
+                "SELECT", "WITH", "BEGIN", "START", "COMMIT", "ROLLBACK", "SET", "SHOW", "DO",
             ];
             !reads.iter().any(|read| word.eq_ignore_ascii_case(read))
         })

@@ -32,6 +32,14 @@ impl OwnFile {
         name.strip_suffix(".toml").unwrap_or(name)
     }
 
+    /// `report`, which is built into the program.
+    pub fn report() -> OwnFile {
+        OwnFile {
+            path: "workloads/report.toml".into(),
+            text: include_str!("../../../../../workloads/report.toml").into(),
+        }
+    }
+
     /// `commit`, which is built into the program.
     pub fn commit() -> OwnFile {
         OwnFile {

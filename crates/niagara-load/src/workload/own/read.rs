@@ -290,20 +290,27 @@ fn read_step(
     names: &mut Names,
     scale: &BTreeMap<String, u64>,
 ) -> Read<Step> {
-    const KEYS: &str = "sql, times, draw, keep";
+    const KEYS: &str = "sql, name, times, draw, keep";
     let at = statement.span().start;
     let mut times = 1;
     let mut keep = Vec::new();
+    let mut called = None;
     let text = match statement.get_ref() {
         Value::String(text) => text,
         Value::Table(table) => {
             for key in table.keys() {
-                if !["sql", "times", "draw", "keep"].contains(&key.as_str()) {
+                if !["sql", "name", "times", "draw", "keep"].contains(&key.as_str()) {
                     return mistake(
                         at,
                         format!("`{key}` is no key of a statement"),
                         format!("keys: {KEYS}"),
                     );
+                }
+            }
+            if let Some(value) = table.get("name") {
+                called = value.as_str().map(|name| name.trim().to_owned());
+                if called.as_ref().is_none_or(String::is_empty) {
+                    return mistake(at, "`name` is a text", "write name = \"sum by state\"");
                 }
             }
             if let Some(value) = table.get("times") {
@@ -400,6 +407,7 @@ fn read_step(
         .map(|column| names.add(&Spanned::new(statement.span(), column), Source::Answer))
         .collect::<Read<Vec<_>>>()?;
     Ok(Step {
+        name: called,
         sql: found.sql,
         parameters,
         times,

@@ -54,7 +54,9 @@ impl OwnPlan {
             let mut own = Vec::new();
             for (step, statement) in transaction.steps.iter().enumerate() {
                 let word = statement.sql.split_whitespace().next().unwrap_or_default();
-                let name = format!("{}_{}_{}", transaction.name, step + 1, word.to_lowercase());
+                let name = statement.name.clone().unwrap_or_else(|| {
+                    format!("{}_{}_{}", transaction.name, step + 1, word.to_lowercase())
+                });
                 let kind = templates.kind(name, &statement.sql);
                 let types = statement.parameters.iter();
                 let types = types.map(|value| match &transaction.values[*value].1 {

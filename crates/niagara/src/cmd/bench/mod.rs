@@ -5,6 +5,7 @@ mod commits;
 mod consistency;
 mod cost;
 mod hdr_log;
+mod job;
 mod live;
 mod measure;
 mod password;
@@ -56,6 +57,10 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
+            Action::Run if load.workload.kind.is_job() => {
+                tables::check(&mut target, &load)?;
+                job::measure(&args, &load, &mut target, &cancel)
+            }
             Action::Run => {
                 tables::check(&mut target, &load)?;
                 measure(&args, &load, &mut target, &cancel, file.as_mut())
@@ -64,6 +69,9 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
     } else {
         let cancel = on_ctrl_c()?;
         let mut target = Target::private(&args, &load, &cancel)?;
+        if load.workload.kind.is_job() {
+            return job::measure(&args, &load, &mut target, &cancel);
+        }
         measure(&args, &load, &mut target, &cancel, file.as_mut())
     }
 }
