@@ -8,10 +8,11 @@ NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 
 BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
+BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: tune test test-check test-builds build-server bench setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: tune test test-check test-builds build-server bench bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -20,6 +21,10 @@ test: setup-test lint unit end-to-end ## Everything that continuous integration 
 
 bench: setup-bench ## What the load generator costs, beside sysbench and a bare loop: a table, and $(BENCH_JSON)
 	$(CARGO) run --release --locked -p niagara-bench -- --seconds $(BENCH_SECONDS) --json $(BENCH_JSON)
+
+bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
+	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
+	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
 
 setup:
 	@scripts/setup

@@ -61,6 +61,10 @@ pub struct Sample {
     pub cpu_microseconds: f64,
     /// Server's CPU time per query, in microseconds.
     pub server_cpu_microseconds: f64,
+    /// Transactions completed per second.
+    pub transactions_per_second: f64,
+    /// Client's CPU time per transaction, in microseconds.
+    pub cpu_per_transaction: f64,
     /// Transactions of the busiest connection over those of the mean one; 0 where it is not known.
     pub unevenness: f64,
 }
@@ -142,6 +146,9 @@ impl Contestant {
                     // whole time for both: the loops' CPU time is that of the whole slice
                     cpu_microseconds: stats.client_cpu_seconds * 1e6 / stats.queries_whole as f64,
                     server_cpu_microseconds: server(stats.queries_whole)?,
+                    transactions_per_second: stats.transactions as f64 / stats.seconds,
+                    cpu_per_transaction: stats.client_cpu_seconds * 1e6
+                        / stats.transactions_whole as f64,
                     unevenness: most.map_or(0.0, |&most| most as f64 / mean),
                 })
             }
@@ -151,6 +158,9 @@ impl Contestant {
                     queries_per_second: stats.queries as f64 / stats.seconds,
                     cpu_microseconds: stats.cpu_seconds * 1e6 / stats.queries as f64,
                     server_cpu_microseconds: server(stats.queries)?,
+                    // It knows of packets only.
+                    transactions_per_second: 0.0,
+                    cpu_per_transaction: 0.0,
                     unevenness: 0.0,
                 })
             }

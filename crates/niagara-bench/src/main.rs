@@ -12,6 +12,7 @@ mod memory;
 mod ratio;
 mod report;
 mod sysbench;
+mod tpcc;
 
 use crate::case::Case;
 use crate::ground::Ground;
@@ -33,6 +34,9 @@ struct Arguments {
     /// Only the cases whose names contain this.
     #[arg(long)]
     only: Option<String>,
+    /// TPC-C instead: five warehouses loaded, or run, beside a script of sysbench's.
+    #[arg(long, value_enum, value_name = "PART")]
+    tpcc: Option<tpcc::Part>,
     /// The server, a name of the catalogue.
     #[arg(long, default_value = "mariadb-10.11")]
     server: String,
@@ -51,6 +55,11 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     if !(0.2..=60.0).contains(&arguments.slice) {
         bail!("--slice {}: must be from 0.2 to 60 s", arguments.slice);
+    }
+    if let Some(part) = arguments.tpcc {
+        let time = Duration::from_secs(arguments.seconds);
+        let slice = Duration::from_secs_f64(arguments.slice);
+        return tpcc::measure(part, &arguments.server, time, slice);
     }
     let wanted = |case: &&Case| {
         arguments

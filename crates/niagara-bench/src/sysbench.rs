@@ -7,9 +7,11 @@ use crate::contestant::Sample;
 use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, Transport, WorkloadSpec};
 use niagara_server::RunningServer;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
@@ -18,7 +20,8 @@ use tempfile::NamedTempFile;
 pub struct Sysbench {
     /// Its options; a file of its own, because others could read a password on the command line.
     options: NamedTempFile,
-    workload: &'static str,
+    /// One that it brings, or the path of a script.
+    workload: String,
 }
 
 /// Ended when dropped.
@@ -54,8 +57,49 @@ impl Sysbench {
         options.flush()?;
         Ok(Sysbench {
             options,
-            workload: spec.kind.name(),
+            workload: spec.kind.name().into(),
         })
+    }
+
+    /// The script at `path`, which knows of warehouses.
+    pub fn script(
+        endpoint: &Endpoint,
+        spec: &WorkloadSpec,
+        threads: u32,
+        path: &Path,
+    ) -> Result<Sysbench> {
+        let mut sysbench = Sysbench::new(endpoint, spec, threads)?;
+        writeln!(sysbench.options, "warehouses={}", spec.warehouses)?;
+        sysbench.options.flush()?;
+        sysbench.workload = path.display().to_string();
+        Ok(sysbench)
+    }
+
+    /// Runs the script's `prepare`; how long it took and the CPU time it used.
+    pub fn prepare(&mut self) -> Result<(Duration, Duration)> {
+        let options = format!("--config-file={}", self.options.path().display());
+        let began = Instant::now();
+        let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let output = Command::new("sysbench")
+            .args([&options, &self.workload, "prepare"])
+            .output()
+            .context("cannot start sysbench; remedy: scripts/setup bench installs it")?;
+        if !output.status.success() {
+            bail!(
+                "sysbench prepare ended with {}\n{}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let used = |usage: &nix::sys::resource::Usage| {
+            let time = |value: nix::sys::time::TimeVal| {
+                Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()).max(0) as u64)
+            };
+            time(usage.user_time()) + time(usage.system_time())
+        };
+        Ok((began.elapsed(), used(&after).saturating_sub(used(&before))))
     }
 
     /// Runs it for a second and then for `duration`, rounded to whole seconds, which is what counts.
@@ -79,7 +123,7 @@ impl Sysbench {
         // More time than is counted: it is ended when enough has been reported.
         let time = format!("--time={}", seconds + 10);
         command
-            .args([&options, &time, self.workload, "run"])
+            .args([&options, &time, &self.workload, "run"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -95,11 +139,12 @@ impl Sysbench {
         let mut begin: Option<(Instant, Duration, Duration)> = None;
         let mut last = Instant::now();
         let mut queries = 0.0;
+        let mut transactions = 0.0;
         let mut reports = 0;
         for line in BufReader::new(output).lines() {
             let line = line.context("reading sysbench's output")?;
             let now = Instant::now();
-            let Some(rate) = queries_per_second(&line) else {
+            let Some((transaction_rate, rate)) = rates(&line) else {
                 said += &line;
                 said.push('\n');
                 continue;
@@ -108,6 +153,7 @@ impl Sysbench {
                 None => begin = Some((now, cpu()?, server.cpu_time()?)),
                 Some((began, cpu_before, server_before)) => {
                     queries += rate * (now - last).as_secs_f64();
+                    transactions += transaction_rate * (now - last).as_secs_f64();
                     reports += 1;
                     if reports == seconds {
                         let used = cpu()?.saturating_sub(cpu_before);
@@ -116,6 +162,8 @@ impl Sysbench {
                             queries_per_second: queries / (now - began).as_secs_f64(),
                             cpu_microseconds: used.as_secs_f64() * 1e6 / queries,
                             server_cpu_microseconds: of_server.as_secs_f64() * 1e6 / queries,
+                            transactions_per_second: transactions / (now - began).as_secs_f64(),
+                            cpu_per_transaction: used.as_secs_f64() * 1e6 / transactions,
                             unevenness: 0.0,
                         });
                     }
@@ -131,12 +179,14 @@ impl Sysbench {
     }
 }
 
-/// `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …`
-fn queries_per_second(line: &str) -> Option<f64> {
+/// Transactions and queries per second: `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …`
+fn rates(line: &str) -> Option<(f64, f64)> {
     line.strip_prefix('[')?;
     let mut words = line.split_whitespace();
+    words.find(|&word| word == "tps:")?;
+    let transactions = words.next()?.parse().ok()?;
     words.find(|&word| word == "qps:")?;
-    words.next()?.parse().ok()
+    Some((transactions, words.next()?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -146,9 +196,9 @@ mod tests {
     #[test]
     fn the_rate_in_a_report() {
         let line = "[ 1s ] thds: 4 tps: 571.43 qps: 9188.82 (r/w/o: 8041.96/0.00/1146.86) lat (ms,95%): 9.06 err/s: 0.00 reconn/s: 0.00";
-        assert_eq!(queries_per_second(line), Some(9188.82));
-        assert_eq!(queries_per_second("Threads started!"), None);
-        assert_eq!(queries_per_second("qps: 5"), None);
-        assert_eq!(queries_per_second("[ 1s ] qps:"), None);
+        assert_eq!(rates(line), Some((571.43, 9188.82)));
+        assert_eq!(rates("Threads started!"), None);
+        assert_eq!(rates("qps: 5"), None);
+        assert_eq!(rates("[ 1s ] qps:"), None);
     }
 }

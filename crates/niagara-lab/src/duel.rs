@@ -4,12 +4,14 @@ use std::borrow::Borrow;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
+use niagara_load::StepTime;
 use niagara_stats::{Couple, duel_score};
 use niagara_store::{AccountsRecord, DuelRecord, Ending, Phase, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::arena::{Arena, Trouble, unix_ms};
+use crate::job;
 use crate::observer::Observer;
 use crate::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::workbench::Workbench;
@@ -32,6 +34,7 @@ pub fn fight(
     let clock = Instant::now();
     let mut load_seconds = 0.0;
     let fought = match protocol {
+        _ if spec.load.workload.kind.is_job() => job_pair(bench, spec, observer, &mut load_seconds),
         Protocol::Duel => duel(bench, spec, observer, &mut load_seconds),
         Protocol::Pair => pair(bench, spec, observer, &mut load_seconds),
         Protocol::Trimmed => trimmed(bench, spec, observer, &mut load_seconds),
@@ -70,6 +73,7 @@ struct Fought {
     dropped: [u32; 2],
     slices: Vec<SliceRecord>,
     warm_up_curves: [Vec<f64>; 2],
+    steps: [Vec<StepTime>; 2],
 }
 
 /// ln(B / A) of every figure that a duel is scored by, all reduced in the same way.
@@ -126,6 +130,7 @@ impl Fought {
             slices: self.slices,
             warm_up_curves: self.warm_up_curves,
             accounts: self.accounts,
+            steps: self.steps,
         }
     }
 }
@@ -262,6 +267,38 @@ fn pair(
     })
 }
 
+/// A job on either side, from a cold start each, order by a fair coin.
+fn job_pair(
+    bench: &Workbench,
+    spec: &DuelSpec,
+    observer: &mut dyn Observer,
+    load_seconds: &mut f64,
+) -> Result<Fought, Trouble> {
+    let first = usize::from(ChaCha8Rng::seed_from_u64(spec.seed).random::<bool>());
+    let mut slices = Vec::new();
+    let mut steps = [Vec::new(), Vec::new()];
+    for (side, goes_first) in [(first, true), (1 - first, false)] {
+        let done = job::run(bench, spec, side, goes_first, observer)?;
+        *load_seconds += done.slice.seconds;
+        slices.push(done.slice);
+        steps[side] = done.steps;
+    }
+    slices.sort_by_key(|slice| slice.side);
+    let ratio = |figure: Figure| match slices.as_slice() {
+        [a, b] => Some((figure(b) / figure(a)).ln()),
+        _ => None,
+    };
+    let mut scores = Scores::of(ratio);
+    // The time of one job is its throughput: there is no latency beside it.
+    scores.latency = None;
+    Ok(Fought {
+        scores,
+        slices,
+        steps,
+        ..Fought::default()
+    })
+}
+
 /// The value of either run and how many windows it lost as outliers. Label-blind: one spread for both runs, so that no
 /// side loses more windows for being itself.
 fn run_values(runs: &[Vec<SliceRecord>; 2], figure: Figure) -> [(f64, usize); 2] {
@@ -300,7 +337,6 @@ fn trimmed(
         }),
         dropped: [2, 2],
         slices: slices.concat(),
-        warm_up_curves: [Vec::new(), Vec::new()],
         ..Fought::default()
     })
 }

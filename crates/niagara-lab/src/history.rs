@@ -76,7 +76,7 @@ impl History {
             return Ok(());
         }
         let line = serde_json::to_string(&Comparison {
-            workload: load.workload.kind.to_string(),
+            workload: load.workload.name().to_owned(),
             threads: load.threads,
             slice_seconds: lengths.slice_seconds,
             duels,
@@ -98,7 +98,7 @@ impl History {
             // A line cut short by a full disk is no reason to fail.
             .filter_map(|line| serde_json::from_str::<Comparison>(line).ok())
             .filter(|comparison| {
-                comparison.workload == load.workload.kind.to_string()
+                comparison.workload == load.workload.name()
                     && comparison.threads == load.threads
                     && comparison.slice_seconds == lengths.slice_seconds
             })

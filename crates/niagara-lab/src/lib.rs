@@ -16,6 +16,7 @@ mod deployment;
 mod duel;
 mod histogram;
 mod history;
+mod job;
 mod judged;
 mod ladder;
 pub mod lever;

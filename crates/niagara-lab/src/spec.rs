@@ -1,6 +1,6 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::{WorkloadKind, WorkloadSpec};
+use niagara_load::{StepTime, WorkloadKind, WorkloadSpec};
 use niagara_store::{AccountsRecord, DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +38,12 @@ impl Load {
 
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
     pub fn one_line(&self) -> String {
+        let name = match self.workload.title() {
+            Some(title) => format!("{} ({title})", self.workload.name()),
+            None => self.workload.name().to_owned(),
+        };
         format!(
-            "{}, {}, {}, {} thread{}",
-            self.workload.kind,
+            "{name}, {}, {}, {} thread{}",
             self.workload.data_in_words(self.threads),
             self.engine,
             self.threads,
@@ -120,4 +123,6 @@ pub struct DuelOutcome {
     pub warm_up_curves: [Vec<f64>; 2],
     /// By side: what was counted over its slices; of a sweep's duels alone.
     pub accounts: Vec<(u8, AccountsRecord)>,
+    /// Of a job: how long each side's steps took.
+    pub steps: [Vec<StepTime>; 2],
 }

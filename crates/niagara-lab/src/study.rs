@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
+use niagara_load::StepTime;
 use niagara_store::{
     DuelRecord, Ending, Phase, RunTime, Store, StudyLock, StudyRecord, VariantRecord,
 };
@@ -22,6 +23,8 @@ const DECISION: &str = "decision";
 const WARM_UP: &str = "warm-up";
 /// Under this and its number a duel's warm-up curves are kept while they are wanted for that decision.
 const WARM_UP_CURVES: &str = "warm-up curves";
+/// Event kind under which the steps of a job are kept, of A and of B.
+const STEPS: &str = "steps";
 /// Times one duel is repeated when the machine disturbed it.
 const MOST_REPEATS: u32 = 3;
 
@@ -259,6 +262,18 @@ impl Study {
         }))
     }
 
+    /// The steps of every pair of jobs so far, of A and of B.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn steps(&self) -> Result<Vec<[Vec<StepTime>; 2]>> {
+        let events = self.store.events()?;
+        let kept = events.iter().filter(|event| event.kind == STEPS);
+        Ok(kept
+            .filter_map(|event| serde_json::from_str(&event.text).ok())
+            .collect())
+    }
+
     /// Keeps a decision, so that a study that goes on later takes the same way.
     ///
     /// # Errors
@@ -359,6 +374,9 @@ impl Study {
                 command: niagara_server::command_line(install, &variant.runtime, &variant.config),
                 server_version: install.version_string.clone(),
             })?;
+        }
+        if outcome.steps.iter().any(|steps| !steps.is_empty()) {
+            self.note(STEPS, &serde_json::to_string(&outcome.steps)?)?;
         }
         let curves = outcome.warm_up_curves.map(as_kept);
         self.keep_curves(outcome.record.seq, &curves)?;

@@ -224,6 +224,24 @@ impl Workbench {
         self.cache.work_folder(kind)
     }
 
+    /// Starts `variant` on a fresh clone with nothing of its data in memory: the buffer pool is new and is told nothing of
+    /// the one before, and the clone's files are out of the kernel's page cache.
+    ///
+    /// # Errors
+    /// As [`clone_for`](Self::clone_for) and [`spawn`](Self::spawn); a server that does not start.
+    pub fn start_cold(&self, variant: &Variant) -> Result<(RunningServer, WorkFolder)> {
+        let clone = self.clone_for(variant)?;
+        // Which pages the pool held at the shutdown, for loading them again.
+        let list = data_of(&clone).join("ib_buffer_pool");
+        if list.exists() {
+            std::fs::remove_file(&list)
+                .with_context(|| format!("cannot remove {}", list.display()))?;
+        }
+        niagara_server::drop_cached(&data_of(&clone))?;
+        let server = self.spawn(variant, &clone)?.wait_ready()?;
+        Ok((server, clone))
+    }
+
     /// Starts `variant` on `clone` without waiting for it.
     ///
     /// # Errors

@@ -67,6 +67,13 @@ impl Driver {
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
         spec.validate()?;
+        if spec.kind.is_job() {
+            return Err(LoadError::Invalid(format!(
+                "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
+                 --workload {0}` compares two servers by it",
+                spec.kind
+            )));
+        }
         if sides.is_empty() || sides.iter().any(Vec::is_empty) {
             return Err(LoadError::Invalid("there is no server to load".into()));
         }
@@ -89,7 +96,7 @@ impl Driver {
         let loops = loops.min(options.threads as usize);
         allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
 
-        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+        let plan = Arc::new(Plan::new(spec, options.threads, options.seed)?);
         let kinds = Arc::new(Kinds::of(&plan));
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();

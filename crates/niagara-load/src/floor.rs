@@ -80,7 +80,7 @@ impl Floor {
                 spec.kind
             )));
         }
-        let plan = Plan::new(spec, connections, 1);
+        let plan = Plan::new(spec, connections, 1)?;
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,

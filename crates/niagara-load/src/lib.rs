@@ -37,6 +37,7 @@ mod error;
 mod event_loop;
 pub mod floor;
 mod io;
+mod job;
 mod options;
 mod pacing;
 mod poll;
@@ -59,6 +60,7 @@ pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
 pub use io::IoChoice;
+pub use job::{StepTime, run_job};
 pub use options::{DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions};
 pub use pacing::{Pacing, Phase, Schedule};
 pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
@@ -68,7 +70,8 @@ pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, wa
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
 pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats};
-pub use workload::tpcc::{Conditions, Finding, check as check_tpcc};
+pub use workload::own::OwnFile;
+pub use workload::tpcc::{Conditions, Finding, check as check_tpcc, schema as tpcc_schema};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
     WorkloadKind, WorkloadOption, WorkloadSpec,

@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::session::Session;
-use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, schema, tpcc, values};
+use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, own, schema, tpcc, values};
 use rand::SeedableRng;
 use std::io::Write;
 use std::sync::Arc;
@@ -102,7 +102,17 @@ pub fn prepare_tables(
         create_database(endpoint)?;
     }
     if spec.kind == WorkloadKind::Tpcc {
-        return load_tpcc(endpoint, spec, options, on_event);
+        let expected = tpcc::expected_rows(spec.warehouses);
+        return fill_named(endpoint, options, expected, on_event, &mut |each| {
+            tpcc::load(spec, each)
+        });
+    }
+    if spec.kind.is_from_file() {
+        let definition = spec.definition()?;
+        let expected = definition.tables.iter().map(|table| table.rows).sum();
+        return fill_named(endpoint, options, expected, on_event, &mut |each| {
+            own::load(&definition, spec, each)
+        });
     }
     let tables = spec.table_count(options.threads);
     let total = u64::from(tables) * spec.rows();
@@ -141,16 +151,20 @@ pub fn prepare_tables(
     )
 }
 
-fn load_tpcc(
+/// Does a number of jobs on several connections at once.
+type Each<'e> = dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError> + 'e;
+
+/// Makes tables that have names rather than numbers; `load` says which jobs there are.
+fn fill_named(
     endpoint: &Endpoint,
-    spec: &WorkloadSpec,
     options: &TableOptions,
+    expected: u64,
     on_event: &mut dyn FnMut(TableEvent),
+    load: &mut dyn FnMut(&mut Each<'_>) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     let mut done = 0;
-    let expected = tpcc::expected_rows(spec.warehouses);
     on_event(TableEvent::Rows(0, expected));
-    tpcc::load(spec, &mut |jobs, work| {
+    load(&mut |jobs, work| {
         for_each(
             endpoint,
             jobs,
@@ -180,11 +194,12 @@ pub fn cleanup(
     on_event: &mut dyn FnMut(TableEvent),
 ) -> Result<(), LoadError> {
     spec.validate()?;
-    if spec.kind == WorkloadKind::Tpcc {
+    if !spec.kind.is_sysbench() {
+        let tables = spec.table_names(options.threads);
         return for_each(endpoint, 1, options, on_event, &|work, _| {
             work.say(TableEvent::Step("dropping the tables"));
-            for table in tpcc::TABLES {
-                work.execute(format!("DROP TABLE IF EXISTS {table}").as_bytes())?;
+            for table in &tables {
+                work.execute(format!("DROP TABLE IF EXISTS `{table}`").as_bytes())?;
             }
             Ok(())
         });
@@ -211,7 +226,7 @@ pub fn warm_up(
             "bulk_insert has no rows to be read: leave out the warm-up".into(),
         ));
     }
-    if spec.kind == WorkloadKind::Tpcc {
+    if !spec.kind.is_sysbench() {
         let statements = spec.read_all_statements(&endpoint.database, options.threads);
         return for_each(
             endpoint,

@@ -217,7 +217,7 @@ mod tests {
     use std::time::SystemTime;
 
     fn kinds() -> Kinds {
-        Kinds::of(&Plan::new(&WorkloadSpec::default(), 1, 1))
+        Kinds::of(&Plan::new(&WorkloadSpec::default(), 1, 1).unwrap())
     }
 
     #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use common::Server;
 use niagara_load::{
-    Distribution, Driver, DriverOptions, IoChoice, PreparedStatements, SliceOptions, TableOptions,
-    WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
+    Distribution, Driver, DriverOptions, IoChoice, OwnFile, PreparedStatements, SliceOptions,
+    TableOptions, WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +74,14 @@ fn a_longer_slice_allocates_no_more() {
             db_ps_mode: PreparedStatements::Disable,
             ..of_kind(WorkloadKind::Tpcc)
         },
+        of_kind(WorkloadKind::Commit),
+        WorkloadSpec {
+            own: Some(OwnFile {
+                path: "shop.toml".into(),
+                text: include_str!("../../../docs/examples/shop.toml").into(),
+            }),
+            ..of_kind(WorkloadKind::Own)
+        },
     ] {
         for io in [IoChoice::Epoll, IoChoice::Auto] {
             allocations_of(&server, &spec, io);
@@ -116,7 +124,7 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
         .find(|(_, many)| *many > 3 * few)
         .unwrap_or_else(|| panic!("{kind}: {few} queries, and hardly more in a longer slice"));
     // A few for each kind of statement that is counted, however often it comes.
-    let most = if kind == WorkloadKind::Tpcc { 300 } else { 100 };
+    let most = if kind.is_sysbench() { 100 } else { 300 };
     assert!(short < most, "{kind}: {short} allocations in a slice");
     assert!(
         long <= short + 10,

@@ -165,12 +165,43 @@ impl From<ProtocolArg> for Protocol {
     }
 }
 
+/// A workload as the command line names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadArg {
+    /// One that is built in.
+    Named(WorkloadKind),
+    /// The file of one's own.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for WorkloadArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(kind) => kind.fmt(f),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for WorkloadArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains('/') || text.ends_with(".toml") {
+            return Ok(Self::File(text.into()));
+        }
+        text.parse().map(Self::Named).map_err(|error| {
+            format!("{error}; a file of your own is named by its path: ./{text}.toml")
+        })
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc (docs/workloads.md)
-    #[arg(long, default_value = "oltp_read_only")]
-    pub workload: WorkloadKind,
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/own-workload.md)
+    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
+    pub workload: WorkloadArg,
     /// Connections
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub threads: u32,
@@ -186,7 +217,7 @@ pub struct LoadArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
-    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform; may be repeated
+    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }

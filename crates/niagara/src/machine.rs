@@ -27,7 +27,7 @@ pub fn lever_context(
         data_bytes: bench.data_bytes(server)?,
         engine: load.engine.clone(),
         mallocs,
-        writes: load.workload.kind.writes(),
+        writes: load.workload.writes(),
         ..Context::new(install.family, install.version, fingerprint.clone())
     })
 }

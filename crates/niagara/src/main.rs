@@ -11,6 +11,7 @@ mod outdir;
 mod progress;
 mod resolve;
 mod setting;
+mod steps;
 
 use std::process::ExitCode;
 

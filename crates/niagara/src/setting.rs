@@ -5,17 +5,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
+use niagara_lab::study_file::unknown_option;
 use niagara_lab::{
     Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
 };
-use niagara_load::{WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadOption, WorkloadSpec};
+use niagara_load::{OwnFile, WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
 use niagara_store::StudyRecord;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::{LengthArgs, LoadArgs, StudyArgs};
+use crate::args::{LengthArgs, LoadArgs, StudyArgs, WorkloadArg};
 use crate::outdir;
 
 /// Couples of a duel that judges (docs/methodology.md).
@@ -65,8 +66,13 @@ pub fn server_name(text: &str) -> Result<String> {
 
 /// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
+    let (kind, own) = match &args.workload {
+        WorkloadArg::Named(kind) => (*kind, None),
+        WorkloadArg::File(path) => (WorkloadKind::Own, Some(own_file(path)?)),
+    };
     let mut builder = WorkloadBuilder::from(WorkloadSpec {
-        kind: args.workload,
+        kind,
+        own,
         tables: args.tables,
         table_size: args.table_size,
         warehouses: args.warehouses,
@@ -74,19 +80,14 @@ pub fn load(args: &LoadArgs) -> Result<Load> {
     });
     builder.set("mysql_storage_engine", &args.engine)?;
     for (name, value) in &args.set {
-        let known =
-            WorkloadOption::find(name).is_some_and(|option| option.applies_to(args.workload));
-        if !known || !builder.set(name, value)? {
-            let options: Vec<&str> = WORKLOAD_OPTIONS
-                .iter()
-                .filter(|option| option.applies_to(args.workload))
-                .map(|option| option.name)
-                .collect();
-            bail!(
-                "--set {name}: {} has no such option\nits options: {}",
-                args.workload,
-                options.join(", ")
-            );
+        let known = WorkloadOption::find(name).is_some_and(|option| option.applies_to(kind));
+        if known && builder.set(name, value)? {
+            continue;
+        }
+        if kind.is_from_file() {
+            builder.set_scale(name, value)?;
+        } else {
+            bail!("--set {}", unknown_option(kind, name));
         }
     }
     let workload = builder.build()?;
@@ -97,9 +98,24 @@ pub fn load(args: &LoadArgs) -> Result<Load> {
     })
 }
 
+/// The file of a workload of one's own, whole.
+fn own_file(path: &Path) -> Result<OwnFile> {
+    let text = std::fs::read_to_string(path).with_context(|| {
+        format!(
+            "cannot read the workload {}\nremedy: name a file as docs/own-workload.md describes it, or one of: {}",
+            path.display(),
+            WorkloadKind::ALL.map(WorkloadKind::name).join(", ")
+        )
+    })?;
+    Ok(OwnFile {
+        path: path.display().to_string(),
+        text,
+    })
+}
+
 /// The lengths that the options and the defaults of the protocol give.
 pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
-    let writes = load.workload.kind.writes();
+    let writes = load.workload.writes();
     let slice = args.slice.unwrap_or(match protocol {
         // Background flushing needs its share of a slice, so writers get longer ones.
         Protocol::Duel if writes => Duration::from_secs(1),

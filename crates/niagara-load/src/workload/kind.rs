@@ -1,12 +1,12 @@
 //! The workloads' names.
 //!
-//! Those of sysbench keep its names; `tpcc` is TPC-C's.
+//! Those of sysbench keep its names; the others are Niagara's.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A workload, by the name that users write: sysbench's, or `tpcc`.
+/// A workload, by the name that users write: sysbench's, or one of Niagara's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
@@ -34,11 +34,17 @@ pub enum WorkloadKind {
     SelectRandomRanges,
     /// The five transactions of TPC-C.
     Tpcc,
+    /// Light SQL, a commit each.
+    Commit,
+    /// A reporting job: statements timed one by one.
+    Report,
+    /// What a file says.
+    Own,
 }
 
 impl WorkloadKind {
-    /// All of them.
-    pub const ALL: [WorkloadKind; 12] = [
+    /// All that have a name of their own; not `Own`, whose name is a file's.
+    pub const ALL: [WorkloadKind; 14] = [
         WorkloadKind::OltpPointSelect,
         WorkloadKind::OltpReadOnly,
         WorkloadKind::OltpReadWrite,
@@ -51,11 +57,29 @@ impl WorkloadKind {
         WorkloadKind::SelectRandomPoints,
         WorkloadKind::SelectRandomRanges,
         WorkloadKind::Tpcc,
+        WorkloadKind::Commit,
+        WorkloadKind::Report,
     ];
 
     /// Whether it is one of sysbench's.
     pub fn is_sysbench(self) -> bool {
-        self != WorkloadKind::Tpcc
+        !matches!(
+            self,
+            WorkloadKind::Tpcc | WorkloadKind::Commit | WorkloadKind::Report | WorkloadKind::Own
+        )
+    }
+
+    /// Whether tables and transactions are those of a file, be it one built in.
+    pub fn is_from_file(self) -> bool {
+        matches!(
+            self,
+            WorkloadKind::Commit | WorkloadKind::Report | WorkloadKind::Own
+        )
+    }
+
+    /// Whether it is a single job, done once from a cold start, rather than a load that goes on.
+    pub fn is_job(self) -> bool {
+        self == WorkloadKind::Report
     }
 
     /// Whether its transactions change data.
@@ -72,7 +96,11 @@ impl WorkloadKind {
             | WorkloadKind::OltpInsert
             | WorkloadKind::OltpDelete
             | WorkloadKind::BulkInsert
-            | WorkloadKind::Tpcc => true,
+            | WorkloadKind::Tpcc
+            | WorkloadKind::Commit
+            | WorkloadKind::Report
+            // Until the file is looked at.
+            | WorkloadKind::Own => true,
         }
     }
 
@@ -91,6 +119,9 @@ impl WorkloadKind {
             WorkloadKind::SelectRandomPoints => "select_random_points",
             WorkloadKind::SelectRandomRanges => "select_random_ranges",
             WorkloadKind::Tpcc => "tpcc",
+            WorkloadKind::Commit => "commit",
+            WorkloadKind::Report => "report",
+            WorkloadKind::Own => "own",
         }
     }
 }

@@ -5,6 +5,7 @@ mod distribution;
 mod kind;
 mod oltp;
 mod option;
+pub mod own;
 pub mod parameters;
 pub mod plan;
 pub mod schema;

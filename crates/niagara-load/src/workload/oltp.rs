@@ -51,11 +51,14 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
         WorkloadKind::BulkInsert => group(&[Statement::BulkInsert], 1),
         WorkloadKind::SelectRandomPoints => group(&[Statement::RandomPoints], 1),
         WorkloadKind::SelectRandomRanges => group(&[Statement::RandomRanges], 1),
-        // The first three follow; the last has a plan of its own.
+        // The first three follow; the others have plans of their own.
         WorkloadKind::OltpReadOnly
         | WorkloadKind::OltpReadWrite
         | WorkloadKind::OltpWriteOnly
-        | WorkloadKind::Tpcc => {}
+        | WorkloadKind::Tpcc
+        | WorkloadKind::Commit
+        | WorkloadKind::Report
+        | WorkloadKind::Own => {}
     }
     if reads {
         group(&[Statement::PointSelect], spec.point_selects);
@@ -460,7 +463,7 @@ mod tests {
 
     /// What connection `number` of `threads` sends first, as text.
     fn text(spec: &WorkloadSpec, threads: u32, number: u32) -> String {
-        let plan = Plan::new(spec, threads, 9);
+        let plan = Plan::new(spec, threads, 9).unwrap();
         let mut transaction = plan.transaction(number);
         let mut out = Vec::new();
         let template = transaction.current(&plan);
@@ -499,7 +502,7 @@ mod tests {
             kind: WorkloadKind::BulkInsert,
             ..WorkloadSpec::default()
         };
-        let plan = Plan::new(&spec, 4, 1);
+        let plan = Plan::new(&spec, 4, 1).unwrap();
         let mut transaction = plan.transaction(2);
         let mut out = Vec::new();
         let mut next = 1;
@@ -553,7 +556,7 @@ mod tests {
             db_ps_mode: PreparedStatements::Disable,
             ..WorkloadSpec::default()
         };
-        let plan = Plan::new(&spec, 1, 1);
+        let plan = Plan::new(&spec, 1, 1).unwrap();
         let mut transaction = plan.transaction(0);
         let mut out = Vec::new();
         let mut shapes = Vec::new();

@@ -57,8 +57,9 @@ impl WorkloadOption {
     pub fn applies_to(&self, kind: WorkloadKind) -> bool {
         match self.group {
             // What says how tables are made and connections kept is not sysbench's alone.
-            OptionGroup::Oltp if kind == WorkloadKind::Tpcc => {
-                ["create_table_options", "mysql_storage_engine", "reconnect"].contains(&self.name)
+            OptionGroup::Oltp if !kind.is_sysbench() => {
+                let in_create = self.name == "create_table_options" && kind == WorkloadKind::Tpcc;
+                in_create || ["mysql_storage_engine", "reconnect"].contains(&self.name)
             }
             OptionGroup::Oltp => kind != WorkloadKind::BulkInsert,
             OptionGroup::RandomPoints => kind == WorkloadKind::SelectRandomPoints,
@@ -205,6 +206,27 @@ impl WorkloadBuilder {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Sets a number of the workload's file.
+    ///
+    /// # Errors
+    /// [`LoadError::Invalid`]: no whole number, or it is no workload from a file. Whether the file has such a number is
+    /// known to [`build`](Self::build).
+    pub fn set_scale(&mut self, name: &str, value: &str) -> Result<(), LoadError> {
+        if !self.spec.kind.is_from_file() {
+            return Err(LoadError::Invalid(format!(
+                "{name}: {} has no such option",
+                self.spec.name()
+            )));
+        }
+        let number = value.replace('_', "").parse().map_err(|_| {
+            LoadError::Invalid(format!(
+                "{name} = {value}: must be a whole number, 0 or more"
+            ))
+        })?;
+        self.spec.scale.insert(name.to_owned(), number);
+        Ok(())
     }
 
     /// The workload, validated.

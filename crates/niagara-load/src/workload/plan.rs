@@ -6,9 +6,11 @@
 //! answers has its place before the load begins, so that nothing is allocated under it.
 
 use super::oltp::{OltpPlan, OltpTransaction};
+use super::own::{OwnPlan, OwnTransaction};
 use super::parameters::{Parameters, Text};
 use super::tpcc::{TpccPlan, TpccTransaction};
 use super::{Rng, WorkloadKind, WorkloadSpec};
+use crate::error::LoadError;
 use crate::protocol::ProtocolError;
 use crate::protocol::answer::Answer;
 use crate::protocol::command::{Execute, ParameterType};
@@ -52,6 +54,7 @@ pub struct Plan {
 enum Script {
     Oltp(OltpPlan),
     Tpcc(Box<TpccPlan>),
+    Own(Box<OwnPlan>),
 }
 
 /// What comes after an answer.
@@ -80,25 +83,34 @@ impl From<ProtocolError> for Unexpected {
 
 impl Plan {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
+    ///
+    /// # Errors
+    /// The workload's file has a mistake.
+    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Result<Self, LoadError> {
         let mut templates = Templates::default();
         let (script, types) = match spec.kind {
             WorkloadKind::Tpcc => {
                 let plan = TpccPlan::new(spec, seed, &mut templates);
                 (Script::Tpcc(Box::new(plan)), TpccPlan::types())
             }
+            kind if kind.is_from_file() => {
+                let definition = spec.definition()?;
+                let plan = OwnPlan::new(definition, spec, threads, seed, &mut templates);
+                let types = plan.types();
+                (Script::Own(Box::new(plan)), types)
+            }
             _ => {
                 let plan = OltpPlan::new(spec, threads, seed, &mut templates);
                 (Script::Oltp(plan), Vec::new())
             }
         };
-        Plan {
+        Ok(Plan {
             templates: templates.list,
             kinds: templates.kinds,
             types,
             script,
             seed,
-        }
+        })
     }
 
     /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
@@ -110,6 +122,7 @@ impl Plan {
         match &self.script {
             Script::Oltp(plan) => Transaction::Oltp(plan.transaction(number, rng)),
             Script::Tpcc(plan) => Transaction::Tpcc(Box::new(plan.transaction(number, rng))),
+            Script::Own(plan) => Transaction::Own(Box::new(plan.transaction(number, rng))),
         }
     }
 }
@@ -135,6 +148,7 @@ pub enum Transaction {
     Oltp(OltpTransaction),
     // Boxed: it holds an order, and connections of other workloads need not be as large.
     Tpcc(Box<TpccTransaction>),
+    Own(Box<OwnTransaction>),
 }
 
 /// The same for every workload: the transaction and its part of the plan.
@@ -143,6 +157,7 @@ macro_rules! each {
         match ($transaction, &$plan.script) {
             (Transaction::Oltp($own), Script::Oltp($script)) => $do,
             (Transaction::Tpcc($own), Script::Tpcc($script)) => $do,
+            (Transaction::Own($own), Script::Own($script)) => $do,
             // A transaction is made by its own plan.
             _ => unreachable!("a transaction of another plan"),
         }
@@ -184,7 +199,7 @@ impl Transaction {
     pub fn encode_text(&mut self, plan: &Plan, template: usize, out: &mut Vec<u8>) {
         let written = match self {
             Transaction::Oltp(own) => own.encode_text(out),
-            Transaction::Tpcc(_) => false,
+            Transaction::Tpcc(_) | Transaction::Own(_) => false,
         };
         if !written {
             let sql = &plan.templates[template].sql;
@@ -204,7 +219,12 @@ impl Transaction {
 
     /// Whether the server may hold a transaction open that has to be rolled back when a statement fails.
     pub fn is_open(&self, plan: &Plan) -> bool {
-        each!(self, plan, (_own, script) => script.in_transaction)
+        match (self, &plan.script) {
+            (Transaction::Own(own), Script::Own(script)) => own.is_open(script),
+            (_, Script::Oltp(script)) => script.in_transaction,
+            (_, Script::Tpcc(script)) => script.in_transaction,
+            (_, Script::Own(_)) => false,
+        }
     }
 
     /// How long the connection rests after the transaction that has just completed.
@@ -221,6 +241,7 @@ impl Transaction {
         match self {
             Transaction::Oltp(_) => 0,
             Transaction::Tpcc(own) => own.kind(),
+            Transaction::Own(own) => own.kind(),
         }
     }
 
@@ -228,7 +249,7 @@ impl Transaction {
     pub fn sql(&self, plan: &Plan) -> String {
         match self {
             Transaction::Oltp(own) => own.bulk_sql(),
-            Transaction::Tpcc(_) => None,
+            Transaction::Tpcc(_) | Transaction::Own(_) => None,
         }
         .unwrap_or_else(|| plan.templates[self.peek(plan)].sql.clone())
     }

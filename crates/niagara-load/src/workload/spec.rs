@@ -1,8 +1,11 @@
 //! A workload with all its numbers.
 
+use super::own::{self, Definition, OwnFile};
 use super::{Distribution, WorkloadKind, tpcc};
 use crate::error::LoadError;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// A workload and its parameters. The default is sysbench's `oltp_read_only` with sysbench's own defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +68,11 @@ pub struct WorkloadSpec {
     pub tpcc_batch: bool,
     /// `tpcc`: connections wait between transactions as people at terminals do.
     pub think_time: bool,
+    /// The file that says what a workload of kind [`Own`](WorkloadKind::Own) is.
+    pub own: Option<OwnFile>,
+    /// Numbers of such a file (or of `commit`) that are set otherwise than it says.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub scale: BTreeMap<String, u64>,
 }
 
 /// Whether statements are prepared (sysbench: `db-ps-mode`).
@@ -109,9 +117,15 @@ impl Default for WorkloadSpec {
             warehouses: 5,
             tpcc_batch: true,
             think_time: false,
+            own: None,
+            scale: BTreeMap::new(),
         }
     }
 }
+
+/// The family's default buffer pool, and about what a row of `report` takes, in bytes.
+const DEFAULT_POOL: u64 = 128 << 20;
+const REPORT_ROW: u64 = 256;
 
 /// Statements of one kind in one transaction; more is surely a mistake.
 const MOST_PER_TRANSACTION: u32 = 100_000;
@@ -195,6 +209,11 @@ impl WorkloadSpec {
                 self.warehouses
             ));
         }
+        if self.kind.is_from_file() {
+            self.definition()?;
+        } else if let Some(name) = self.scale.keys().next() {
+            return invalid(format!("{name}: {} has no such number", self.kind));
+        }
         if self.kind.is_sysbench() && super::oltp::steps(self).is_empty() {
             return invalid(format!(
                 "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
@@ -204,10 +223,70 @@ impl WorkloadSpec {
         self.distribution.validate().map_err(LoadError::Invalid)
     }
 
+    /// The name that people know the workload by: for one from a file, the file's.
+    pub fn name(&self) -> &str {
+        match &self.own {
+            Some(file) if self.kind == WorkloadKind::Own => file.stem(),
+            _ => self.kind.name(),
+        }
+    }
+
+    /// What its file calls it, of a workload from a file.
+    pub fn title(&self) -> Option<String> {
+        let definition = self.kind.is_from_file().then(|| self.definition().ok());
+        definition.flatten().map(|own| own.title)
+    }
+
+    /// How the command line names it: a file by its path.
+    pub fn spelling(&self) -> &str {
+        match &self.own {
+            Some(file) if self.kind == WorkloadKind::Own => &file.path,
+            _ => self.kind.name(),
+        }
+    }
+
+    /// Whether its transactions change data.
+    pub fn writes(&self) -> bool {
+        match self.kind.is_from_file() {
+            // A file with a mistake is refused elsewhere.
+            true => self.definition().is_ok_and(|own| own.writes()),
+            false => self.kind.writes(),
+        }
+    }
+
+    /// The file behind a workload that is from one.
+    fn file(&self) -> Result<OwnFile, LoadError> {
+        match (self.kind, &self.own) {
+            (WorkloadKind::Commit, _) => Ok(OwnFile::commit()),
+            (WorkloadKind::Report, _) => Ok(OwnFile::report()),
+            (_, Some(file)) => Ok(file.clone()),
+            (_, None) => Err(LoadError::Invalid(
+                "a workload of one's own has no file: name it as in --workload ./shop.toml".into(),
+            )),
+        }
+    }
+
+    /// What such a file says.
+    pub(crate) fn definition(&self) -> Result<Definition, LoadError> {
+        let file = self.file()?;
+        let mut scale = self.scale.clone();
+        if self.kind == WorkloadKind::Report
+            && let Some(factor) = scale.remove("pool_factor")
+        {
+            let rows = factor.saturating_mul(DEFAULT_POOL) / REPORT_ROW;
+            scale.insert("rows".into(), rows.clamp(1, i32::MAX as u64));
+        }
+        own::read(&file.path, &file.text, &scale).map_err(LoadError::Invalid)
+    }
+
     /// The names of all tables when the load has `threads` connections.
     pub fn table_names(&self, threads: u32) -> Vec<String> {
         match self.kind {
             WorkloadKind::Tpcc => tpcc::TABLES.map(str::to_owned).into(),
+            kind if kind.is_from_file() => self.definition().map_or_else(
+                |_| Vec::new(),
+                |own| own.tables.into_iter().map(|table| table.name).collect(),
+            ),
             _ => (1..=self.table_count(threads))
                 .map(|number| format!("sbtest{number}"))
                 .collect(),
@@ -222,6 +301,16 @@ impl WorkloadSpec {
         };
         match self.kind {
             WorkloadKind::Tpcc => plural(self.warehouses, "warehouse"),
+            kind if kind.is_from_file() => {
+                let tables = self
+                    .definition()
+                    .map_or_else(|_| Vec::new(), |own| own.tables);
+                let rows: u64 = tables.iter().map(|table| table.rows).sum();
+                format!(
+                    "{} of {rows} rows in all",
+                    plural(tables.len() as u32, "table")
+                )
+            }
             _ => format!(
                 "{} of {} rows",
                 plural(self.table_count(threads), "table"),
@@ -234,7 +323,7 @@ impl WorkloadSpec {
     pub fn table_count(&self, threads: u32) -> u32 {
         match self.kind {
             WorkloadKind::BulkInsert => threads,
-            WorkloadKind::Tpcc => 0,
+            kind if !kind.is_sysbench() => 0,
             _ => self.tables,
         }
     }
@@ -259,6 +348,15 @@ impl WorkloadSpec {
             WorkloadKind::Tpcc => {
                 let options = &self.create_table_options;
                 return format!("tpcc-{} options: {options}", self.warehouses);
+            }
+            kind if kind.is_from_file() => {
+                let text = self.file().map_or_else(|_| String::new(), |file| file.text);
+                let digest: String = Sha256::digest(text.as_bytes())
+                    .iter()
+                    .take(12)
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
+                return format!("{}-{digest} {:?}", self.name(), self.scale);
             }
             _ => {}
         }
@@ -287,6 +385,12 @@ impl WorkloadSpec {
         let database = database.replace('`', "``");
         if self.kind == WorkloadKind::Tpcc {
             return tpcc::read_all(&format!("`{database}`"));
+        }
+        if self.kind.is_from_file() {
+            // A checksum is of every row, whatever columns and indexes there are.
+            let tables = self.table_names(threads);
+            let sum = |table: &String| format!("CHECKSUM TABLE `{database}`.`{table}`");
+            return tables.iter().map(sum).collect();
         }
         let mut statements = Vec::new();
         for number in 1..=self.table_count(threads) {
@@ -466,6 +570,11 @@ mod tests {
             warehouses: 17,
             tpcc_batch: false,
             think_time: true,
+            own: Some(OwnFile {
+                path: "a.toml".into(),
+                text: "title = 'a'".into(),
+            }),
+            scale: BTreeMap::from([("rows".into(), 5)]),
         };
         let text = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<WorkloadSpec>(&text).unwrap(), spec);

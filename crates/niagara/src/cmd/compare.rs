@@ -18,7 +18,8 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::resolve;
-use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
+use crate::setting::{Opening, Setting, lengths, load, open_study, server_name, write};
+use crate::steps;
 
 /// What decides what a comparison measures.
 #[derive(Serialize)]
@@ -39,7 +40,16 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
-    let protocol = Protocol::from(args.protocol);
+    let is_job = load.workload.kind.is_job();
+    // A single long job cannot be sliced: its runs meet in pairs.
+    let protocol = match Protocol::from(args.protocol) {
+        Protocol::Duel if is_job => Protocol::Pair,
+        Protocol::Trimmed if is_job => bail!(
+            "{} is a job, and jobs are compared by pairs\nremedy: leave out --protocol",
+            load.workload.name()
+        ),
+        protocol => protocol,
+    };
     let lengths = lengths(&args.lengths, &load, protocol);
     let mut terminal = Terminal::new(args.budget);
     let mut bench = setting.workbench(load.clone(), cancel.clone());
@@ -133,6 +143,13 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     study.store().set_summary(&summary)?;
     write_files(study.folder(), study.store())?;
     print_result(&summary, study.folder(), args.study.json)?;
+    if is_job {
+        let table = steps::pairs(&study.steps()?);
+        write(&study.folder().join("steps.txt"), &table)?;
+        if !args.study.json {
+            print!("\n{table}");
+        }
+    }
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
 

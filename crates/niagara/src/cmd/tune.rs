@@ -80,7 +80,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
 
     let (mut study, seed) = open_study(&Opening {
         kind: "tune",
-        name: &format!("{server}-{}", load.workload.kind),
+        name: &format!("{server}-{}", load.workload.name()),
         plan: &Plan {
             server: &server,
             load: &load,

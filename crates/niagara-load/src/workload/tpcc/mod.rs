@@ -20,7 +20,8 @@ mod transaction;
 
 pub use check::{Conditions, Finding, check};
 pub use load::{expected_rows, load};
-pub use schema::{TABLES, read_all};
+pub use random::letters;
+pub use schema::{TABLES, read_all, schema};
 pub use transaction::{TpccPlan, TpccTransaction};
 
 /// Districts of a warehouse (clause 1.2.1).

@@ -93,6 +93,13 @@ pub fn create_indexes() -> [(&'static str, &'static str); 2] {
     ]
 }
 
+/// What makes the empty tables, and what makes the indexes once they are filled: for another loader.
+pub fn schema(engine: &str) -> (Vec<String>, Vec<String>) {
+    let tables = TABLES.map(|table| create_table(table, engine, ""));
+    let indexes = create_indexes().map(|(_, sql)| sql.to_owned());
+    (tables.into(), indexes.into())
+}
+
 /// Statements that read every table and every index once. `database` is quoted already.
 pub fn read_all(database: &str) -> Vec<String> {
     [

@@ -41,7 +41,7 @@ pub fn report(target: &Target, load: &Load, json: bool) -> Result<ExitCode> {
     let Some(findings) = after(target, load)? else {
         bail!(
             "{} has no consistency conditions\nremedy: `check` is for tpcc",
-            load.workload.kind
+            load.workload.name()
         );
     };
     if json {

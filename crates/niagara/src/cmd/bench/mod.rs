@@ -1,9 +1,11 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
 mod args;
+mod commits;
 mod consistency;
 mod cost;
 mod hdr_log;
+mod job;
 mod live;
 mod measure;
 mod password;
@@ -17,11 +19,12 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{Cancel, Load};
-use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule};
+use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule, WorkloadKind};
 
 pub use args::BenchArgs;
 
 use self::args::{Action, RunArgs};
+use self::commits::Commits;
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
@@ -54,6 +57,10 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
+            Action::Run if load.workload.kind.is_job() => {
+                tables::check(&mut target, &load)?;
+                job::measure(&args, &load, &mut target, &cancel)
+            }
             Action::Run => {
                 tables::check(&mut target, &load)?;
                 measure(&args, &load, &mut target, &cancel, file.as_mut())
@@ -62,6 +69,9 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
     } else {
         let cancel = on_ctrl_c()?;
         let mut target = Target::private(&args, &load, &cancel)?;
+        if load.workload.kind.is_job() {
+            return job::measure(&args, &load, &mut target, &cancel);
+        }
         measure(&args, &load, &mut target, &cancel, file.as_mut())
     }
 }
@@ -123,7 +133,10 @@ fn measure(
         log,
     };
     for pacing in &pacings {
-        if let Some(run) = bench.run(pacing)? {
+        if let Some(mut run) = bench.run(pacing)? {
+            if load.workload.kind == WorkloadKind::Commit {
+                run.commits = Some(Commits::of(&run));
+            }
             runs.push(run);
         }
         if cancel.is_cancelled() {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
+use super::commits::Commits;
 use super::cost::Cost;
 use super::status::Delta;
 
@@ -77,6 +78,8 @@ pub struct RunResult {
     /// Of `tpcc`: new-order transactions per minute of counted time, those that are rolled back as the specification wants
     /// among them. No audited result.
     pub new_orders_per_minute: Option<f64>,
+    /// Of `commit`: how the log was synced.
+    pub commits: Option<Commits>,
     /// By kind of statement, counted time.
     pub statements: Vec<StatementResult>,
     /// Errors after which a transaction was begun again, by the server's number; the whole load.
@@ -276,6 +279,7 @@ impl RunResult {
                 .iter()
                 .find(|one| one.name == "new_order")
                 .map(|one| 60.0 * per(one.latency.len(), stats.seconds)),
+            commits: None,
             statements: stats
                 .statements
                 .iter()

@@ -91,14 +91,15 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     if !missing.is_empty() {
         bail!(
             "database {database} has no {}\n\
-             remedy: `niagara bench {kind} prepare` with the same options makes what is missing after `cleanup`",
-            listed(&missing)
+             remedy: `niagara bench {} prepare` with the same options makes what is missing after `cleanup`",
+            listed(&missing),
+            load.workload.spelling()
         );
     }
     if kind == WorkloadKind::Tpcc {
         return check_warehouses(target, load);
     }
-    if !asks_for_rows(kind) {
+    if !kind.is_sysbench() || !asks_for_rows(kind) {
         return Ok(());
     }
     let wanted = load.workload.table_size;

@@ -160,6 +160,9 @@ fn start(
 ) -> Result<(RunningServer, WorkFolder)> {
     use niagara_lab::{Event, Observer};
     terminal.see(Event::SettingUp(&format!("starting {}", variant.server)));
+    if bench.load().workload.kind.is_job() {
+        return bench.start_cold(variant);
+    }
     let clone = bench.clone_for(variant)?;
     bench.cancel().check()?;
     let server = bench.spawn(variant, &clone)?.wait_ready()?;

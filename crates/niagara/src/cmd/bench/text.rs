@@ -5,6 +5,7 @@ use niagara_report::number;
 
 use niagara_load::Finding;
 
+use super::commits::Commits;
 use super::consistency;
 use super::cost::Cost;
 use super::result::{BenchResult, Latency, RunResult};
@@ -143,6 +144,9 @@ impl Page {
                 number::grouped(rate)
             ));
         }
+        if let Some(commit) = &run.commits {
+            self.commits(commit);
+        }
         self.latency(run);
         self.errors(run);
         let fairness = &run.fairness;
@@ -154,6 +158,21 @@ impl Page {
             fairness.seconds_sd
         ));
         self.cost(&run.cost);
+    }
+
+    fn commits(&mut self, commits: &Commits) {
+        self.line(&format!(
+            "  {} transactions per minute, {} ms on average",
+            number::grouped(commits.transactions_per_minute),
+            milliseconds(commits.mean_ms)
+        ));
+        if let (Some(syncs), Some(group)) = (commits.syncs_per_second, commits.commits_per_sync) {
+            self.line(&format!(
+                "  {} syncs/s, {group:.1} commits to a sync (by {})",
+                rate(syncs),
+                commits.from.join(" and ")
+            ));
+        }
     }
 
     fn latency(&mut self, run: &RunResult) {

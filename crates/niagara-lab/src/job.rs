@@ -1,0 +1,94 @@
+//! One job on one side of a pair: a cold start, the steps, the accounts.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use niagara_load::{Histogram, LoadError, StepTime, run_job};
+use niagara_store::SliceRecord;
+
+use crate::arena::{Trouble, unix_ms};
+use crate::cancel::Cancelled;
+use crate::histogram;
+use crate::observer::{Event, Observer};
+use crate::spec::DuelSpec;
+use crate::workbench::Workbench;
+
+/// A job that was done.
+pub(crate) struct Done {
+    /// The whole of it as one transaction.
+    pub slice: SliceRecord,
+    /// Its steps.
+    pub steps: Vec<StepTime>,
+}
+
+/// Starts the side's variant on a fresh clone, nothing of it in memory, and does the job.
+pub(crate) fn run(
+    bench: &Workbench,
+    spec: &DuelSpec,
+    side: usize,
+    first: bool,
+    observer: &mut dyn Observer,
+) -> Result<Done, Trouble> {
+    bench.cancel().check()?;
+    let variant = &spec.variants[side];
+    let failed = |reason: String| Trouble::Side { side, reason };
+    let (server, _clone) = match bench.start_cold(variant) {
+        Ok(started) => started,
+        Err(error) => {
+            bench.check_disk()?;
+            return Err(failed(format!("{error:#}")));
+        }
+    };
+    let endpoint = bench.endpoint(&server, variant);
+    let cpu_before = server.cpu_time()?;
+    let switches_before = server.context_switches()?;
+    let started = SystemTime::now();
+    let letter = ["A", "B"][side.min(1)];
+    let done = run_job(
+        &endpoint,
+        &spec.load.workload,
+        &bench.cancel().flag(),
+        &mut |name, number, of| {
+            observer.see(Event::SettingUp(&format!(
+                "{letter}: step {number} of {of}, {name}"
+            )));
+        },
+    );
+    let steps = match done {
+        Ok(steps) => steps,
+        Err(LoadError::Cancelled) => return Err(Cancelled.into()),
+        Err(error) => {
+            bench.check_disk()?;
+            return Err(failed(format!("{error}\n{}", server.log_tail(20))));
+        }
+    };
+    let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
+    let cpu = server.cpu_time()?.saturating_sub(cpu_before);
+    let switches = server.context_switches()?.saturating_sub(switches_before);
+    server.kill();
+    let mut latency = Histogram::new_with_bounds(100, 3_600_000_000_000, 3)
+        .map_err(|error| anyhow::anyhow!("a histogram: {error}"))?;
+    latency.saturating_record((seconds * 1e9) as u64);
+    let slice = SliceRecord {
+        duel: spec.seq,
+        couple: 0,
+        side: side as u8,
+        first,
+        started_unix_ms: unix_ms(started),
+        seconds,
+        transactions: 1,
+        queries: steps.len() as u64,
+        errors: BTreeMap::new(),
+        latency_us: [(seconds * 1e6) as u64; 5],
+        server_cpu_seconds: cpu.as_secs_f64(),
+        client_cpu_seconds: 0.0,
+        transactions_whole: 1,
+        client_context_switches: 0,
+        server_context_switches: switches,
+        steal: 0.0,
+        disturbed: false,
+        histogram: histogram::encode(&latency)?,
+    };
+    observer.see(Event::Slice(&slice));
+    Ok(Done { slice, steps })
+}

@@ -1,0 +1,104 @@
+//! A job: its steps timed one by one, from a cold start where the server is a private one.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use niagara_lab::{Cancel, Event, Load, Observer};
+use niagara_load::{StepTime, run_job};
+use serde::Serialize;
+
+use super::args::BenchArgs;
+use super::target::Target;
+use crate::progress::Terminal;
+use crate::setting::command_line;
+use crate::steps;
+
+/// What is printed with `--json`.
+#[derive(Debug, Serialize)]
+struct JobResult<'a> {
+    niagara: &'static str,
+    command: String,
+    server: &'a str,
+    workload: &'a niagara_load::WorkloadSpec,
+    /// Bytes of the tables and of the buffer pool, where the server says them.
+    table_bytes: Option<u64>,
+    buffer_pool_bytes: Option<u64>,
+    /// Whether nothing of the data was in memory when it began.
+    cold: bool,
+    seconds: f64,
+    steps: &'a [StepTime],
+}
+
+/// Does the job and prints its steps.
+///
+/// # Errors
+/// The server is lost or refuses a statement; Ctrl-C, which is heard between steps.
+pub fn measure(
+    args: &BenchArgs,
+    load: &Load,
+    target: &mut Target,
+    cancel: &Cancel,
+) -> Result<ExitCode> {
+    let title = format!("{} on {}", load.one_line(), target.title());
+    let database = target.endpoint.database.replace('\'', "''");
+    let table_bytes = number(
+        target,
+        &format!(
+            "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables \
+             WHERE table_schema = '{database}'"
+        ),
+    );
+    let buffer_pool_bytes = number(target, "SELECT @@innodb_buffer_pool_size");
+    let cold = target.private.is_some();
+    let mut terminal = Terminal::new(Duration::ZERO);
+    let done = run_job(
+        &target.endpoint,
+        &load.workload,
+        &cancel.flag(),
+        &mut |name, step, of| {
+            terminal.see(Event::SettingUp(&format!("step {step} of {of}: {name}")));
+        },
+    );
+    terminal.finish();
+    let done = done.map_err(|error| target.explain(error))?;
+    if args.output.json {
+        let result = JobResult {
+            niagara: env!("CARGO_PKG_VERSION"),
+            command: command_line(),
+            server: &target.version,
+            workload: &load.workload,
+            table_bytes,
+            buffer_pool_bytes,
+            cold,
+            seconds: done.iter().map(|step| step.seconds).sum(),
+            steps: &done,
+        };
+        println!("{}", serde_json::to_string_pretty(&result)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("{title}");
+    if let (Some(tables), Some(pool)) = (table_bytes, buffer_pool_bytes) {
+        println!(
+            "tables of {} MB, {:.1} times the buffer pool of {} MB",
+            tables >> 20,
+            tables as f64 / pool as f64,
+            pool >> 20
+        );
+    }
+    println!(
+        "{}\n",
+        if cold {
+            "cold: a fresh server, its files out of the page cache"
+        } else {
+            "not known to be cold: the server was running before, and what it holds in memory is its own"
+        }
+    );
+    print!("{}", steps::one(&done));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A number that the server says, if it does.
+fn number(target: &mut Target, sql: &str) -> Option<u64> {
+    target.admin.value(sql).ok().flatten()?.parse().ok()
+}

@@ -1,0 +1,129 @@
+//! Jobs as tables: one job's steps, and pairs of jobs step by step, as the study printed them.
+
+use niagara_load::StepTime;
+use niagara_stats::{LookPlan, Rule, judge_final, median};
+
+/// Pairs below which an interval cannot be had.
+const FEWEST_PAIRS: usize = 6;
+/// Simulated sign flips behind a critical value beyond 16 pairs.
+const SIMULATIONS: usize = 100_000;
+
+/// One job.
+pub fn one(steps: &[StepTime]) -> String {
+    let width = width(steps);
+    let total: f64 = steps.iter().map(|step| step.seconds).sum();
+    let mut text = format!(
+        "{:>4}  {:<width$}  {:>10}  {:>6}\n",
+        "", "step", "seconds", "share"
+    );
+    for (number, step) in (1..).zip(steps) {
+        text += &format!(
+            "{number:>4}  {:<width$}  {:>10.3}  {:>5.1}%\n",
+            step.name,
+            step.seconds,
+            100.0 * step.seconds / total
+        );
+    }
+    text += &format!("{:>4}  {:<width$}  {total:>10.3}\n", "", "in all");
+    text
+}
+
+/// Pairs of jobs: medians of A and B, and the ratio of their times, with its interval where there are enough pairs.
+pub fn pairs(pairs: &[[Vec<StepTime>; 2]]) -> String {
+    // A job that was cut short has fewer steps than the others.
+    let Some(names) = pairs.iter().map(|[a, _]| a).max_by_key(|steps| steps.len()) else {
+        return String::new();
+    };
+    let width = width(names);
+    let mut text = format!(
+        "{:>4}  {:<width$}  {:>10}  {:>10}  {:>8}\n",
+        "", "step", "A, s", "B, s", "A / B"
+    );
+    let row = |number: &str, name: &str, times: [Vec<f64>; 2]| {
+        let middle = |side: usize| median(&times[side]).unwrap_or(f64::NAN);
+        let scores: Vec<f64> = times[0]
+            .iter()
+            .zip(&times[1])
+            .map(|(a, b)| (a / b).ln())
+            .collect();
+        let ratio = if scores.len() >= FEWEST_PAIRS {
+            let plan = LookPlan::generate(0.05, &[scores.len()], SIMULATIONS, 1);
+            let found = judge_final(&scores, &plan, &Rule::default()).estimate;
+            format!(
+                "{:>8.3}  [{:.3}, {:.3}]",
+                found.ratio, found.low, found.high
+            )
+        } else {
+            format!("{:>8.3}", middle(0) / middle(1))
+        };
+        format!(
+            "{number:>4}  {name:<width$}  {:>10.3}  {:>10.3}  {ratio}\n",
+            middle(0),
+            middle(1)
+        )
+    };
+    for (place, step) in names.iter().enumerate() {
+        let of_side = |side: usize| -> Vec<f64> {
+            let all = pairs
+                .iter()
+                .filter(|pair| pair.iter().all(|one| one.len() > place));
+            all.map(|pair| pair[side][place].seconds).collect()
+        };
+        text += &row(
+            &(place + 1).to_string(),
+            &step.name,
+            [of_side(0), of_side(1)],
+        );
+    }
+    let total = |side: usize| -> Vec<f64> {
+        let sum = |steps: &Vec<StepTime>| steps.iter().map(|step| step.seconds).sum();
+        pairs.iter().map(|pair| sum(&pair[side])).collect()
+    };
+    text += &row("", "in all", [total(0), total(1)]);
+    let count = pairs.len();
+    text += &if count < FEWEST_PAIRS {
+        format!("medians of {count} pairs; a ratio has an interval from {FEWEST_PAIRS} pairs on\n")
+    } else {
+        format!(
+            "medians of {count} pairs; ratios with nominal 95 % intervals for each step by itself\n"
+        )
+    };
+    text
+}
+
+fn width(steps: &[StepTime]) -> usize {
+    let names = steps.iter().map(|step| step.name.chars().count());
+    names.max().unwrap_or(0).max(6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(factor: f64) -> Vec<StepTime> {
+        [("copy", 2.0), ("sum", 1.0)]
+            .map(|(name, seconds)| StepTime {
+                name: name.into(),
+                seconds: seconds * factor,
+            })
+            .into()
+    }
+
+    #[test]
+    fn a_job_by_step_and_in_all() {
+        let text = one(&job(1.0));
+        assert!(text.contains("   1  copy         2.000   66.7%"), "{text}");
+        assert!(text.contains("      in all       3.000"), "{text}");
+    }
+
+    #[test]
+    fn pairs_have_intervals_when_there_are_enough() {
+        let pair = |n: u32| [job(1.0 + f64::from(n) * 0.01), job(0.8)];
+        let few = pairs(&(0..2).map(pair).collect::<Vec<_>>());
+        assert!(few.contains("medians of 2 pairs; a ratio has"), "{few}");
+        assert!(!few.contains('['), "{few}");
+        let many = pairs(&(0..8).map(pair).collect::<Vec<_>>());
+        assert!(many.contains("1.293  ["), "{many}");
+        assert_eq!(pairs(&[]), "");
+    }
+}

@@ -1,0 +1,206 @@
+//! `niagara bench` with TPC-C, a job, and a workload from a file: on real servers, and when the client is killed.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Place, run, signal, wait_until};
+use niagara_server::{Cache, Catalog, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+struct Existing {
+    server: RunningServer,
+    place: Place,
+}
+
+impl Existing {
+    fn start() -> Existing {
+        let shared = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+        let install = get(&shared, description, &mut |_| {}).expect("a fetched server");
+        let image = ImageStore::new(&shared)
+            .ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})
+            .expect("an image");
+        let place = Place::new();
+        let cache = Cache::at(&place.folder.path().join("cache")).expect("a cache");
+        let datadir = place.folder.path().join("data");
+        image.clone_to(&datadir).expect("a clone");
+        let config = [("innodb_flush_log_at_trx_commit", "0")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let spec = LaunchSpec {
+            install: &install,
+            datadir,
+            runtime: &Runtime::default(),
+            config: &config,
+        };
+        Existing {
+            server: launch(&cache, &spec).expect("a server"),
+            place,
+        }
+    }
+
+    fn bench(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.niagara(&["bench"]);
+        command
+            .args(arguments)
+            .arg("--socket")
+            .arg(self.server.socket())
+            .args(["--user", self.server.user()])
+            .env("NIAGARA_PASSWORD", self.server.password());
+        command
+    }
+
+    fn ask(&self, sql: &str) -> u64 {
+        let rows = self.server.query(sql).expect("a query");
+        rows.concat()[0].parse().expect("a number")
+    }
+}
+
+fn succeed(command: &mut Command) -> String {
+    let (code, stdout, stderr) = run(command);
+    assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
+    stdout
+}
+
+#[test]
+fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
+    let existing = Existing::start();
+    let tpcc = |action: &[&str]| {
+        let mut words = vec!["tpcc"];
+        words.extend(action);
+        words.extend(["--warehouses", "1"]);
+        existing.bench(&words)
+    };
+    succeed(&mut tpcc(&["prepare"]));
+    let stdout = succeed(&mut tpcc(&[
+        "run",
+        "--threads",
+        "8",
+        "--time",
+        "2s",
+        "--warm-up",
+        "0",
+        "--json",
+    ]));
+    let result: Value = serde_json::from_str(&stdout).expect("JSON");
+    let run = &result["runs"][0];
+    assert!(run["new_orders_per_minute"].as_f64().expect("a number") > 0.0);
+    let counted: u64 = run["types"]
+        .as_array()
+        .expect("types")
+        .iter()
+        .map(|one| one["count"].as_u64().expect("a count"))
+        .sum();
+    assert_eq!(Some(counted), run["transactions"].as_u64());
+    let conditions = result["consistency"].as_array().expect("conditions");
+    assert_eq!(conditions.len(), 11);
+    assert!(conditions.iter().all(|one| one["violations"] == 0));
+
+    // Killed with transactions in flight.
+    let mut child = tpcc(&["run", "--threads", "16", "--time", "60s", "--warm-up", "0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    let orders = || existing.ask("SELECT SUM(d_next_o_id) FROM sbtest.district");
+    let before = orders();
+    wait_until("new orders", Duration::from_secs(60), || {
+        orders() > before + 20
+    });
+    signal(child.id() as i32, Signal::SIGKILL);
+    child.wait().expect("a child of ours");
+    // What was open is rolled back when the server notices.
+    wait_until("end of the connections", Duration::from_secs(60), || {
+        existing.ask("SELECT COUNT(*) FROM information_schema.innodb_trx") == 0
+    });
+    let stdout = succeed(&mut tpcc(&["check"]));
+    assert_eq!(stdout.matches("holds").count(), 11, "{stdout}");
+
+    // A row too many is found.
+    existing
+        .server
+        .query("UPDATE sbtest.warehouse SET w_ytd = w_ytd + 1")
+        .expect("an update");
+    let (code, stdout, stderr) = common::run(&mut tpcc(&["check"]));
+    assert_eq!(code, Some(1));
+    assert!(stdout.contains("condition  1 BROKEN 1 times"), "{stdout}");
+    assert!(stderr.contains("not consistent"), "{stderr}");
+    succeed(&mut tpcc(&["cleanup"]));
+}
+
+#[test]
+fn a_file_is_a_workload_like_any_other() {
+    let existing = Existing::start();
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/shop.toml");
+    let small = ["--set", "customers=500", "--threads", "4"];
+    let bench = |action: &str, more: &[&str]| {
+        let mut command = existing.bench(&[shop, action]);
+        command.args(small).args(more);
+        command
+    };
+    let stdout = succeed(&mut bench("prepare", &[]));
+    assert!(stdout.contains("customer, product and 1 more"), "{stdout}");
+    assert_eq!(existing.ask("SELECT COUNT(*) FROM sbtest.customer"), 500);
+    let stdout = succeed(&mut bench("run", &["--time", "1s", "--warm-up", "0"]));
+    for words in ["shop (A small shop)", "order, ", "look, "] {
+        assert!(stdout.contains(words), "no {words} in\n{stdout}");
+    }
+    succeed(&mut bench("cleanup", &[]));
+    assert_eq!(
+        existing
+            .ask("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'sbtest'"),
+        0
+    );
+
+    let file = existing.place.folder.path().join("bad.toml");
+    let text = std::fs::read_to_string(shop).expect("the example");
+    std::fs::write(&file, text.replace("weight = 3", "weight = -3")).expect("written");
+    let (code, _, stderr) = run(&mut existing.bench(&["./bad.toml"]));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("./bad.toml:") && stderr.contains("remedy"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = run(&mut existing.bench(&["./absent.toml"]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("cannot read the workload"), "{stderr}");
+}
+
+#[test]
+fn a_job_is_timed_and_two_servers_are_compared_by_it() {
+    let place = Place::new();
+    let rows = ["--set", "rows=20000"];
+    let stdout = succeed(place.niagara(&["bench", "report", "--json"]).args(rows));
+    let result: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(result["steps"].as_array().expect("steps").len(), 11);
+    assert_eq!(result["cold"], true);
+    let stdout = succeed(
+        place
+            .niagara(&[
+                "compare",
+                "base",
+                "base",
+                "--workload",
+                "report",
+                "--max-duels",
+                "2",
+                "--threads",
+                "1",
+                "--budget",
+                "5m",
+                "--seed",
+                "3",
+                "--out",
+            ])
+            .arg(place.out())
+            .args(rows),
+    );
+    assert!(stdout.contains("filter the whole table"), "{stdout}");
+    assert!(stdout.contains("medians of 2 pairs"), "{stdout}");
+    let kept = std::fs::read_to_string(place.out().join("steps.txt")).expect("the table");
+    assert!(kept.contains("in all"), "{kept}");
+}
