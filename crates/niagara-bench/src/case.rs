@@ -192,7 +192,7 @@ impl Case {
         }
         // A first round warms the server and the buffers, and does not count.
         for contestant in &mut contestants {
-            contestant.slice(slice, &stand)?;
+            contestant.slice(slice, &stand.server, stand.client_cpus.as_ref())?;
         }
         let mut order: Vec<usize> = (0..contestants.len()).collect();
         let mut round_time = Duration::ZERO;
@@ -201,7 +201,8 @@ impl Case {
             let began = Instant::now();
             order.shuffle(&mut rand::rng());
             for &index in &order {
-                let sample = contestants[index].slice(slice, &stand)?;
+                let sample =
+                    contestants[index].slice(slice, &stand.server, stand.client_cpus.as_ref())?;
                 measured[index].samples.push(sample);
             }
             rounds += 1;

@@ -5,6 +5,7 @@ use crate::sysbench::Sysbench;
 use anyhow::Result;
 use niagara_load::floor::Floor;
 use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, WorkloadKind};
+use niagara_server::RunningServer;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -122,12 +123,16 @@ impl Contestant {
         }
     }
 
-    /// Loads the server for a slice.
-    pub fn slice(&mut self, duration: Duration, stand: &Stand) -> Result<Sample> {
-        let cpus = stand.client_cpus.as_ref();
-        let before = stand.server.cpu_time()?;
+    /// Loads `server` for a slice, held to `cpus` where there are some.
+    pub fn slice(
+        &mut self,
+        duration: Duration,
+        running: &RunningServer,
+        cpus: Option<&Vec<usize>>,
+    ) -> Result<Sample> {
+        let before = running.cpu_time()?;
         let server = |queries: u64| -> Result<f64> {
-            let used = stand.server.cpu_time()?.saturating_sub(before);
+            let used = running.cpu_time()?.saturating_sub(before);
             Ok(used.as_secs_f64() * 1e6 / queries as f64)
         };
         match self {
@@ -165,7 +170,7 @@ impl Contestant {
                 })
             }
             Contestant::Sysbench(sysbench) => {
-                sysbench.slice(duration, cpus.map(Vec::as_slice), &stand.server)
+                sysbench.slice(duration, cpus.map(Vec::as_slice), running)
             }
         }
     }

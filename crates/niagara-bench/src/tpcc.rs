@@ -255,7 +255,7 @@ fn measure_running(
     let mut samples: [Vec<Sample>; 3] = Default::default();
     // A first round warms the server and the buffers, and does not count.
     for contestant in &mut contestants {
-        contestant.slice(slice, None)?;
+        contestant.slice(slice, &stand.server, None)?;
     }
     let deadline = Instant::now() + time;
     let mut order = [0, 1, 2];
@@ -264,7 +264,7 @@ fn measure_running(
         let began = Instant::now();
         order.shuffle(&mut rand::rng());
         for who in order {
-            samples[who].push(contestants[who].slice(slice, None)?);
+            samples[who].push(contestants[who].slice(slice, &stand.server, None)?);
         }
         round_time = began.elapsed();
         eprint!("\r{} rounds", samples[0].len());
