@@ -252,10 +252,11 @@ fn the_suite_runs_against_the_binary() {
     let own = Cache::at(folder.path()).expect("a cache");
     let list =
         TestList::parse("x.tests", "main.alias\nmain.bigint\nmain.no_such_test\n").expect("valid");
-    let run = |only: &[&str]| {
+    let run_with = |only: &[&str], planted: &[&str]| {
         let options = SuiteOptions {
             only: only.iter().map(|name| (*name).to_owned()).collect(),
             parallel: Some(1),
+            planted: planted.iter().map(|word| (*word).to_owned()).collect(),
         };
         regression_suite(
             &own,
@@ -268,6 +269,7 @@ fn the_suite_runs_against_the_binary() {
             &mut |_| {},
         )
     };
+    let run = |only: &[&str]| run_with(only, &[]);
     let report = run(&["main.alias", "main.bigint"]).expect("done");
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
     assert_eq!(report.value("tests passed"), Some(2), "{report:#?}");
@@ -276,6 +278,20 @@ fn the_suite_runs_against_the_binary() {
         "{report:#?}"
     );
     assert!(!report.whole);
+    // Texts in double quotes are names now: the test fails, fails again, and passes on the server compared with.
+    let planted = run_with(&["main.alias"], &["--mysqld=--sql-mode=ANSI_QUOTES"]).expect("done");
+    assert_eq!(planted.outcome, Outcome::Failed, "{planted:#?}");
+    assert_eq!(planted.value("tests failed"), Some(1), "{planted:#?}");
+    let told = &planted.findings[0];
+    let log = told
+        .split("log: ")
+        .nth(1)
+        .and_then(|rest| rest.strip_suffix(')'));
+    let log = std::fs::read_to_string(log.expect("a path")).expect("a log");
+    assert!(
+        told.starts_with("main.alias") && log.contains("alias"),
+        "{told}\n{log}"
+    );
     let error = run(&["main.no_such_test"])
         .expect_err("nothing ran")
         .to_string();

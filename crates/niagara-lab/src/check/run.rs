@@ -1,6 +1,6 @@
 //! A whole check: every part that was asked for, kept in the binary's record as it ends.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use niagara_server::{Cache, Catalog, Install, get_suite};
 
 use super::answers::{AnswersOptions, compare_answers};
@@ -20,6 +20,41 @@ pub struct Subject {
     pub theirs: Install,
     /// The server of the catalogue whose regression tests fit `ours`: one of the same family and series.
     pub suite: Option<String>,
+}
+
+impl Subject {
+    /// `ours` beside the catalogue's server of its family and series, or beside `against` where that is given; what is not
+    /// here yet is fetched.
+    ///
+    /// # Errors
+    /// The catalogue has no such server and none is given; it cannot be fetched.
+    pub fn new(
+        cache: &Cache,
+        catalog: &Catalog,
+        ours: Install,
+        against: Option<Install>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Subject> {
+        let packaged = catalog
+            .iter()
+            .find(|known| known.family == ours.family && known.series == ours.version.series());
+        let theirs = match (against, packaged) {
+            (Some(against), _) => against,
+            (None, Some(packaged)) => niagara_server::get(cache, packaged, progress)?,
+            (None, None) => bail!(
+                "no server of the catalogue is {} {}, so there is nothing to compare {} with\n\
+                 remedy: name one with --against (a name or a path)",
+                ours.family,
+                ours.version.series(),
+                ours.name
+            ),
+        };
+        Ok(Subject {
+            ours,
+            theirs,
+            suite: packaged.map(|packaged| packaged.name.clone()),
+        })
+    }
 }
 
 /// What a check looks at.

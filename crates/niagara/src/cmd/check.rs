@@ -80,7 +80,7 @@ fn options(args: &CheckArgs) -> CheckOptions {
         },
         suite: SuiteOptions {
             only: args.test.clone(),
-            parallel: None,
+            ..SuiteOptions::default()
         },
     }
 }
@@ -88,27 +88,15 @@ fn options(args: &CheckArgs) -> CheckOptions {
 /// The server in question and the one beside it.
 fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
     let ours = install(setting, &args.server)?;
-    let packaged = setting
-        .catalog
-        .iter()
-        .find(|known| known.family == ours.family && known.series == ours.version.series())
-        .map(|known| known.name.clone());
-    let against = match (&args.against, &packaged) {
-        (Some(against), _) => against.clone(),
-        (None, Some(packaged)) => packaged.clone(),
-        (None, None) => anyhow::bail!(
-            "no server of the catalogue is {} {}, so there is nothing to compare {} with\n\
-             remedy: name one with --against (a name or a path)",
-            ours.family,
-            ours.version.series(),
-            args.server
-        ),
-    };
-    Ok(Subject {
-        theirs: install(setting, &against)?,
-        suite: packaged,
+    let against = args.against.as_deref();
+    let against = against.map(|name| install(setting, name)).transpose()?;
+    Subject::new(
+        &setting.cache,
+        &setting.catalog,
         ours,
-    })
+        against,
+        &mut |text| eprintln!("{text}"),
+    )
 }
 
 /// A server by its name in the catalogue or by the path of its binary.

@@ -32,6 +32,8 @@ pub struct SuiteOptions {
     pub only: Vec<String>,
     /// Tests at the same time; none is as many as CPUs, at most 4.
     pub parallel: Option<usize>,
+    /// Arguments of the runner while it runs against the server in question: a fault planted to see that it is found.
+    pub planted: Vec<String>,
 }
 
 impl TestList {
@@ -68,8 +70,23 @@ pub fn regression_suite(
     let began = Instant::now();
     let mut report = PartReport::new(Part::Suite, 0);
     let mut reporter = Reporter::new(Part::Suite, watch);
-    let tests = chosen(list, options)?;
-    report.whole = options.only.is_empty();
+    report.whole = options.only.is_empty() && options.planted.is_empty();
+    let (tests, missing): (Vec<String>, Vec<String>) = chosen(list, options)?
+        .into_iter()
+        .partition(|test| is_there(suite, test));
+    if tests.is_empty() {
+        bail!(
+            "none of the tests {} is among those of version {}\nremedy: name others with --test",
+            missing.join(", "),
+            suite.version
+        );
+    }
+    report
+        .left_out
+        .extend(missing.into_iter().map(|what| LeftOut {
+            what,
+            why: format!("not among the tests of version {}", suite.version),
+        }));
     report.left_out.extend(list.left_out.iter().cloned());
     if suite.version != ours.version {
         report.notes.push(format!(
@@ -84,9 +101,10 @@ pub fn regression_suite(
         parallel: options.parallel,
         cancel,
     };
+    let planted = &options.planted;
     let total = tests.len();
     let mut done = 0;
-    let run = runner.run(ours, &tests, &logs.0, &mut |line| {
+    let run = runner.run(ours, planted, &tests, &logs.0, &mut |line| {
         if let Some(line) = line {
             done += 1;
             reporter.step(done.min(total), total, &line.test);
@@ -96,49 +114,60 @@ pub fn regression_suite(
     })?;
     judge_run(&run, ours, &tests, &mut report)?;
     let failed: Vec<String> = run.with(Verdict::Failed);
-    let mut again = 0;
+    let (mut again, mut faults) = (0, 0);
     if !failed.is_empty() {
         reporter.step(total, total, "repeating the tests that failed");
-        let repeated = runner.run(ours, &failed, &logs.0.join("repeated"), &mut |_| {})?;
-        let twice = repeated.with(Verdict::Failed);
-        for test in failed.iter().filter(|test| !twice.contains(test)) {
-            report.notes.push(format!(
+        let repeated = runner.run(
+            ours,
+            planted,
+            &failed,
+            &logs.0.join("repeated"),
+            &mut |_| {},
+        )?;
+        let passed = repeated.with(Verdict::Passed);
+        let (once, twice): (Vec<String>, Vec<String>) =
+            failed.into_iter().partition(|test| passed.contains(test));
+        again = once.len();
+        report.notes.extend(once.iter().map(|test| {
+            let log = logs.of(test);
+            format!(
                 "{test} failed once and passed when it was repeated (log: {})",
-                logs.of(test).display()
-            ));
-            again += 1;
-        }
-        let there = if twice.is_empty() {
-            Vec::new()
-        } else {
+                log.display()
+            )
+        }));
+        let mut there = Vec::new();
+        if !twice.is_empty() {
             reporter.step(
                 total,
                 total,
                 &format!("putting what failed to {}", theirs.name),
             );
-            let reference = runner.run(theirs, &twice, &logs.0.join("reference"), &mut |_| {})?;
-            reference.with(Verdict::Failed)
-        };
-        for test in &twice {
-            let log = logs.of(test);
-            if there.contains(test) {
+            let reference = logs.0.join("reference");
+            there = runner
+                .run(theirs, &[], &twice, &reference, &mut |_| {})?
+                .with(Verdict::Failed);
+        }
+        for test in twice {
+            let log = logs.of(&test);
+            if there.contains(&test) {
                 report.left_out.push(LeftOut {
-                    what: test.clone(),
                     why: format!(
                         "fails on {} {} too (log: {})",
                         theirs.name,
                         theirs.version_string,
                         log.display()
                     ),
+                    what: test,
                 });
             } else {
+                faults += 1;
                 report.fail(format!("{test} (log: {})", log.display()));
             }
         }
     }
     let skipped = run.skips();
-    report.figure("tests passed", run.count(Verdict::Passed) as u64 + again);
-    report.figure("tests failed", report.findings.len() as u64);
+    report.figure("tests passed", (run.count(Verdict::Passed) + again) as u64);
+    report.figure("tests failed", faults);
     report.figure("tests skipped", skipped.len() as u64);
     report.figure("servers started from the binary", run.servers as u64);
     for (test, why) in skipped {
@@ -158,6 +187,22 @@ fn chosen(list: &TestList, options: &SuiteOptions) -> Result<Vec<String>> {
         );
     }
     Ok(options.only.clone())
+}
+
+/// Whether a test is among a version's: the runner stops at a name that it does not know.
+fn is_there(suite: &Suite, test: &str) -> bool {
+    let Some((folder, name)) = test.split_once('.') else {
+        return false;
+    };
+    let tests = suite.runner.parent().unwrap_or(Path::new("/"));
+    [
+        format!("{folder}/{name}.test"),
+        format!("t/{name}.test"),
+        format!("suite/{folder}/t/{name}.test"),
+        format!("suite/{folder}/{name}.test"),
+    ]
+    .iter()
+    .any(|place| tests.join(place).is_file())
 }
 
 /// Whether the run was one at all, and of this binary.

@@ -55,11 +55,12 @@ pub struct Run {
 }
 
 impl Runner<'_> {
-    /// Runs `tests` against `install`; `logs` gets the runner's output and the logs of what failed. `heard` is called
+    /// Runs `tests` against `install`, `more` being further arguments for the runner; `logs` gets the runner's output and the logs of what failed. `heard` is called
     /// once without a line, then with the line of every test that ended.
     pub fn run(
         &self,
         install: &Install,
+        more: &[String],
         tests: &[String],
         logs: &Path,
         heard: &mut dyn FnMut(Option<&TestLine>),
@@ -84,7 +85,7 @@ impl Runner<'_> {
         let mut output = File::create(&run.output)
             .with_context(|| format!("cannot write {}", run.output.display()))?;
         heard(None);
-        let mut command = self.command(&work, short.path(), tests);
+        let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn_helper(command).map_err(|error| {
@@ -180,6 +181,7 @@ impl Runner<'_> {
         // The programs that watch the servers lie beside the tests.
         if let Some(tests) = self.suite.runner.parent() {
             link(tests, root.join("mysql-test"))?;
+            link(tests, root.join("mariadb-test"))?;
         }
         let share = share_folder(&install.basedir).or_else(|| share_folder(&self.suite.basedir));
         let share = share.with_context(|| {
@@ -198,7 +200,13 @@ impl Runner<'_> {
         link(&share, place)
     }
 
-    fn command(&self, work: &WorkFolder, short: &Path, tests: &[String]) -> Command {
+    fn command(
+        &self,
+        work: &WorkFolder,
+        short: &Path,
+        more: &[String],
+        tests: &[String],
+    ) -> Command {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let parallel = self
             .parallel
@@ -219,6 +227,7 @@ impl Runner<'_> {
                 "--nocheck-testcases",
                 "--suite-timeout=60",
             ])
+            .args(more)
             .args(tests)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
