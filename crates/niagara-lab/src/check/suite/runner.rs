@@ -115,6 +115,9 @@ impl Runner<'_> {
         }
         drop(sender);
         let mut tail: Vec<String> = Vec::new();
+        // Behind the line of a test that failed comes what is to be said of it, up to the next test.
+        let mut said: BTreeMap<String, String> = BTreeMap::new();
+        let mut failing: Option<String> = None;
         let mut seen = BTreeSet::new();
         let mut looked = Instant::now();
         let needle = work.path().display().to_string();
@@ -139,9 +142,18 @@ impl Runner<'_> {
                 break;
             }
             writeln!(output, "{line}")?;
-            if let Some(line) = test_line(&line) {
-                heard(Some(&line));
-                note(&mut run.tests, line);
+            let test = test_line(&line);
+            if let Some(test) = &test {
+                failing = (test.verdict == Verdict::Failed).then(|| test.test.clone());
+            }
+            if let Some(failing) = &failing {
+                let text = said.entry(failing.clone()).or_default();
+                text.push_str(&line);
+                text.push('\n');
+            }
+            if let Some(test) = test {
+                heard(Some(&test));
+                note(&mut run.tests, test);
             }
             tail.push(line);
             if tail.len() > TAIL {
@@ -155,7 +167,7 @@ impl Runner<'_> {
         run.status = child.wait()?.to_string();
         run.servers = seen.len();
         run.tail = tail.join("\n");
-        keep_logs(&work.path().join("var/log"), &run, logs);
+        keep_logs(&said, logs)?;
         Ok(run)
     }
 
@@ -302,35 +314,13 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Copies the logs of what failed out of the runner's folder, which goes. A log that cannot be copied is not worth an error.
-fn keep_logs(from: &Path, run: &Run, logs: &Path) {
-    for (test, (verdict, _)) in &run.tests {
-        if *verdict != Verdict::Failed {
-            continue;
-        }
-        let mut text = String::new();
-        for entry in fs::read_dir(from).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            // A test's folder is named after it and, where it has several, its combination.
-            if name == *test || name.starts_with(&format!("{test}-")) {
-                for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-                    let log = file.path();
-                    if log.extension().is_some_and(|e| e == "log" || e == "reject") {
-                        text.push_str(&format!("== {}\n", log.display()));
-                        let bytes = fs::read(&log).unwrap_or_default();
-                        text.push_str(&String::from_utf8_lossy(&bytes));
-                    }
-                }
-            }
-        }
-        if text.is_empty() {
-            text = format!(
-                "the runner left no log; its output: {}\n",
-                run.output.display()
-            );
-        }
-        let _ = fs::write(log_of(logs, test), text);
+/// Writes what the runner said of each test that failed: the difference, the last results, the server's log.
+fn keep_logs(said: &BTreeMap<String, String>, logs: &Path) -> Result<()> {
+    for (test, text) in said {
+        let path = log_of(logs, test);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    Ok(())
 }
 
 #[cfg(test)]
