@@ -292,8 +292,17 @@ fn the_suite_runs_against_the_binary() {
         told.starts_with("main.alias") && log.contains("alias"),
         "{told}\n{log}"
     );
+    let report = run(&["main.alias", "main.no_such_test"]).expect("done");
+    assert_eq!(report.value("tests passed"), Some(1), "{report:#?}");
+    assert!(
+        report.left_out[0].why.starts_with("not among the tests"),
+        "{report:#?}"
+    );
     let error = run(&["main.no_such_test"])
-        .expect_err("nothing ran")
+        .expect_err("nothing to run")
         .to_string();
-    assert!(error.contains("ran none of 1 tests"), "{error}");
+    assert!(
+        error.contains("none of the tests main.no_such_test"),
+        "{error}"
+    );
 }

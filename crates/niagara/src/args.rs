@@ -281,10 +281,11 @@ pub enum ServerVerb {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   niagara server check /opt/mariadb/bin/mariadbd
+  niagara server check 259c8f64                    (a build, by its key)
   niagara server check ./build/sql/mariadbd --against mariadb-10.11 --part crash,answers
   niagara server check mariadb-11.8 --against mariadb-10.11 --part answers")]
 pub struct CheckArgs {
-    /// A server of the catalogue, or the path of a binary
+    /// A server of the catalogue, the path of a binary, or the key of a build
     #[arg(value_name = "SERVER")]
     pub server: String,
     /// What it is compared with [default: the catalogue's server of its family and series]

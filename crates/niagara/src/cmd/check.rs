@@ -13,6 +13,7 @@ use niagara_lab::check::{
 };
 use niagara_lab::looks_like_path;
 use niagara_server::Install;
+use niagara_server::build::{BuildKind, BuildStore};
 
 use crate::args::{CheckArgs, PartArg};
 use crate::interrupt;
@@ -21,6 +22,9 @@ use crate::setting::{Setting, server_name};
 
 /// Without a terminal, a line at most this often.
 const QUIET_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Fewer letters of a build's key say nothing.
+const SHORTEST_KEY: usize = 4;
 
 pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
     let cancel = interrupt::on_ctrl_c()?;
@@ -99,16 +103,39 @@ fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
     )
 }
 
-/// A server by its name in the catalogue or by the path of its binary.
+/// A server by its name in the catalogue, by the path of its binary, or by the key of a build.
 fn install(setting: &Setting, name: &str) -> Result<Install> {
     if looks_like_path(name) {
         return Install::from_path(Path::new(&server_name(name)?));
     }
+    if let Some(install) = built(setting, name)? {
+        return Ok(install);
+    }
     let description = setting
         .catalog
         .get(name)
-        .context("name a server of the catalogue, or give the path of a binary")?;
+        .context("a build is named by its key, as `niagara server build list` shows it")?;
     niagara_server::get(&setting.cache, description, &mut |text| eprintln!("{text}"))
+}
+
+/// The finished build whose key begins so; none when the name is no part of a key.
+fn built(setting: &Setting, name: &str) -> Result<Option<Install>> {
+    if name.len() < SHORTEST_KEY || !name.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let mut builds = BuildStore::new(&setting.cache).list()?;
+    builds.retain(|build| {
+        let server = build.finished && build.record.kind == BuildKind::Server;
+        server && build.record.key.starts_with(name)
+    });
+    match &builds[..] {
+        [] => Ok(None),
+        [build] => Install::from_path(&build.folder.join("prefix/usr")).map(Some),
+        several => anyhow::bail!(
+            "{} builds have a key that begins with {name}\nremedy: give more of it; `niagara server build list` shows them",
+            several.len()
+        ),
+    }
 }
 
 /// What is on the screen while parts run.
