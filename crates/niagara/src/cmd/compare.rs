@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use niagara_lab::lever;
 use niagara_lab::study_file::VariantRecipe;
 use niagara_lab::{
