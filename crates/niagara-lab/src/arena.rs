@@ -1,6 +1,7 @@
 //! Where servers meet: fresh clones, fresh starts, connections, warm-up, and slices of load.
 //! The protocols (duel, pair, trimmed) differ only in what they do with an arena.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
@@ -9,8 +10,9 @@ use niagara_load::{
 };
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
-use niagara_store::SliceRecord;
+use niagara_store::{AccountsRecord, SliceRecord};
 
+use crate::accounts::Tally;
 use crate::cancel::Cancelled;
 use crate::histogram;
 use crate::observer::{Event, Observer};
@@ -59,6 +61,7 @@ pub(crate) struct Arena<'a> {
     meter: DisturbanceMeter,
     thresholds: Thresholds,
     load_time: Duration,
+    tallies: BTreeMap<usize, Tally>,
 }
 
 impl<'a> Arena<'a> {
@@ -127,6 +130,7 @@ impl<'a> Arena<'a> {
             seats,
             driver: Some(driver),
             load_time: Duration::ZERO,
+            tallies: BTreeMap::new(),
         };
         if arena.seats.len() > 1 {
             for seat in &arena.seats {
@@ -204,12 +208,16 @@ impl<'a> Arena<'a> {
         };
         let outcome = driver.slice(seat, &options);
         let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
-        let interval = self.meter.sample()?.since(&before);
+        let after = self.meter.sample()?;
+        let interval = after.since(&before);
         let (cpu_after, switches_after) = self.accounts(seat)?;
         let cpu = cpu_after.saturating_sub(cpu_before);
         let switches = switches_after.saturating_sub(switches_before);
         self.freeze(seat)?;
         self.load_time += Duration::from_secs_f64(stats.load_seconds);
+        if let Some(tally) = self.tallies.get_mut(&side) {
+            tally.add(&before, &after, &stats, cpu);
+        }
         let microseconds = |nanoseconds: u64| nanoseconds / 1000;
         let latency = |quantile| microseconds(stats.latency.value_at_quantile(quantile));
         let record = SliceRecord {
@@ -245,10 +253,14 @@ impl<'a> Arena<'a> {
     /// After the last slice: whether the servers still hold what the workload says they must. A server that does not is
     /// no faster one, whatever its throughput.
     pub(crate) fn check_data(&self) -> Result<(), Trouble> {
-        if !self.spec.load.has_conditions() {
-            return Ok(());
-        }
         for (place, seat) in self.seats.iter().enumerate() {
+            if !self
+                .spec
+                .load
+                .has_conditions(&self.spec.variants[seat.side])
+            {
+                continue;
+            }
             self.thaw(place)?;
             let endpoint = self
                 .bench
@@ -268,6 +280,32 @@ impl<'a> Arena<'a> {
             self.freeze(place)?;
         }
         Ok(())
+    }
+
+    /// From here on everything is counted that says what `side` spends its time on.
+    pub(crate) fn begin_accounts(&mut self, side: usize) -> Result<(), Trouble> {
+        let seat = self.seat(side);
+        self.thaw(seat)?;
+        let tally = Tally::begin(&self.seats[seat].server, self.spec.load.threads);
+        let tally = tally.map_err(|error| self.trouble_of(seat, error))?;
+        self.tallies.insert(side, tally);
+        self.freeze(seat)
+    }
+
+    /// What was counted of each side since.
+    pub(crate) fn end_accounts(&mut self) -> Result<Vec<(u8, AccountsRecord)>, Trouble> {
+        let mut records = Vec::new();
+        for (side, tally) in std::mem::take(&mut self.tallies) {
+            let seat = self.seat(side);
+            self.thaw(seat)?;
+            let record = tally.end(&self.seats[seat].server);
+            records.push((
+                side as u8,
+                record.map_err(|error| self.trouble_of(seat, error))?,
+            ));
+            self.freeze(seat)?;
+        }
+        Ok(records)
     }
 
     /// CPU time and context switches of a seat's server so far.

@@ -54,7 +54,7 @@ pub fn compare(
             }],
             one_sided: false,
         },
-        Protocol::Duel | Protocol::Pair => options.plan.clone(),
+        Protocol::Duel | Protocol::Pair | Protocol::Solo => options.plan.clone(),
     };
     let question = Question {
         phase: Phase::Compare,
@@ -65,6 +65,7 @@ pub fn compare(
         rule: options.rule,
         couples: options.couples,
         seed: options.seed,
+        reserve_seconds: 0.0,
         to_the_end: options.to_the_end,
     };
     observer.see(Event::Stage {
@@ -100,6 +101,7 @@ pub fn compare(
         );
     }
     Ok(CompareSummary {
+        about: None,
         protocol: options.protocol.to_string(),
         workload: bench.load().one_line(),
         threads: bench.load().threads,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use niagara_stats::{Couple, duel_score};
-use niagara_store::{DuelRecord, Ending, SliceRecord};
+use niagara_store::{AccountsRecord, DuelRecord, Ending, Phase, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -35,15 +35,17 @@ pub fn fight(
         Protocol::Duel => duel(bench, spec, observer, &mut load_seconds),
         Protocol::Pair => pair(bench, spec, observer, &mut load_seconds),
         Protocol::Trimmed => trimmed(bench, spec, observer, &mut load_seconds),
+        Protocol::Solo => solo(bench, spec, observer, &mut load_seconds),
     };
     let outcome = |fought: Fought, ending| {
         Ok(fought.outcome(spec, ending, started, clock.elapsed(), load_seconds))
     };
     match fought {
         Ok(fought) => {
-            let ending = match fought.scores.throughput {
-                Some(_) => Ending::Scored,
-                None => Ending::Disturbed,
+            let ending = if fought.counts || fought.scores.throughput.is_some() {
+                Ending::Scored
+            } else {
+                Ending::Disturbed
             };
             outcome(fought, ending)
         }
@@ -62,6 +64,9 @@ pub fn fight(
 #[derive(Default)]
 struct Fought {
     scores: Scores,
+    /// It counts although nothing was compared.
+    counts: bool,
+    accounts: Vec<(u8, AccountsRecord)>,
     dropped: [u32; 2],
     slices: Vec<SliceRecord>,
     warm_up_curves: [Vec<f64>; 2],
@@ -120,6 +125,7 @@ impl Fought {
             },
             slices: self.slices,
             warm_up_curves: self.warm_up_curves,
+            accounts: self.accounts,
         }
     }
 }
@@ -134,6 +140,10 @@ fn duel(
     let mut coin = ChaCha8Rng::seed_from_u64(spec.seed);
     let fought = (|| {
         let warm_up_curves = [arena.warm_up(0)?, arena.warm_up(1)?];
+        if spec.phase == Phase::Sweep {
+            arena.begin_accounts(0)?;
+            arena.begin_accounts(1)?;
+        }
         let mut slices = Vec::new();
         for couple in 0..spec.lengths.couples {
             bench.cancel().check()?;
@@ -148,12 +158,15 @@ fn duel(
             slices.push(a);
             slices.push(b);
         }
+        let accounts = arena.end_accounts()?;
         arena.check_data()?;
         Ok(Fought {
             scores: Scores::of(|figure| Some(duel_score(&couples_of(&slices, figure))?.score)),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
+            accounts,
             slices,
             warm_up_curves,
+            ..Fought::default()
         })
     })();
     *load_seconds = arena.load_seconds();
@@ -245,6 +258,7 @@ fn pair(
         dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),
         warm_up_curves: curves,
+        ..Fought::default()
     })
 }
 
@@ -287,7 +301,41 @@ fn trimmed(
         dropped: [2, 2],
         slices: slices.concat(),
         warm_up_curves: [Vec::new(), Vec::new()],
+        ..Fought::default()
     })
+}
+
+/// A alone: the windows of one fresh start. It counts when at most half of them were disturbed.
+fn solo(
+    bench: &Workbench,
+    spec: &DuelSpec,
+    observer: &mut dyn Observer,
+    load_seconds: &mut f64,
+) -> Result<Fought, Trouble> {
+    let mut arena = Arena::open(bench, spec, &[0])?;
+    let fought = (|| {
+        let curve = arena.warm_up(0)?;
+        arena.begin_accounts(0)?;
+        let mut slices = Vec::new();
+        for window in 0..spec.lengths.couples {
+            bench.cancel().check()?;
+            slices.push(arena.slice(0, window, true, observer)?);
+        }
+        let disturbed = slices.iter().filter(|slice| slice.disturbed).count();
+        let accounts = arena.end_accounts()?;
+        arena.check_data()?;
+        Ok(Fought {
+            counts: 2 * disturbed <= slices.len(),
+            dropped: [disturbed as u32, 0],
+            accounts,
+            slices,
+            warm_up_curves: [curve, Vec::new()],
+            ..Fought::default()
+        })
+    })();
+    *load_seconds = arena.load_seconds();
+    arena.close();
+    fought
 }
 
 /// What a slice is reduced to; NaN where it says nothing.

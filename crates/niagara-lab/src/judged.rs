@@ -24,6 +24,8 @@ pub(crate) struct Question<'a> {
     pub rule: Rule,
     pub couples: u32,
     pub seed: u64,
+    /// Seconds of the budget that are left to the questions behind this one.
+    pub reserve_seconds: f64,
     /// A verdict is not the end: all of the plan's duels are run, to know more exactly. Then only a difference, once
     /// called, stands; "not worthwhile" and "undetected" are said of all duels.
     pub to_the_end: bool,
@@ -68,7 +70,7 @@ pub(crate) fn ask(
                 let typical = study.seconds_per_duel(question.phase).unwrap_or_else(|| {
                     crate::tune::duel_seconds(&study.lengths(), question.couples)
                 });
-                !study.has_recalled() && study.left_seconds() <= typical
+                !study.has_recalled() && study.left_seconds() - question.reserve_seconds <= typical
             }
         };
         if late {

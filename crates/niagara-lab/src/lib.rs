@@ -4,7 +4,9 @@
 //! the `Study`, which runs a [`DuelSpec`] in the arena by its [`Protocol`], keeps the slices in the
 //! store, and hands the duel's score to `niagara-stats`, whose verdict goes into the summary.
 
+mod accounts;
 mod arena;
+mod breakdown;
 mod building;
 mod cancel;
 mod candidate;
@@ -15,7 +17,9 @@ mod duel;
 mod histogram;
 mod history;
 mod judged;
+mod ladder;
 pub mod lever;
+mod matrix;
 mod noise;
 mod observer;
 pub mod patches;
@@ -27,6 +31,7 @@ mod seed;
 mod spec;
 mod study;
 pub mod study_file;
+mod sweep;
 mod tune;
 mod variant;
 mod warm_up;
@@ -38,10 +43,13 @@ pub use candidate::Candidate;
 pub use compare::{CompareOptions, compare};
 pub use duel::fight;
 pub use history::History;
+pub use ladder::{LadderOptions, RungStart, climb_ladder};
+pub use matrix::{Combination, MatrixOptions, fill_matrix};
 pub use noise::{Noise, noise};
 pub use observer::{Event, Observer};
 pub use spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
 pub use study::{RESULTS_FILE, Study, StudyOptions};
+pub use sweep::{SweepOptions, sweep, sweep_protocol, with_room};
 pub use tune::{TuneOptions, TunePlan, assumed_sd, couples_within, duel_seconds, tune};
 pub use variant::Variant;
 pub use workbench::{Workbench, looks_like_path};

@@ -51,6 +51,7 @@ pub fn noise(
         rule: Rule::default(),
         couples,
         seed,
+        reserve_seconds: 0.0,
         to_the_end: true,
     };
     let answer = ask(bench, study, &question, observer);

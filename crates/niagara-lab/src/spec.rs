@@ -1,7 +1,7 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
 use niagara_load::{WorkloadKind, WorkloadSpec};
-use niagara_store::{DuelRecord, Phase, SliceRecord};
+use niagara_store::{AccountsRecord, DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::Variant;
@@ -30,8 +30,9 @@ impl Load {
     }
 
     /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
-    pub(crate) fn has_conditions(&self) -> bool {
-        let engine = self.engine.to_ascii_lowercase();
+    pub(crate) fn has_conditions(&self, variant: &Variant) -> bool {
+        let engine = variant.engine.as_ref().unwrap_or(&self.engine);
+        let engine = engine.to_ascii_lowercase();
         self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
     }
 
@@ -74,6 +75,8 @@ pub enum Protocol {
     Pair,
     /// The protocol of 2008: five runs of A, then five of B, best and worst dropped, no interval.
     Trimmed,
+    /// One variant alone, from a fresh start: nothing is compared. A sweep's, where variants are not two.
+    Solo,
 }
 
 impl std::fmt::Display for Protocol {
@@ -82,6 +85,7 @@ impl std::fmt::Display for Protocol {
             Self::Duel => "duel",
             Self::Pair => "pair",
             Self::Trimmed => "trimmed",
+            Self::Solo => "solo",
         })
     }
 }
@@ -114,4 +118,6 @@ pub struct DuelOutcome {
     pub slices: Vec<SliceRecord>,
     /// Throughput per interval of each side's warm-up, transactions per second.
     pub warm_up_curves: [Vec<f64>; 2],
+    /// By side: what was counted over its slices; of a sweep's duels alone.
+    pub accounts: Vec<(u8, AccountsRecord)>,
 }

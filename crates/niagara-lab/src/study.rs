@@ -178,6 +178,22 @@ impl Study {
         self.clock = Some(Instant::now());
     }
 
+    /// Does something that is no measuring (fetching, building, loading): its time does not count against the budget.
+    pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        if let Some(clock) = &mut self.clock {
+            *clock += began.elapsed();
+        }
+        done
+    }
+
+    /// Every start is warmed up for the longest time: where loads differ within a study, what one of them shows says
+    /// nothing about the others.
+    pub fn fix_warm_up(&mut self) {
+        self.warm_up.decided(self.lengths.warm_up_seconds);
+    }
+
     /// Seconds used, set-up aside, earlier sittings included.
     pub fn used_seconds(&self) -> f64 {
         let now = self
@@ -346,6 +362,10 @@ impl Study {
         }
         let curves = outcome.warm_up_curves.map(as_kept);
         self.keep_curves(outcome.record.seq, &curves)?;
+        for (side, accounts) in &outcome.accounts {
+            self.store
+                .add_accounts(outcome.record.seq, *side, accounts)?;
+        }
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.next += 1;
         self.load_seconds += outcome.record.load_seconds;

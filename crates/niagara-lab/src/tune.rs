@@ -520,6 +520,7 @@ impl Ladder<'_> {
             rule: self.options.rule,
             couples: self.options.couples,
             seed: derive(self.options.seed, "question", phase as u64),
+            reserve_seconds: 0.0,
             to_the_end: false,
         }
     }

@@ -15,6 +15,9 @@ pub struct Variant {
     /// How its binary is made; none is the packaged one (or the one at the path).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Recipe>,
+    /// Storage engine of its tables; none is the load's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// What surrounds the process.
     pub runtime: Runtime,
     /// The server's variables; what is not named keeps its compiled-in default.
@@ -29,6 +32,7 @@ impl Variant {
         Self {
             server: server.to_owned(),
             build: None,
+            engine: None,
             runtime: Runtime::default(),
             config: Config::new(),
             levers: Vec::new(),
@@ -56,6 +60,8 @@ impl Variant {
             }
         }
         .unwrap_or_else(|_| self.label().into_bytes());
+        let engine = self.engine.iter().flat_map(|engine| engine.bytes());
+        let content: Vec<u8> = content.into_iter().chain(engine).collect();
         Sha256::digest(content)
             .iter()
             .take(6)

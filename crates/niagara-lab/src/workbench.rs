@@ -87,17 +87,18 @@ impl Workbench {
         let load = &self.load;
         let cancel = &self.cancel;
         let key = load.dataset_key();
+        let engine = variant.engine.as_ref().unwrap_or(&load.engine);
         let image = {
             let seen = std::cell::RefCell::new(observer);
             ImageStore::new(&self.cache).ensure(
                 &install,
                 &key,
-                &load.engine,
+                engine,
                 &mut |server| {
                     niagara_load::prepare_tables(
                         &socket_endpoint(server),
                         &WorkloadSpec {
-                            mysql_storage_engine: load.engine.clone(),
+                            mysql_storage_engine: engine.clone(),
                             ..load.workload.clone()
                         },
                         &TableOptions {
@@ -250,9 +251,10 @@ impl Workbench {
     }
 }
 
-/// What decides which binary a variant runs.
+/// What decides which binary a variant runs, and on which data.
 fn station_name(variant: &Variant) -> String {
-    match &variant.build {
+    let engine = variant.engine.as_deref().unwrap_or_default();
+    let binary = match &variant.build {
         None => variant.server.clone(),
         // A recipe is plain data; its one line stands for it should it not serialise.
         Some(recipe) => format!(
@@ -260,7 +262,8 @@ fn station_name(variant: &Variant) -> String {
             variant.server,
             serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
         ),
-    }
+    };
+    format!("{binary} {engine}")
 }
 
 fn socket_endpoint(server: &RunningServer) -> Endpoint {

@@ -64,6 +64,8 @@ fn phase_word(phase: niagara_store::Phase) -> &'static str {
         Phase::Claim => "claim",
         Phase::Total => "total",
         Phase::Compare => "compare",
+        Phase::Cell => "cell",
+        Phase::Sweep => "sweep",
     }
 }
 

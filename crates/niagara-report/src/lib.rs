@@ -10,6 +10,7 @@ mod ladder;
 mod markdown;
 pub mod number;
 mod report;
+mod study;
 mod svg;
 mod terminal;
 mod wording;

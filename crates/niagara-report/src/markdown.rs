@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
-use crate::{Report, ladder, number, wording};
+use crate::{Report, ladder, number, study, wording};
 
 /// Headline, tables and how to repeat it.
 pub fn markdown(report: &Report) -> String {
@@ -23,7 +23,9 @@ pub fn markdown(report: &Report) -> String {
         match summary {
             Summary::Tune(tune) => page.tune(tune),
             Summary::Compare(compare) => page.compare(compare),
+            Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {}
         }
+        page.study(summary);
     }
     page.repeat(report);
     page.0
@@ -32,6 +34,59 @@ pub fn markdown(report: &Report) -> String {
 struct Page(String);
 
 impl Page {
+    /// What a study of a file has: its words, its tables.
+    fn study(&mut self, summary: &Summary) {
+        if let Some(about) = summary.about() {
+            self.line(&format!("## {}", text(&about.title)));
+            for (heading, words) in study::opening(about) {
+                self.line(&format!("**{heading}.** {}", text(words)));
+            }
+            if let Some(published) = &about.published {
+                self.line(&format!("```text\n{published}\n```"));
+            }
+            if let Some(source) = &about.source {
+                self.line(&format!("Source: {}", text(source)));
+            }
+        }
+        for grid in study::grids(summary) {
+            self.line(&format!("## {}", text(&grid.heading)));
+            if !grid.rows.is_empty() {
+                let heads: Vec<String> = grid.columns.iter().map(|(name, _)| text(name)).collect();
+                let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+                let sides: String = grid
+                    .columns
+                    .iter()
+                    .map(|(_, number)| if *number { 'r' } else { 'l' })
+                    .collect();
+                self.table(&heads, &sides);
+                for (index, row) in grid.rows.iter().enumerate() {
+                    let cells: Vec<String> = row
+                        .iter()
+                        .map(
+                            |cell| match grid.strong.contains(&index) && !cell.is_empty() {
+                                true => format!("**{}**", text(cell)),
+                                false => text(cell),
+                            },
+                        )
+                        .collect();
+                    self.row(&format!("| {} |", cells.join(" | ")));
+                }
+                self.row("");
+            }
+            for note in &grid.notes {
+                self.line(&text(note));
+            }
+        }
+        let facts = study::facts(summary);
+        if !facts.is_empty() {
+            self.line("## How it was measured");
+            for (name, value) in facts {
+                self.row(&format!("- {name}: {}", text(&value)));
+            }
+            self.row("");
+        }
+    }
+
     fn tune(&mut self, tune: &TuneSummary) {
         self.line(&format!(
             "{} · {}",

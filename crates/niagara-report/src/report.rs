@@ -88,8 +88,11 @@ impl Report {
         match &self.summary {
             Some(Summary::Tune(_)) => Phase::Total,
             Some(Summary::Compare(_)) => Phase::Compare,
+            Some(Summary::Ladder(_) | Summary::Matrix(_)) => Phase::Total,
+            Some(Summary::Sweep(_)) => Phase::Sweep,
             None => match self.study.kind.as_str() {
-                "tune" => Phase::Total,
+                "tune" | "ladder" | "matrix" => Phase::Total,
+                "sweep" => Phase::Sweep,
                 "noise" => Phase::Noise,
                 _ => Phase::Compare,
             },

@@ -5,6 +5,7 @@ use niagara_stats::Estimate;
 use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
 use crate::interval_bar::{Bar, draw};
+use crate::study::{self, Grid};
 use crate::wording;
 use crate::{ladder, number};
 
@@ -26,6 +27,7 @@ pub fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
     match summary {
         Summary::Tune(tune) => screen.tune(tune),
         Summary::Compare(compare) => screen.compare(compare),
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => screen.study(summary),
     }
     screen.out
 }
@@ -253,6 +255,79 @@ impl Screen {
             })
             .collect();
         self.table(&rows);
+    }
+
+    /// A ladder, a matrix or a sweep: its tables, and how it was measured.
+    fn study(&mut self, summary: &Summary) {
+        for grid in study::grids(summary) {
+            self.heading(&grid.heading);
+            self.grid(&grid);
+            for note in &grid.notes {
+                self.wrapped("  ", note, Paint::Dim);
+            }
+        }
+        self.heading("How it was measured");
+        self.facts(&study::facts(summary));
+    }
+
+    /// Columns side by side where they fit; else a block for each row.
+    fn grid(&mut self, grid: &Grid) {
+        let widths: Vec<usize> = grid
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, (name, _))| {
+                let cells = grid.rows.iter().filter_map(|row| row.get(index));
+                let widest = cells.map(|cell| measure_text_width(cell)).max();
+                widest.unwrap_or(0).max(measure_text_width(name))
+            })
+            .collect();
+        if grid.rows.is_empty() {
+            return;
+        }
+        if 2 + widths.iter().map(|width| width + 2).sum::<usize>() > self.width {
+            for row in &grid.rows {
+                let parts: Vec<String> = grid
+                    .columns
+                    .iter()
+                    .zip(row)
+                    .filter(|(_, cell)| !cell.is_empty())
+                    .map(|((name, _), cell)| match name.as_str() {
+                        "" => cell.clone(),
+                        name => format!("{name}: {cell}"),
+                    })
+                    .collect();
+                self.wrapped("  ", &parts.join(" · "), Paint::Plain);
+            }
+            return;
+        }
+        let line = |cells: &mut dyn Iterator<Item = &String>| {
+            let padded: Vec<String> = cells
+                .zip(grid.columns.iter().zip(&widths))
+                .map(|(cell, ((_, number), width))| {
+                    let side = if *number {
+                        console::Alignment::Right
+                    } else {
+                        console::Alignment::Left
+                    };
+                    pad_str(cell, *width, side, None).into_owned()
+                })
+                .collect();
+            format!("  {}", padded.join("  ").trim_end())
+        };
+        let heads = line(&mut grid.columns.iter().map(|(name, _)| name));
+        let heads = self.painted(&heads, Paint::Dim);
+        self.line(&heads);
+        for (index, row) in grid.rows.iter().enumerate() {
+            let text = line(&mut row.iter());
+            let paint = if grid.strong.contains(&index) {
+                Paint::Bold
+            } else {
+                Paint::Plain
+            };
+            let text = self.painted(&text, paint);
+            self.line(&text);
+        }
     }
 
     fn heading(&mut self, text: &str) {

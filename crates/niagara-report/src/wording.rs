@@ -10,6 +10,9 @@ pub fn headline(summary: &Summary) -> String {
     match summary {
         Summary::Tune(tune) => tune_headline(tune),
         Summary::Compare(compare) => compare_headline(compare),
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
+            crate::study::headline(summary).unwrap_or_default()
+        }
     }
 }
 
@@ -291,6 +294,17 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
             compare.complete,
             protocol_note(&compare.protocol),
         ),
+        Summary::Ladder(ladder) => (
+            &ladder.warnings,
+            ladder.complete,
+            protocol_note(&ladder.protocol),
+        ),
+        Summary::Matrix(matrix) => (
+            &matrix.warnings,
+            matrix.complete,
+            protocol_note(&matrix.protocol),
+        ),
+        Summary::Sweep(sweep) => (&sweep.warnings, sweep.complete, None),
     };
     let mut all = stored.clone();
     if !complete && !stored.iter().any(|w| w.contains("same command")) {

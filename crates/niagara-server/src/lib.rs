@@ -25,6 +25,7 @@ mod patch;
 mod peer;
 mod process;
 mod registry;
+mod run_delay;
 mod running;
 mod runtime;
 mod share;

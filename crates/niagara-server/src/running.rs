@@ -220,6 +220,11 @@ impl RunningServer {
         Ok(switches.values().flatten().sum())
     }
 
+    /// Time that its threads were ready and waited for a CPU so far, all together; none where the kernel does not count it.
+    pub fn run_delay(&self) -> Option<Duration> {
+        crate::run_delay::run_delay(self.pid())
+    }
+
     /// Whether the process still runs.
     pub fn is_alive(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);

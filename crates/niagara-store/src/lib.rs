@@ -15,7 +15,11 @@ pub use event::{EventRecord, RunTime};
 pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
 pub use store::Store;
-pub use study_summary::About;
+pub use study_summary::{
+    About, AccountsRecord, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung,
+    LadderSummary, Law, MatrixSummary, MatrixWorkload, RatioAt, RungOutcome, SweepCurve,
+    SweepPoint, SweepSummary,
+};
 pub use summary::{
     CompareSummary, Comparison, NotTried, Rung, Screened, Summary, Together, TuneSummary,
 };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// One invocation of `tune`, `compare`, `doctor --noise`: what was asked, where, with what seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StudyRecord {
-    /// `tune`, `compare` or `noise`.
+    /// `tune`, `compare`, `ladder`, `matrix`, `sweep` or `noise`.
     pub kind: String,
     /// The command line as typed.
     pub command: String,
@@ -54,6 +54,10 @@ pub enum Phase {
     Total,
     /// `niagara compare`.
     Compare,
+    /// A cell of a matrix.
+    Cell,
+    /// A thread count of a sweep: a variant alone, or two interleaved.
+    Sweep,
 }
 
 /// How a duel ended.
@@ -80,7 +84,7 @@ pub struct DuelRecord {
     pub seq: u32,
     /// What it was for.
     pub phase: Phase,
-    /// The lever for `Claim`, empty otherwise.
+    /// The lever or rung of a `Claim`, the cell, the thread count of a sweep; empty otherwise.
     pub subject: String,
     /// Variant identifiers of A and B.
     pub variants: [String; 2],

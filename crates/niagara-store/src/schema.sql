@@ -10,7 +10,7 @@
 -- What was asked, where, with what seed: one row.
 CREATE TABLE study (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
-    kind            TEXT    NOT NULL,   -- tune, compare, noise
+    kind            TEXT    NOT NULL,   -- tune, compare, ladder, matrix, sweep, noise
     command         TEXT    NOT NULL,   -- the command line as typed
     key             TEXT    NOT NULL,   -- hash of everything that decides what is measured
     seed            TEXT    NOT NULL,
@@ -33,8 +33,8 @@ CREATE TABLE variant (
 -- One row for each duel that ended, whatever the ending. Only 'scored' ones count.
 CREATE TABLE duel (
     seq             INTEGER PRIMARY KEY,    -- position in the study, from 0
-    phase           TEXT    NOT NULL CHECK (phase IN ('noise', 'screen', 'claim', 'total', 'compare')),
-    subject         TEXT    NOT NULL,       -- the lever of a claim, else empty
+    phase           TEXT    NOT NULL CHECK (phase IN ('noise', 'screen', 'claim', 'total', 'compare', 'cell', 'sweep')),
+    subject         TEXT    NOT NULL,       -- the lever or rung of a claim, the cell, the threads of a sweep, else empty
     variant_a       TEXT    NOT NULL REFERENCES variant (id),
     variant_b       TEXT    NOT NULL REFERENCES variant (id),
     seed            TEXT    NOT NULL,
@@ -80,6 +80,14 @@ CREATE TABLE slice (
     PRIMARY KEY (duel, couple, side)
 ) STRICT, WITHOUT ROWID;
 
+-- What the kernel and the server counted over one side's slices of a sweep.
+CREATE TABLE account (
+    duel    INTEGER NOT NULL,   -- kept just before the duel itself
+    side    INTEGER NOT NULL CHECK (side IN (0, 1)),
+    content TEXT    NOT NULL,   -- JSON
+    PRIMARY KEY (duel, side)
+) STRICT, WITHOUT ROWID;
+
 -- What happened besides: a lever set aside, a crash, an interruption, a resumption.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
@@ -98,7 +106,7 @@ CREATE TABLE run_time (
 -- What the study came to, as far as it came: one row, the newest.
 CREATE TABLE summary (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
-    kind    TEXT    NOT NULL,   -- tune, compare
+    kind    TEXT    NOT NULL,   -- tune, compare, ladder, matrix, sweep
     content TEXT    NOT NULL    -- JSON
 ) STRICT;
 

@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, param
 
 use crate::error::{Result, StoreError};
 use crate::{
-    DuelRecord, Ending, EventRecord, Phase, RunTime, SliceRecord, StudyRecord, Summary,
-    VariantRecord,
+    AccountsRecord, DuelRecord, Ending, EventRecord, Phase, RunTime, SliceRecord, StudyRecord,
+    Summary, VariantRecord,
 };
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -316,6 +316,34 @@ impl Store {
         transaction.commit()
     }
 
+    /// Keeps what was counted over one side's slices of a duel that is about to be stored; a duel that was lost with
+    /// its process and is fought again replaces it.
+    pub fn add_accounts(&self, duel: u32, side: u8, accounts: &AccountsRecord) -> Result<()> {
+        let content = serde_json::to_string(accounts).map_err(|e| StoreError::Nonsense {
+            path: self.path.clone(),
+            what: "the accounts to be stored",
+            detail: e.to_string(),
+        })?;
+        self.write(
+            "INSERT OR REPLACE INTO account VALUES (?1, ?2, ?3)",
+            params![duel, side, content],
+        )
+    }
+
+    /// What was counted over the slices of sweeps: duel, side, accounts.
+    pub fn accounts(&self) -> Result<Vec<(u32, u8, AccountsRecord)>> {
+        // Results of older programs have no such table.
+        let there: i64 = self.value("SELECT count(*) FROM sqlite_schema WHERE name = 'account'")?;
+        if there == 0 {
+            return Ok(Vec::new());
+        }
+        self.rows(
+            "SELECT duel, side, content FROM account ORDER BY duel, side",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, json(row, 2)?)),
+        )
+    }
+
     /// Every duel, in order.
     pub fn duels(&self) -> Result<Vec<DuelRecord>> {
         self.rows(
@@ -444,10 +472,7 @@ impl Store {
 
     /// Replaces the summary.
     pub fn set_summary(&self, summary: &Summary) -> Result<()> {
-        let kind = match summary {
-            Summary::Tune(_) => "tune",
-            Summary::Compare(_) => "compare",
-        };
+        let kind = summary.kind();
         let written_and_read = || {
             let text = serde_json::to_string(summary)?;
             // A number that is none would be noticed only when the report is made.
@@ -537,6 +562,8 @@ fn phase_word(phase: Phase) -> &'static str {
         Phase::Claim => "claim",
         Phase::Total => "total",
         Phase::Compare => "compare",
+        Phase::Cell => "cell",
+        Phase::Sweep => "sweep",
     }
 }
 
@@ -548,6 +575,8 @@ fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
         Phase::Claim,
         Phase::Total,
         Phase::Compare,
+        Phase::Cell,
+        Phase::Sweep,
     ]
     .into_iter()
     .find(|phase| phase_word(*phase) == text)

@@ -1,6 +1,11 @@
-//! What the studies of a file came to.
+//! What the studies of a file came to: ladders, matrices, sweeps.
 
+use std::collections::BTreeMap;
+
+use niagara_stats::Level;
 use serde::{Deserialize, Serialize};
+
+use crate::Comparison;
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,4 +26,395 @@ pub struct About {
     pub size: String,
     /// How this size differs from the other.
     pub note: Option<String>,
+}
+
+/// A ladder: steps in a given order, each kept when fresh duels prove it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LadderSummary {
+    /// The study's words.
+    pub about: Option<About>,
+    /// `duel`, `pair` or `trimmed`.
+    pub protocol: String,
+    /// Server name.
+    pub server: String,
+    /// The server's own version string.
+    pub server_version: String,
+    /// One line: workload, tables, rows, threads.
+    pub workload: String,
+    /// Connections.
+    pub threads: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Error probability of the total and, shared, of the rungs.
+    pub alpha: f64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Seconds used, set-up aside.
+    pub elapsed_seconds: f64,
+    /// Seconds of those in which a server was under load.
+    pub load_seconds: f64,
+    /// False when it was interrupted.
+    pub complete: bool,
+    /// Label of what it starts from.
+    pub start: String,
+    /// Every rung of the file, in its order.
+    pub rungs: Vec<LadderRung>,
+    /// Start against the final variant, from fresh duels; `None` when nothing was kept or time ended.
+    pub total: Option<Comparison>,
+    /// Standard deviation of one duel's log score.
+    pub sd_duel: Option<f64>,
+    /// What a reader must know before believing the rest.
+    pub warnings: Vec<String>,
+}
+
+/// One rung and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LadderRung {
+    /// For people.
+    pub title: String,
+    /// What it changes here, one line; empty where it was not worked out.
+    pub change: String,
+    /// What the published study found.
+    pub published: Option<String>,
+    /// What it is today.
+    pub why: Option<String>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: RungOutcome,
+}
+
+/// What came of a rung.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum RungOutcome {
+    /// Proven: the rungs after it start from it.
+    Kept {
+        /// The best before it against it.
+        claim: Box<Comparison>,
+    },
+    /// Measured and not proven: the rungs after it do without.
+    NotKept {
+        /// The best before it against it.
+        claim: Box<Comparison>,
+    },
+    /// Not measured.
+    NotTried {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl LadderRung {
+    /// Its comparison, where it was measured.
+    pub fn claim(&self) -> Option<&Comparison> {
+        match &self.outcome {
+            RungOutcome::Kept { claim } | RungOutcome::NotKept { claim } => Some(claim),
+            RungOutcome::NotTried { .. } => None,
+        }
+    }
+}
+
+/// A matrix: combinations of levels, each against the baseline, for each workload and thread count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MatrixSummary {
+    /// The study's words.
+    pub about: Option<About>,
+    /// `duel`, `pair` or `trimmed`.
+    pub protocol: String,
+    /// Server name.
+    pub server: String,
+    /// The server's own version string.
+    pub server_version: String,
+    /// Seed.
+    pub seed: u64,
+    /// Error probability of each cell on its own, and of the confirmation.
+    pub alpha: f64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Seconds used, set-up aside.
+    pub elapsed_seconds: f64,
+    /// Seconds of those in which a server was under load.
+    pub load_seconds: f64,
+    /// False when it was interrupted.
+    pub complete: bool,
+    /// What was combined.
+    pub axes: Vec<Axis>,
+    /// The loads.
+    pub workloads: Vec<MatrixWorkload>,
+    /// Connections, ascending.
+    pub threads: Vec<u32>,
+    /// All cells beside the baseline, in the order of the file.
+    pub cells: Vec<Cell>,
+    /// The best combination, in fresh duels that its choice never saw.
+    pub confirmed: Option<Confirmed>,
+    /// Standard deviation of one duel's log score.
+    pub sd_duel: Option<f64>,
+    /// What a reader must know before believing the rest.
+    pub warnings: Vec<String>,
+}
+
+/// An axis of a matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What its levels are levels of.
+    pub name: String,
+    /// The first is the baseline.
+    pub levels: Vec<String>,
+}
+
+/// A load of a matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixWorkload {
+    /// Its name.
+    pub name: String,
+    /// One line, threads aside.
+    pub one_line: String,
+    /// Whether builds were trained with it.
+    pub trained: bool,
+}
+
+/// A combination of levels at one workload and thread count, against the baseline there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Level of each axis.
+    pub levels: Vec<usize>,
+    /// The levels that differ from the baseline: `gcc + PGO`.
+    pub title: String,
+    /// Index into the workloads.
+    pub workload: usize,
+    /// Connections.
+    pub threads: u32,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: CellOutcome,
+}
+
+/// What came of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum CellOutcome {
+    /// Measured.
+    Measured {
+        /// Baseline against the combination.
+        comparison: Box<Comparison>,
+    },
+    /// Not measured.
+    NotTried {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Cell {
+    /// Its comparison, where it was measured.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        match &self.outcome {
+            CellOutcome::Measured { comparison } => Some(comparison),
+            CellOutcome::NotTried { .. } => None,
+        }
+    }
+}
+
+/// The best combination of a matrix, confirmed or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// Its levels, as a cell's title.
+    pub title: String,
+    /// Index into the workloads: where it was confirmed.
+    pub workload: usize,
+    /// Connections there.
+    pub threads: u32,
+    /// Baseline against it, from fresh duels.
+    pub comparison: Comparison,
+}
+
+/// A sweep over threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepSummary {
+    /// The study's words; `None` for `niagara sweep`.
+    pub about: Option<About>,
+    /// `duel` (two variants interleaved) or `solo`.
+    pub protocol: String,
+    /// One line, threads aside.
+    pub workload: String,
+    /// Seed.
+    pub seed: u64,
+    /// Error probability: intervals cover at 1 − alpha.
+    pub alpha: f64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Seconds used, set-up aside.
+    pub elapsed_seconds: f64,
+    /// Seconds of those in which a server was under load.
+    pub load_seconds: f64,
+    /// False when it was interrupted, or ended before all rounds.
+    pub complete: bool,
+    /// A curve for each variant.
+    pub curves: Vec<SweepCurve>,
+    /// The second variant over the first at each thread count, where two were interleaved.
+    pub ratios: Vec<RatioAt>,
+    /// What a reader must know before believing the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Two variants at one thread count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RatioAt {
+    /// Connections.
+    pub threads: u32,
+    /// Throughput of the second over the first: geometric mean over duels, interval by Student's t on the logarithms.
+    pub ratio: Level,
+    /// Duels behind it.
+    pub duels: u32,
+}
+
+/// One variant over all thread counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepCurve {
+    /// What people call it.
+    pub title: String,
+    /// The variant's label.
+    pub label: String,
+    /// The server's own version string.
+    pub server_version: String,
+    /// Ascending in threads; those that were measured.
+    pub points: Vec<SweepPoint>,
+    /// The scalability law fitted to every fresh start.
+    pub law: Option<Law>,
+    /// Why there is none.
+    pub no_law: Option<String>,
+    /// Where it stops scaling.
+    pub knee: Option<Knee>,
+    /// Thread counts that could not be measured, each with the reason.
+    pub failures: BTreeMap<u32, String>,
+}
+
+/// One variant at one thread count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// Connections.
+    pub threads: u32,
+    /// Fresh starts behind it.
+    pub starts: u32,
+    /// Transactions per second: geometric mean over starts, interval by Student's t on the logarithms.
+    pub tps: Level,
+    /// Median latency, milliseconds, likewise.
+    pub p50_ms: Level,
+    /// 95th percentile of latency, milliseconds, likewise.
+    pub p95_ms: Level,
+    /// 99th percentile of latency, milliseconds, likewise.
+    pub p99_ms: Level,
+    /// Slices in which the machine was disturbed, of all.
+    pub disturbed: [u32; 2],
+    /// Errors of the server by code, all starts together.
+    pub errors: BTreeMap<u16, u64>,
+    /// What the time went into.
+    pub breakdown: Option<Breakdown>,
+}
+
+/// The Universal Scalability Law (Gunther 2007), X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted by least squares
+/// on ln X over all fresh starts; intervals by profile likelihood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Law {
+    /// Transactions per second of one thread without company.
+    pub lambda: Level,
+    /// Contention: the share of the work that is serial, dimensionless.
+    pub sigma: Level,
+    /// Coherency: the cost of keeping pairs consistent, dimensionless.
+    pub kappa: Level,
+    /// Threads at which throughput peaks, √((1 − σ)/κ); infinite where κ is 0.
+    pub peak_threads: Level,
+    /// Throughput there, transactions per second; the limit λ/σ where there is no peak, none without contention either.
+    pub peak_tps: Option<f64>,
+    /// Root mean square of the residuals of ln X: the typical relative distance of a start from the curve.
+    pub residual: f64,
+    /// Residual beyond what fresh starts at the same thread count differ by: the law does not describe this curve well.
+    pub misfit: bool,
+}
+
+/// Where a curve stops rising.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// Smallest measured thread count within `within` of the best.
+    pub threads: u32,
+    /// Measured thread count with the highest throughput.
+    pub best_threads: u32,
+    /// The share that counts as "as good as the best": 0.02.
+    pub within: f64,
+    /// What holds it back there, in a sentence.
+    pub held_back_by: Option<String>,
+}
+
+/// Where the time of a thread count goes, by the kernel's and the server's accounts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Breakdown {
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Share of the machine's CPU time in the server.
+    pub server: f64,
+    /// Share in the load generator.
+    pub client: f64,
+    /// Share in neither (kernel threads, interrupts, other processes, the hypervisor).
+    pub other: f64,
+    /// Share in which a CPU had nothing to do.
+    pub idle: f64,
+    /// Share of those waiting for a disk.
+    pub iowait: f64,
+    /// Of a connection's time: the server works for it on a CPU.
+    pub on_cpu: f64,
+    /// The server's threads are ready and wait for a CPU; none where the kernel does not count it.
+    pub run_queue: Option<f64>,
+    /// Waits for row locks; none where the engine does not count it.
+    pub row_locks: Option<f64>,
+    /// Everything else: the network, the load generator's turn, the log, locks inside of the server.
+    pub elsewhere: f64,
+    /// Server CPU per transaction, microseconds.
+    pub cpu_us: f64,
+    /// Context switches of the server per transaction: voluntary, involuntary.
+    pub switches: [f64; 2],
+    /// Row-lock waits per transaction.
+    pub row_lock_waits: Option<f64>,
+    /// Deadlocks per transaction.
+    pub deadlocks: Option<f64>,
+    /// Syncs of the log per transaction.
+    pub log_syncs: Option<f64>,
+    /// Share of the time in which all tasks that could run waited for I/O.
+    pub io_pressure: Option<f64>,
+    /// Share of the time in which some task waited for a CPU.
+    pub cpu_pressure: Option<f64>,
+    /// What holds it back: `cpu`, `client`, `row-locks`, `log`, `disk`, `waits`, `connections`.
+    pub bound: String,
+    /// The same in a sentence.
+    pub sentence: String,
+}
+
+/// The accounts of one side of a start, over its counted slices.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AccountsRecord {
+    /// Seconds of wall clock.
+    pub seconds: f64,
+    /// Transactions completed in them.
+    pub transactions: u64,
+    /// Connections.
+    pub threads: u32,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// CPU seconds of the server.
+    pub server_cpu_seconds: f64,
+    /// CPU seconds of the load generator.
+    pub client_cpu_seconds: f64,
+    /// CPU seconds of nothing to do, waiting for disks included.
+    pub idle_seconds: f64,
+    /// CPU seconds of those with a task waiting for a disk.
+    pub iowait_seconds: f64,
+    /// Seconds in which some task waited for a CPU.
+    pub cpu_stall_seconds: Option<f64>,
+    /// Seconds in which all tasks waited for I/O.
+    pub io_stall_seconds: Option<f64>,
+    /// Seconds that the server's threads were ready and waited for a CPU, all threads together.
+    pub run_delay_seconds: Option<f64>,
+    /// Context switches of the server: voluntary, involuntary.
+    pub switches: [u64; 2],
+    /// The server's counters that changed, by its own names.
+    pub status: BTreeMap<String, i64>,
 }

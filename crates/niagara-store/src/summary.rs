@@ -3,7 +3,7 @@
 use niagara_stats::{Estimate, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Deployment;
+use crate::{About, Deployment, LadderSummary, MatrixSummary, SweepSummary};
 
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,6 +135,9 @@ pub struct TuneSummary {
 /// `niagara compare`, whole or as far as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompareSummary {
+    /// The study's words; `None` for `niagara compare`.
+    #[serde(default)]
+    pub about: Option<About>,
     /// `duel`, `pair` or `trimmed`.
     pub protocol: String,
     /// One line: workload, tables, rows, threads.
@@ -165,6 +168,47 @@ pub enum Summary {
     Tune(Box<TuneSummary>),
     /// Of `niagara compare`.
     Compare(Box<CompareSummary>),
+    /// A ladder of a study file.
+    Ladder(Box<LadderSummary>),
+    /// A matrix of a study file.
+    Matrix(Box<MatrixSummary>),
+    /// Of `niagara sweep`, or of a study file.
+    Sweep(Box<SweepSummary>),
+}
+
+impl Summary {
+    /// Its kind in one word, as the results file keeps it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Tune(_) => "tune",
+            Self::Compare(_) => "compare",
+            Self::Ladder(_) => "ladder",
+            Self::Matrix(_) => "matrix",
+            Self::Sweep(_) => "sweep",
+        }
+    }
+
+    /// Whether the study came to its end.
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Self::Tune(tune) => tune.complete,
+            Self::Compare(compare) => compare.complete,
+            Self::Ladder(ladder) => ladder.complete,
+            Self::Matrix(matrix) => matrix.complete,
+            Self::Sweep(sweep) => sweep.complete,
+        }
+    }
+
+    /// The words that open the study, where it came from a file.
+    pub fn about(&self) -> Option<&About> {
+        match self {
+            Self::Tune(_) => None,
+            Self::Compare(compare) => compare.about.as_ref(),
+            Self::Ladder(ladder) => ladder.about.as_ref(),
+            Self::Matrix(matrix) => matrix.about.as_ref(),
+            Self::Sweep(sweep) => sweep.about.as_ref(),
+        }
+    }
 }
 
 /// JSON has no word for a number that is none: it is written as `null`, and must be read again.

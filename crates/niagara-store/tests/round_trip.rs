@@ -93,6 +93,7 @@ fn a_summary_that_could_not_be_read_again_is_refused_at_once() {
 
 fn summary(duels: usize) -> Summary {
     Summary::Compare(Box::new(CompareSummary {
+        about: None,
         protocol: "duel".into(),
         workload: "oltp_read_only".into(),
         threads: 32,

@@ -34,6 +34,8 @@ pub enum Command {
     Levers(LeversArgs),
     Doctor(DoctorArgs),
     Report(ReportArgs),
+    Run(RunArgs),
+    Sweep(SweepArgs),
     Study(StudyFileArgs),
     Sysbench(SysbenchArgs),
 }
@@ -468,6 +470,93 @@ pub struct ReportArgs {
     /// What to print; `files` writes report.html, report.md and deploy/ into the folder anew
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// Any study: compare, ladder, matrix or sweep, as a file describes it
+///
+/// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
+/// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command goes on from there.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  niagara run studies/run-time-environment.toml --plan
+  niagara run studies/t2000-ladder.toml --size small --budget 30m
+  niagara study check studies/*.toml")]
+pub struct RunArgs {
+    /// The study file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Which of its sizes
+    #[arg(long, value_enum, default_value_t = SizeArg::Small)]
+    pub size: SizeArg,
+    /// Say what would be done and what it can show, and do nothing
+    #[arg(long)]
+    pub plan: bool,
+    /// Time for all measurements, set-up aside [default: what the file says]
+    #[arg(long, value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped [default: what the file says]
+    #[arg(long, value_parser = percent, value_name = "SHARE")]
+    pub disturbance: Option<f64>,
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SizeArg {
+    /// A laptop finishes it
+    Small,
+    /// True to the original
+    Original,
+}
+
+/// Where does it stop scaling, and why?
+///
+/// Measures throughput and latency at each thread count from fresh starts, in random order, round after round; fits the
+/// Universal Scalability Law; names the knee and what holds it back there, from the kernel's and the server's accounts.
+/// Two variants are interleaved in duels, more (or one) are measured each alone, in random order.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  niagara sweep mariadb-10.11 --threads 1..256
+  niagara sweep base transport=unix --workload oltp_point_select --threads 1,2,4,8,16
+  niagara sweep mariadb-10.11 mariadb-11.8 mysql-9.7 --threads 1..64 --budget 1h")]
+pub struct SweepArgs {
+    /// Variants, as in `niagara compare`: servers, `base`, levers, variables
+    #[arg(value_name = "VARIANT", default_value = "base")]
+    pub variants: Vec<String>,
+    /// The server that `base` and bare changes speak of
+    #[arg(long, default_value = "mariadb-10.11")]
+    pub server: String,
+    /// Thread counts: 1..64 doubles from the first to the last, 1,2,4,8 is a list
+    #[arg(long, default_value = "1..64")]
+    pub threads: String,
+    /// One of the workloads (`niagara bench --help` lists them)
+    #[arg(long, default_value = "oltp_read_only")]
+    pub workload: WorkloadKind,
+    /// Tables
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tables: u32,
+    /// Rows in each table
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub table_size: u64,
+    /// Storage engine of the tables
+    #[arg(long, default_value = "InnoDB")]
+    pub engine: String,
+    /// An option of the workload by sysbench's name; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// Time for all measurements, set-up aside
+    #[arg(long, default_value = "10m", value_parser = duration)]
+    pub budget: Duration,
+    /// Fresh starts of each point at the most
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub starts: u32,
+    #[command(flatten)]
+    pub lengths: LengthArgs,
+    /// Intervals cover at 1 − alpha
+    #[arg(long, default_value_t = 0.05, value_parser = probability)]
+    pub alpha: f64,
+    #[command(flatten)]
+    pub study: StudyArgs,
 }
 
 /// Study files: check them, or print their JSON schema for editors

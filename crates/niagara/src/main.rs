@@ -9,6 +9,7 @@ mod interrupt;
 mod machine;
 mod outdir;
 mod progress;
+mod resolve;
 mod setting;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ fn main() -> ExitCode {
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),
         Command::Report(args) => cmd::report::run(args),
+        Command::Run(args) => cmd::run::run(args),
+        Command::Sweep(args) => cmd::sweep::run(args),
         Command::Study(args) => cmd::study::run(args),
         Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
     };

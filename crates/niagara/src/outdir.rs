@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use niagara_lab::RESULTS_FILE;
-use niagara_store::{Store, Summary};
+use niagara_store::Store;
 
 /// Where results go unless told otherwise, in the current folder.
 pub const RESULTS: &str = "niagara-results";
@@ -87,10 +87,9 @@ fn look(path: &Path, key: &str) -> Result<Held> {
     if study.key != key {
         return Ok(Held::Other(study.command));
     }
-    let finished = store.summary()?.is_some_and(|summary| match summary {
-        Summary::Tune(tune) => tune.complete,
-        Summary::Compare(compare) => compare.complete,
-    });
+    let finished = store
+        .summary()?
+        .is_some_and(|summary| summary.is_complete());
     Ok(if finished {
         Held::Finished
     } else {

@@ -104,6 +104,8 @@ pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
         // Background flushing needs its share of a slice, so writers get longer ones.
         Protocol::Duel if writes => Duration::from_secs(1),
         Protocol::Duel => Duration::from_millis(500),
+        Protocol::Solo if writes => Duration::from_secs(2),
+        Protocol::Solo => Duration::from_secs(1),
         Protocol::Pair => Duration::from_secs(5),
         Protocol::Trimmed => Duration::from_secs(10),
     });
@@ -112,6 +114,7 @@ pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
         couples: args.couples.unwrap_or(match protocol {
             Protocol::Duel => COUPLES,
             Protocol::Pair | Protocol::Trimmed => 6,
+            Protocol::Solo => 5,
         }),
         slice_seconds,
         ramp_seconds: (slice_seconds / 10.0).min(0.25),
@@ -122,7 +125,7 @@ pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
 
 /// What a study is opened from.
 pub struct Opening<'a, T: Serialize> {
-    /// `tune`, `compare`, `noise`.
+    /// `tune`, `compare`, `ladder`, `matrix`, `sweep`, `noise`.
     pub kind: &'a str,
     /// What the results folder is named after.
     pub name: &'a str,

@@ -44,6 +44,22 @@ impl std::fmt::Display for VariantError {
 
 impl std::error::Error for VariantError {}
 
+/// Storage engines whose tables the workloads can be in, as servers write them.
+pub(crate) const ENGINES: [&str; 4] = ["InnoDB", "Aria", "MyISAM", "ROCKSDB"];
+
+/// An engine's name as servers write it, whatever its case here.
+pub(crate) fn known_engine(name: &str) -> Option<&'static str> {
+    ENGINES
+        .into_iter()
+        .find(|engine| engine.eq_ignore_ascii_case(name))
+}
+
+/// `did you mean myisam? ` in front of a remedy, or nothing.
+pub(crate) fn meant_engine(name: &str) -> String {
+    let lower = ENGINES.map(str::to_lowercase);
+    did_you_mean(&name.to_lowercase(), lower.iter().map(String::as_str))
+}
+
 /// What was written, understood: a server, if named, and what is applied to it, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariantExpr {
@@ -65,6 +81,8 @@ pub enum Item {
         /// Value; empty for a flag.
         value: String,
     },
+    /// The tables' storage engine: `engine=aria`.
+    Engine(String),
     /// A part of the build: `build.KEY=VALUE`.
     Build {
         /// As in [`Recipe::set`].
@@ -112,6 +130,7 @@ pub fn parse_variant<S: AsRef<str>>(
             }
             Meaning::Variable { name, value } => variant.items.push(Item::Variable { name, value }),
             Meaning::Build { key, value } => variant.items.push(Item::Build { key, value }),
+            Meaning::Engine(name) => variant.items.push(Item::Engine(name.to_owned())),
         }
     }
     Ok(variant)
@@ -131,6 +150,7 @@ enum Meaning<'a> {
     Lever(&'a Lever),
     Variable { name: String, value: String },
     Build { key: String, value: String },
+    Engine(&'static str),
 }
 
 struct Reader<'a> {
@@ -190,6 +210,20 @@ impl<'a> Reader<'a> {
         }
         if let Some(variable) = text.strip_prefix("cfg.") {
             return self.variable(part, variable);
+        }
+        if let Some(engine) = text.strip_prefix("engine=") {
+            return match known_engine(engine.trim()) {
+                Some(engine) => Ok(Meaning::Engine(engine)),
+                None => Err(self.error(
+                    part,
+                    &format!("no storage engine is called `{}`", engine.trim()),
+                    &format!(
+                        "{}known: {}",
+                        meant_engine(engine.trim()),
+                        ENGINES.join(", ")
+                    ),
+                )),
+            };
         }
         if let Some(setting) = text.strip_prefix("build.") {
             return self.build(part, setting);
@@ -375,6 +409,7 @@ mod tests {
             [variable("optimizer_switch", "mrr=on,mrr_sort_keys=on")]
         );
         assert_eq!(items("transport=tcp"), []);
+        assert_eq!(items("engine=aria"), [Item::Engine("Aria".into())]);
         let build = |key: &str, value: &str| Item::Build {
             key: key.into(),
             value: value.into(),
@@ -414,6 +449,7 @@ mod tests {
         assert!(mistake("cfg.a='b").contains("a quote is not closed"));
         assert!(mistake("build.lto=fat").contains("there are: none, thin, full"));
         assert!(mistake("build.lto").contains("has no value"));
+        assert!(mistake("engine=myisma").contains("did you mean `myisam`?"));
         assert!(mistake("").contains("write `base`"));
     }
 }

@@ -11,7 +11,9 @@ use super::document::{Changes, Runtime, plain};
 use super::mistake::Mistakes;
 use super::read::Known;
 use super::study::VariantRecipe;
-use crate::lever::{Change, Item, VariantError, did_you_mean, parse_variant};
+use crate::lever::{
+    Change, ENGINES, Item, VariantError, did_you_mean, known_engine, meant_engine, parse_variant,
+};
 
 /// What a variant's table says.
 pub(crate) fn of_variant(
@@ -37,8 +39,22 @@ pub(crate) fn of_variant(
     recipe.engine = changes
         .engine
         .as_ref()
-        .map(|name| name.get_ref().trim().to_owned());
+        .and_then(|name| engine(name, mistakes));
     recipe
+}
+
+/// A storage engine, as servers write it.
+pub(crate) fn engine(name: &Spanned<String>, mistakes: &mut Mistakes<'_>) -> Option<String> {
+    let text = name.get_ref().trim();
+    let found = known_engine(text);
+    if found.is_none() {
+        mistakes.add(
+            name.span().start,
+            format!("no storage engine is called `{text}`"),
+            format!("{}known: {}", meant_engine(text), ENGINES.join(", ")),
+        );
+    }
+    found.map(str::to_owned)
 }
 
 /// The keys that variants, rungs and levels share.

@@ -8,7 +8,7 @@ use niagara_load::WorkloadKind;
 use niagara_store::About;
 use toml::{Spanned, Value};
 
-use super::changes::{Parts, of_parts, of_variant, reference, server};
+use super::changes::{Parts, engine, of_parts, of_variant, reference, server};
 use super::document::{Axis, Document, Rung, SizeEntry, Workload, plain};
 use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
@@ -99,6 +99,8 @@ const DEFAULT_ENGINE: &str = "InnoDB";
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
 const MOST_DUELS: usize = 44;
+/// Fresh starts of a sweep's point.
+const SWEEP_STARTS: usize = 8;
 /// Threads of a sweep at most: every one is a connection of the load generator and of the server.
 const MOST_SWEPT: u32 = 1024;
 
@@ -342,11 +344,10 @@ impl Reader<'_> {
     ) -> Option<StudyDescription> {
         let document = self.document;
         let threads = self.threads(entry, kind, mistakes)?;
-        let engine = document
-            .engine
-            .as_ref()
-            .map_or(DEFAULT_ENGINE, |engine| engine.get_ref().trim())
-            .to_owned();
+        let engine = match &document.engine {
+            Some(name) => engine(name, mistakes)?,
+            None => DEFAULT_ENGINE.to_owned(),
+        };
         let protocol = match document.protocol.as_deref() {
             Some("pair") => Protocol::Pair,
             Some("trimmed") => Protocol::Trimmed,
@@ -392,10 +393,14 @@ impl Reader<'_> {
             budget: time(&entry.budget)
                 .or(time(&document.budget))
                 .unwrap_or(DEFAULT_BUDGET),
-            duels: entry
-                .duels
-                .or(document.duels)
-                .map_or(MOST_DUELS, |duels| duels as usize),
+            duels: entry.duels.or(document.duels).map_or(
+                if kind == StudyKind::Sweep {
+                    SWEEP_STARTS
+                } else {
+                    MOST_DUELS
+                },
+                |duels| duels as usize,
+            ),
             couples: entry
                 .couples
                 .or(document.couples)

@@ -4,13 +4,17 @@ use maud::Markup;
 use niagara_store::TuneSummary;
 
 use super::row_chart::{Mark, Row, row_chart};
-use crate::ladder;
+use crate::ladder::{self, Step};
 use crate::svg::{Size, both};
 
 /// Rungs and total of a `tune`.
 pub fn waterfall(tune: &TuneSummary) -> Markup {
-    let steps = ladder::steps(tune);
-    let axis = ladder::axis(&steps);
+    waterfall_of(&ladder::steps(tune))
+}
+
+/// Any steps: a bar goes on where the last sure one ended.
+pub fn waterfall_of(steps: &[Step]) -> Markup {
+    let axis = ladder::axis(steps);
     let room = (axis.1 / axis.0).ln() * 0.04;
     let domain = (axis.0.ln() - room, axis.1.ln() + room);
     let rows: Vec<Row> = steps
@@ -28,7 +32,9 @@ pub fn waterfall(tune: &TuneSummary) -> Markup {
             interval: (step.low.ln(), step.end.ln(), step.high.ln()),
             mark: Mark::Bar {
                 start: step.start.ln(),
-                joined: steps.get(i + 1).is_some_and(|next| !next.total),
+                joined: steps
+                    .get(i + 1)
+                    .is_some_and(|next| !next.total && next.start == step.end),
             },
             class: match (step.total, step.sure) {
                 (true, _) => "total",

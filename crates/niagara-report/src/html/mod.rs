@@ -3,5 +3,6 @@
 mod facts;
 mod findings;
 mod page;
+mod study;
 
 pub use page::html;

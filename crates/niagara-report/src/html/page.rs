@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
-use super::{facts, findings};
+use super::{facts, findings, study};
 use crate::chart::{self, Latencies};
 use crate::{Report, ladder, number, wording};
 
@@ -29,6 +29,7 @@ pub fn html(report: &Report) -> String {
                     @match &report.summary {
                         Some(Summary::Tune(tune)) => (tune_page(report, tune)),
                         Some(Summary::Compare(compare)) => (compare_page(report, compare)),
+                        Some(summary) => (study_page(report, summary)),
                         None => (bare_page(report, &headline)),
                     }
                     (facts::sections(report))
@@ -140,8 +141,38 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
         }
+        @if let Some(about) = &compare.about { (study::about(about)) }
         (evidence(report, &compare.comparison, "The evidence"))
         (findings::method_of_compare(compare))
+    }
+}
+
+/// A ladder, a matrix or a sweep.
+fn study_page(report: &Report, summary: &Summary) -> Markup {
+    let evidence_of = match summary {
+        Summary::Ladder(ladder) => ladder.total.as_ref(),
+        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
+        _ => None,
+    };
+    let lead = match summary {
+        Summary::Ladder(ladder) => format!("{} · {}", ladder.server_version, ladder.workload),
+        Summary::Matrix(matrix) => matrix.server_version.clone(),
+        Summary::Sweep(sweep) => sweep.workload.clone(),
+        Summary::Tune(_) | Summary::Compare(_) => String::new(),
+    };
+    html! {
+        header {
+            (masthead(report))
+            h1 { (unbroken(&wording::headline(summary))) }
+            p.lead { (lead) }
+            (findings::warnings(&wording::warnings(summary)))
+            @if let Some(comparison) = evidence_of { (findings::tiles(comparison)) }
+        }
+        @if let Some(about) = summary.about() { (study::about(about)) }
+        (study::body(summary))
+        @if let Some(comparison) = evidence_of {
+            (evidence(report, comparison, "The evidence from fresh duels"))
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use niagara_lab::lever::{self, Item};
+use anyhow::{Context, Result};
+use niagara_lab::lever;
+use niagara_lab::study_file::VariantRecipe;
 use niagara_lab::{
     CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
 };
@@ -16,6 +17,7 @@ use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
+use crate::resolve;
 use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
 
 /// What decides what a comparison measures.
@@ -150,31 +152,10 @@ fn variant(
         .collect();
     let expression = lever::parse_variant(text, &setting.levers, &names)?;
     let server = server_name(expression.server.as_deref().unwrap_or(&args.server))?;
-    bench.set_up(&server, observer)?;
-    let fingerprint = machine::fingerprint(&setting.cache)?;
-    let mut variant = Variant::base(&server);
-    for item in &expression.items {
-        match item {
-            Item::Lever(id) => {
-                let Some(lever) = setting.levers.iter().find(|lever| lever.id() == id) else {
-                    bail!("there is no lever {id}: `niagara levers` lists them");
-                };
-                let context = machine::everything_allowed(&fingerprint, bench, &server, id)?;
-                match lever.applicability(&context) {
-                    Ok(change) => variant = variant.with(id, &change),
-                    Err(reason) => bail!("{text}: {id} cannot be applied here: {reason}"),
-                }
-            }
-            Item::Variable { name, value } => {
-                variant.config.insert(name.clone(), value.clone());
-                variant.levers.push(format!("{name}={value}"));
-            }
-            Item::Build { key, value } => {
-                variant.build.get_or_insert_default().set(key, value)?;
-                variant.levers.push(format!("build.{key}={value}"));
-            }
-        }
-    }
-    bench.set_up_variant(&variant, observer)?;
-    Ok(variant)
+    let recipe = VariantRecipe {
+        items: expression.items,
+        ..VariantRecipe::default()
+    };
+    resolve::make(&recipe, &Variant::base(&server), setting, bench, observer)
+        .with_context(|| text.to_owned())
 }

@@ -1,0 +1,257 @@
+//! From the counters of a thread count to what holds it back there: shares, and a sentence.
+
+use niagara_store::{AccountsRecord, Breakdown};
+
+/// With less than this share of the CPUs idle they are what everybody waits for.
+const NO_CPU_LEFT: f64 = 0.08;
+/// A share of the connections' time in row locks that is worth naming first.
+const MANY_LOCKS: f64 = 0.25;
+/// Of the load generator in the CPU time that is used: above it, it is as much in the way as the server.
+const BUSY_CLIENT: f64 = 0.45;
+
+/// The accounts of several starts as one.
+pub(crate) fn together(records: &[&AccountsRecord]) -> Option<AccountsRecord> {
+    let mut sum = AccountsRecord {
+        threads: records.first()?.threads,
+        cpus: records.first()?.cpus,
+        cpu_stall_seconds: Some(0.0),
+        io_stall_seconds: Some(0.0),
+        run_delay_seconds: Some(0.0),
+        ..AccountsRecord::default()
+    };
+    let plus = |sum: &mut Option<f64>, more: Option<f64>| *sum = sum.zip(more).map(|(a, b)| a + b);
+    for record in records {
+        sum.seconds += record.seconds;
+        sum.transactions += record.transactions;
+        sum.server_cpu_seconds += record.server_cpu_seconds;
+        sum.client_cpu_seconds += record.client_cpu_seconds;
+        sum.idle_seconds += record.idle_seconds;
+        sum.iowait_seconds += record.iowait_seconds;
+        plus(&mut sum.cpu_stall_seconds, record.cpu_stall_seconds);
+        plus(&mut sum.io_stall_seconds, record.io_stall_seconds);
+        plus(&mut sum.run_delay_seconds, record.run_delay_seconds);
+        for (mine, its) in sum.switches.iter_mut().zip(record.switches) {
+            *mine += its;
+        }
+        for (name, value) in &record.status {
+            *sum.status.entry(name.clone()).or_default() += value;
+        }
+    }
+    Some(sum)
+}
+
+/// What the time of `accounts` went into; `None` without time or transactions.
+pub(crate) fn breakdown(accounts: &AccountsRecord) -> Option<Breakdown> {
+    let machine = accounts.seconds * f64::from(accounts.cpus);
+    let connections = accounts.seconds * f64::from(accounts.threads);
+    if machine <= 0.0 || connections <= 0.0 || accounts.transactions == 0 {
+        return None;
+    }
+    let transactions = accounts.transactions as f64;
+    let share = |seconds: f64| (seconds / machine).clamp(0.0, 1.0);
+    let server = share(accounts.server_cpu_seconds);
+    let client = share(accounts.client_cpu_seconds);
+    let idle = share(accounts.idle_seconds);
+    let of_time = |seconds: f64| (seconds / connections).clamp(0.0, 1.0);
+    let on_cpu = of_time(accounts.server_cpu_seconds);
+    let run_queue = accounts.run_delay_seconds.map(of_time);
+    // Only InnoDB counts them: without its counters nothing is known, with them an absent change is none.
+    let counted = |name: &str| accounts.status.get(name).copied();
+    let innodb = counted("Innodb_buffer_pool_read_requests").is_some()
+        || counted("Innodb_data_writes").is_some();
+    let innodb_counter = |name: &str| match counted(name) {
+        Some(value) => Some(value as f64),
+        None => innodb.then_some(0.0),
+    };
+    let row_locks =
+        innodb_counter("Innodb_row_lock_time").map(|milliseconds| of_time(milliseconds / 1000.0));
+    let each = |value: f64| value / transactions;
+    let known = on_cpu + run_queue.unwrap_or(0.0) + row_locks.unwrap_or(0.0);
+    let mut found = Breakdown {
+        cpus: accounts.cpus,
+        server,
+        client,
+        idle,
+        iowait: share(accounts.iowait_seconds),
+        other: (1.0 - server - client - idle).max(0.0),
+        on_cpu,
+        run_queue,
+        row_locks,
+        elsewhere: (1.0 - known).max(0.0),
+        cpu_us: each(accounts.server_cpu_seconds * 1e6),
+        switches: accounts.switches.map(|count| each(count as f64)),
+        row_lock_waits: innodb_counter("Innodb_row_lock_waits").map(each),
+        deadlocks: counted("Innodb_deadlocks").map(|count| each(count as f64)),
+        log_syncs: counted("Innodb_os_log_fsyncs").map(|count| each(count as f64)),
+        io_pressure: accounts
+            .io_stall_seconds
+            .map(|seconds| (seconds / accounts.seconds).clamp(0.0, 1.0)),
+        cpu_pressure: accounts
+            .cpu_stall_seconds
+            .map(|seconds| (seconds / accounts.seconds).clamp(0.0, 1.0)),
+        bound: String::new(),
+        sentence: String::new(),
+    };
+    let (bound, sentence) = verdict(&found, accounts.threads);
+    found.bound = bound.to_owned();
+    found.sentence = sentence;
+    Some(found)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn verdict(b: &Breakdown, threads: u32) -> (&'static str, String) {
+    let locks = b.row_locks.unwrap_or(0.0);
+    let used = b.server + b.client;
+    let cpus = format!(
+        "server {}, load generator {}, others {}, idle {}",
+        percent(b.server),
+        percent(b.client),
+        percent(b.other),
+        percent(b.idle)
+    );
+    if locks >= MANY_LOCKS {
+        return (
+            "row-locks",
+            format!(
+                "row locks: connections wait for them in {} of their time, {:.2} waits a transaction (CPUs: {cpus})",
+                percent(locks),
+                b.row_lock_waits.unwrap_or(0.0)
+            ),
+        );
+    }
+    if b.idle <= NO_CPU_LEFT {
+        let queue = b.run_queue.map_or(String::new(), |share| {
+            format!(
+                "; in {} of their time connections have a thread that is ready and waits for one",
+                percent(share)
+            )
+        });
+        if used > 0.0 && b.client / used >= BUSY_CLIENT {
+            return (
+                "client",
+                format!(
+                    "the CPUs, and the load generator takes as much of them as the server: {cpus}{queue}"
+                ),
+            );
+        }
+        return ("cpu", format!("the CPUs are used up: {cpus}{queue}"));
+    }
+    if b.io_pressure.unwrap_or(0.0) >= 0.2 || b.iowait >= 0.15 {
+        let waiting = format!(
+            "nobody can run for want of the disk in {} of the time (CPUs: {cpus})",
+            percent(b.io_pressure.unwrap_or(b.iowait))
+        );
+        return match b.log_syncs {
+            Some(syncs) if syncs >= 0.05 => (
+                "log",
+                format!("the log: {syncs:.2} syncs a transaction; {waiting}"),
+            ),
+            _ => ("disk", format!("the disk: {waiting}")),
+        };
+    }
+    if threads < b.cpus {
+        return (
+            "connections",
+            format!(
+                "the connections: {threads} cannot keep {} CPUs busy (CPUs: {cpus})",
+                b.cpus
+            ),
+        );
+    }
+    (
+        "waits",
+        format!(
+            "waits that are neither CPU nor row locks nor the disk (the network, locks inside of the server): {} of the \
+             connections' time, {:.1} context switches a transaction (CPUs: {cpus})",
+            percent(b.elsewhere),
+            b.switches[0] + b.switches[1]
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn accounts(server: f64, client: f64, idle: f64, status: &[(&str, i64)]) -> AccountsRecord {
+        AccountsRecord {
+            seconds: 10.0,
+            transactions: 1000,
+            threads: 8,
+            cpus: 2,
+            server_cpu_seconds: server,
+            client_cpu_seconds: client,
+            idle_seconds: idle,
+            run_delay_seconds: Some(16.0),
+            io_stall_seconds: Some(0.0),
+            cpu_stall_seconds: Some(9.0),
+            status: status
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect::<BTreeMap<_, _>>(),
+            ..AccountsRecord::default()
+        }
+    }
+
+    #[test]
+    fn used_up_cpus_are_named_with_their_users() {
+        let found =
+            breakdown(&accounts(15.0, 4.0, 0.2, &[("Innodb_data_writes", 5)])).expect("time");
+        assert_eq!(found.bound, "cpu");
+        assert!((found.server - 0.75).abs() < 1e-9 && (found.on_cpu - 0.1875).abs() < 1e-9);
+        assert_eq!((found.run_queue, found.row_locks), (Some(0.2), Some(0.0)));
+        assert!(found.sentence.contains("server 75 %"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn row_locks_go_before_everything_else() {
+        let status = [
+            ("Innodb_row_lock_time", 40_000),
+            ("Innodb_row_lock_waits", 900),
+            ("Innodb_data_writes", 5),
+        ];
+        let found = breakdown(&accounts(4.0, 2.0, 12.0, &status)).expect("time");
+        assert_eq!(
+            (found.bound.as_str(), found.row_locks),
+            ("row-locks", Some(0.5))
+        );
+        assert!(found.sentence.contains("0.90 waits"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn what_the_engine_does_not_count_is_not_zero() {
+        let found = breakdown(&accounts(4.0, 2.0, 13.0, &[("Handler_read_key", 7)])).expect("time");
+        assert_eq!((found.row_locks, found.log_syncs), (None, None));
+        assert_eq!(found.bound, "waits");
+        assert_eq!(breakdown(&AccountsRecord::default()), None);
+    }
+
+    #[test]
+    fn a_slow_log_is_told_from_a_slow_disk() {
+        let mut slow = accounts(
+            3.0,
+            1.0,
+            15.0,
+            &[("Innodb_os_log_fsyncs", 800), ("Innodb_data_writes", 5)],
+        );
+        slow.io_stall_seconds = Some(6.0);
+        assert_eq!(breakdown(&slow).expect("time").bound, "log");
+        slow.status.remove("Innodb_os_log_fsyncs");
+        assert_eq!(breakdown(&slow).expect("time").bound, "disk");
+    }
+
+    #[test]
+    fn starts_add_up() {
+        let one = accounts(15.0, 4.0, 0.2, &[("a", 1)]);
+        let mut other = one.clone();
+        other.run_delay_seconds = None;
+        let sum = together(&[&one, &other]).expect("two");
+        assert_eq!((sum.transactions, sum.status["a"]), (2000, 2));
+        assert_eq!(sum.run_delay_seconds, None);
+        assert_eq!(together(&[]), None);
+    }
+}

@@ -1,0 +1,361 @@
+//! A ladder: steps in the order of the file, each tried on top of what was kept before, kept when proven.
+
+use anyhow::Result;
+use niagara_stats::{LookPlan, Rule, Verdict};
+use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+
+use crate::cancel::Cancelled;
+use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::observer::{Event, Observer};
+use crate::seed::derive;
+use crate::spec::Protocol;
+use crate::study::Study;
+use crate::study_file::RungRecipe;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// Room for duels that take longer than planned, or are repeated.
+const SPARE_TIME: f64 = 1.15;
+
+/// How a ladder is climbed.
+pub struct LadderOptions {
+    /// The study's words.
+    pub about: Option<About>,
+    /// What it starts from.
+    pub start: Variant,
+    /// The steps, in order.
+    pub rungs: Vec<RungRecipe>,
+    /// How variants meet.
+    pub protocol: Protocol,
+    /// Error probability of the total and, shared, of the rungs.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Most duels for one question.
+    pub duels: usize,
+    /// Couples of a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+}
+
+/// A rung on top of what was kept so far: the variant, and what it changes in one line; or why it cannot be tried here.
+pub type RungStart = Result<(Variant, String), String>;
+
+/// Makes the variant of a rung on top of another one: fetches and builds what it takes.
+pub type MakeRung<'m> =
+    dyn FnMut(&RungRecipe, &Variant, &mut Workbench, &mut dyn Observer) -> Result<RungStart> + 'm;
+
+/// Climbs until the last rung, or until the budget ends. A stop is no error: the summary comes back incomplete.
+///
+/// # Errors
+/// Results that cannot be written; what no rung is to blame for.
+pub fn climb_ladder(
+    bench: &mut Workbench,
+    study: &mut Study,
+    options: &LadderOptions,
+    make: &mut MakeRung<'_>,
+    observer: &mut dyn Observer,
+) -> Result<LadderSummary> {
+    let mut climb = Climb {
+        options,
+        best: options.start.clone(),
+        rungs: Vec::new(),
+        total: None,
+        warnings: Vec::new(),
+        complete: false,
+    };
+    let climbed = climb.climb(bench, study, make, observer);
+    study.end_sitting()?;
+    match climbed {
+        Ok(()) => {}
+        Err(error) if error.is::<Cancelled>() => climb
+            .warnings
+            .push("stopped on request: the same command goes on from here".to_owned()),
+        Err(error) => return Err(error),
+    }
+    let summary = climb.summary(bench, study)?;
+    let kept = Summary::Ladder(Box::new(summary.clone()));
+    study.store().set_summary(&kept)?;
+    Ok(summary)
+}
+
+struct Climb<'a> {
+    options: &'a LadderOptions,
+    best: Variant,
+    rungs: Vec<LadderRung>,
+    total: Option<niagara_store::Comparison>,
+    warnings: Vec<String>,
+    complete: bool,
+}
+
+impl Climb<'_> {
+    fn climb(
+        &mut self,
+        bench: &mut Workbench,
+        study: &mut Study,
+        make: &mut MakeRung<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        let to_try = options
+            .rungs
+            .iter()
+            .filter(|rung| rung.cannot.is_none())
+            .count();
+        let plan =
+            LookPlan::one_sided(options.alpha / to_try.max(1) as f64).truncated(options.duels);
+        if first_useful_look(&plan) == usize::MAX {
+            self.warnings.push(format!(
+                "{} duels a rung can prove nothing at α = {} shared by {to_try} rungs: give more duels",
+                options.duels, options.alpha
+            ));
+        }
+        let mut left = to_try;
+        for rung in &options.rungs {
+            let outcome = match &rung.cannot {
+                Some(reason) => Trial::not_tried(reason),
+                None => {
+                    left -= 1;
+                    self.try_rung(bench, study, rung, left, &plan, make, observer)?
+                }
+            };
+            self.rungs.push(LadderRung {
+                title: rung.title.clone(),
+                change: outcome.change,
+                published: rung.published.clone(),
+                why: rung.why.clone(),
+                outcome: outcome.outcome,
+            });
+            self.keep(bench, study)?;
+            if outcome.interrupted {
+                return Err(Cancelled.into());
+            }
+        }
+        self.judge_total(bench, study, observer)?;
+        self.complete = true;
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a rung is all of these")]
+    fn try_rung(
+        &mut self,
+        bench: &mut Workbench,
+        study: &mut Study,
+        rung: &RungRecipe,
+        rungs_after: usize,
+        plan: &LookPlan,
+        make: &mut MakeRung<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Trial> {
+        let options = self.options;
+        let made = study.aside(|| make(rung, &self.best, bench, observer))?;
+        let (candidate, change) = match made {
+            Ok(made) => made,
+            Err(reason) => return Ok(Trial::not_tried(&reason)),
+        };
+        if candidate.id() == self.best.id() {
+            return Ok(Trial::not_tried("it changes nothing here"));
+        }
+        observer.see(Event::Stage {
+            name: &format!("rung: {}", rung.title),
+            seconds: study.left_seconds(),
+        });
+        // Every rung still to come has the same share of what is left, the total's aside.
+        let total = self.total_seconds(study);
+        let share = (study.left_seconds() - total).max(0.0) / (rungs_after + 1) as f64;
+        let best = self.best.clone();
+        let question = Question {
+            phase: Phase::Claim,
+            subject: &rung.title,
+            a: &best,
+            b: &candidate,
+            plan: plan.clone(),
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive(options.seed, "rung", Phase::Claim as u64),
+            reserve_seconds: (study.left_seconds() - share).max(0.0),
+            to_the_end: false,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn(&rung.title, &answer);
+        let measured = answer.duels.iter().any(|duel| duel.score.is_some());
+        let outcome = if measured {
+            let claim = Box::new(comparison(study, &question, &answer)?);
+            if answer.judgement.verdict == Some(Verdict::Faster) {
+                self.best = candidate;
+                RungOutcome::Kept { claim }
+            } else {
+                RungOutcome::NotKept { claim }
+            }
+        } else {
+            RungOutcome::NotTried {
+                reason: match &answer.failure {
+                    Some(reason) => in_short(reason),
+                    None if answer.interrupted => "stopped before it was measured".to_owned(),
+                    None => "the time ended before it: give a longer --budget".to_owned(),
+                },
+            }
+        };
+        Ok(Trial {
+            change,
+            outcome,
+            interrupted: answer.interrupted,
+        })
+    }
+
+    /// Seconds of the budget kept for the total.
+    fn total_seconds(&self, study: &Study) -> f64 {
+        let plan = LookPlan::standard(self.options.alpha).truncated(self.options.duels);
+        let duel = study
+            .seconds_per_duel(Phase::Claim)
+            .unwrap_or_else(|| crate::tune::duel_seconds(&study.lengths(), self.options.couples));
+        first_useful_look(&plan).min(self.options.duels) as f64 * duel * SPARE_TIME
+    }
+
+    fn judge_total(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        if self.best.id() == options.start.id() {
+            return Ok(());
+        }
+        observer.see(Event::Stage {
+            name: "total",
+            seconds: study.left_seconds(),
+        });
+        let best = self.best.clone();
+        let question = Question {
+            phase: Phase::Total,
+            subject: "",
+            a: &options.start,
+            b: &best,
+            plan: LookPlan::standard(options.alpha).truncated(options.duels),
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive(options.seed, "rung", Phase::Total as u64),
+            reserve_seconds: 0.0,
+            to_the_end: false,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn("total", &answer);
+        if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            self.total = Some(comparison(study, &question, &answer)?);
+        }
+        self.keep(bench, study)?;
+        if answer.interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, what: &str, answer: &Answer) {
+        // A rung without any duel says itself why.
+        let untold = answer
+            .failure
+            .as_ref()
+            .filter(|_| !answer.duels.is_empty() || what == "total");
+        let all = answer.warnings.iter().chain(untold);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+    }
+
+    /// Stores how far it came, so that a report can be made whatever happens next.
+    fn keep(&self, bench: &Workbench, study: &Study) -> Result<()> {
+        let summary = Summary::Ladder(Box::new(self.summary(bench, study)?));
+        Ok(study.store().set_summary(&summary)?)
+    }
+
+    fn summary(&self, bench: &Workbench, study: &Study) -> Result<LadderSummary> {
+        let options = self.options;
+        let install = bench.install_of(&options.start)?;
+        let mut rungs = self.rungs.clone();
+        for rung in &options.rungs[rungs.len()..] {
+            rungs.push(LadderRung {
+                title: rung.title.clone(),
+                change: String::new(),
+                published: rung.published.clone(),
+                why: rung.why.clone(),
+                outcome: RungOutcome::NotTried {
+                    reason: rung
+                        .cannot
+                        .clone()
+                        .unwrap_or_else(|| "not yet: the ladder was stopped before it".to_owned()),
+                },
+            });
+        }
+        Ok(LadderSummary {
+            about: options.about.clone(),
+            protocol: options.protocol.to_string(),
+            server: options.start.server.clone(),
+            server_version: install.version_string.clone(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            start: options.start.label(),
+            rungs,
+            total: self.total.clone(),
+            sd_duel: pooled_sd(study),
+            warnings: self.warnings.clone(),
+        })
+    }
+}
+
+/// What came of trying one rung.
+struct Trial {
+    change: String,
+    outcome: RungOutcome,
+    interrupted: bool,
+}
+
+impl Trial {
+    fn not_tried(reason: &str) -> Self {
+        Self {
+            change: String::new(),
+            outcome: RungOutcome::NotTried {
+                reason: reason.to_owned(),
+            },
+            interrupted: false,
+        }
+    }
+}
+
+/// The first line of a failure and its cause; the command and the server's log stay with the duel in the results.
+pub(crate) fn in_short(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default();
+    match lines.find_map(|line| line.strip_prefix("cause: ")) {
+        Some(cause) => format!("{first}: {cause}"),
+        None => first.to_owned(),
+    }
+}
+
+/// Standard deviation of a duel's score around the mean of its own question, pooled over all questions.
+pub(crate) fn pooled_sd(study: &Study) -> Option<f64> {
+    let mut groups: std::collections::BTreeMap<(String, &str), Vec<f64>> = Default::default();
+    for duel in study.done() {
+        if let Some(score) = duel.score {
+            let key = (format!("{:?}", duel.phase), duel.subject.as_str());
+            groups.entry(key).or_default().push(score);
+        }
+    }
+    let (mut squares, mut df) = (0.0, 0.0);
+    for scores in groups.values() {
+        if let Some(sd) = niagara_stats::standard_deviation(scores) {
+            let n = scores.len() as f64 - 1.0;
+            squares += sd * sd * n;
+            df += n;
+        }
+    }
+    (df > 0.0).then(|| (squares / df).sqrt())
+}

@@ -1,0 +1,387 @@
+//! A matrix: combinations of levels, each against the baseline, for each workload and thread count.
+//!
+//! Cells are judged one by one, in an order drawn by the seed, each with an equal share of the time that is left. The
+//! best combination is then confirmed by fresh duels: it was chosen for being the best, and winners exaggerate.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use niagara_stats::{LookPlan, Rule};
+use niagara_store::{
+    About, Axis, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, Phase, Summary,
+};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::cancel::Cancelled;
+use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::ladder::{in_short, pooled_sd};
+use crate::observer::{Event, Observer};
+use crate::seed::derive;
+use crate::spec::Protocol;
+use crate::study::Study;
+use crate::sweep::with_room;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// A combination of levels.
+#[derive(Debug, Clone)]
+pub struct Combination {
+    /// Level of each axis.
+    pub levels: Vec<usize>,
+    /// The levels that differ from the baseline.
+    pub title: String,
+    /// By workload: the variant, or why there is none here.
+    pub variants: Vec<Result<Variant, String>>,
+}
+
+/// What is filled in.
+pub struct MatrixOptions<'a> {
+    /// The study's words.
+    pub about: Option<About>,
+    /// Server name, for people.
+    pub server: String,
+    /// What is combined.
+    pub axes: Vec<Axis>,
+    /// All combinations, the baseline first.
+    pub combinations: Vec<Combination>,
+    /// The loads.
+    pub workloads: Vec<MatrixWorkload>,
+    /// Connections, ascending.
+    pub threads: Vec<u32>,
+    /// A workbench for each workload and thread count.
+    pub benches: &'a BTreeMap<(usize, u32), Workbench>,
+    /// How variants meet.
+    pub protocol: Protocol,
+    /// Error probability of each cell on its own, and of the confirmation.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Most duels for one cell.
+    pub duels: usize,
+    /// Couples of a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+}
+
+/// Fills the matrix until every cell is judged or the budget ends. A stop is no error: the summary comes back incomplete.
+///
+/// # Errors
+/// Results that cannot be written; what no cell is to blame for.
+pub fn fill_matrix(
+    study: &mut Study,
+    options: &MatrixOptions<'_>,
+    observer: &mut dyn Observer,
+) -> Result<MatrixSummary> {
+    let mut filling = Filling::new(options);
+    let filled = filling.fill(study, observer);
+    study.end_sitting()?;
+    match filled {
+        Ok(()) => filling.complete = true,
+        Err(error) if error.is::<Cancelled>() => filling
+            .warnings
+            .push("stopped on request: the same command goes on from here".to_owned()),
+        Err(error) => return Err(error),
+    }
+    let summary = filling.summary(study);
+    study
+        .store()
+        .set_summary(&Summary::Matrix(Box::new(summary.clone())))?;
+    Ok(summary)
+}
+
+/// Where a cell stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    combination: usize,
+    workload: usize,
+    threads: u32,
+}
+
+struct Filling<'a> {
+    options: &'a MatrixOptions<'a>,
+    places: Vec<Place>,
+    outcomes: Vec<Option<CellOutcome>>,
+    confirmed: Option<Confirmed>,
+    warnings: Vec<String>,
+    complete: bool,
+}
+
+impl<'a> Filling<'a> {
+    fn new(options: &'a MatrixOptions<'a>) -> Self {
+        let mut places = Vec::new();
+        for combination in 1..options.combinations.len() {
+            for workload in 0..options.workloads.len() {
+                for &threads in &options.threads {
+                    places.push(Place {
+                        combination,
+                        workload,
+                        threads,
+                    });
+                }
+            }
+        }
+        Self {
+            options,
+            outcomes: vec![None; places.len()],
+            places,
+            confirmed: None,
+            warnings: Vec::new(),
+            complete: false,
+        }
+    }
+
+    fn fill(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let options = self.options;
+        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(derive(options.seed, "matrix order", 0));
+        order.shuffle(&mut rng);
+        let plan = LookPlan::standard(options.alpha).truncated(options.duels);
+        let count = order.len();
+        for (done, index) in order.into_iter().enumerate() {
+            let place = self.places[index];
+            let sides = match self.sides(place) {
+                Ok(sides) => sides,
+                Err(reason) => {
+                    self.outcomes[index] = Some(CellOutcome::NotTried { reason });
+                    continue;
+                }
+            };
+            let subject = self.subject(place);
+            observer.see(Event::Stage {
+                name: &format!("cell {} of {count}: {subject}", done + 1),
+                seconds: study.left_seconds(),
+            });
+            let confirmation = self.question_seconds(study, &plan);
+            let share = (study.left_seconds() - confirmation).max(0.0) / (count - done) as f64;
+            let reserve = (study.left_seconds() - share).max(0.0);
+            let (outcome, interrupted) = self.ask(
+                study,
+                place,
+                &subject,
+                Phase::Cell,
+                &sides,
+                &plan,
+                reserve,
+                observer,
+            )?;
+            self.outcomes[index] = Some(outcome);
+            let kept = Summary::Matrix(Box::new(self.summary(study)));
+            study.store().set_summary(&kept)?;
+            if interrupted {
+                return Err(Cancelled.into());
+            }
+        }
+        self.confirm(study, &plan, observer)
+    }
+
+    fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
+        let of = |combination: usize| -> Result<Variant, String> {
+            let variant =
+                self.options.combinations[combination].variants[place.workload].clone()?;
+            Ok(with_room(&variant, place.threads))
+        };
+        let sides = [of(0)?, of(place.combination)?];
+        if sides[0].id() == sides[1].id() {
+            return Err("it changes nothing here".to_owned());
+        }
+        Ok(sides)
+    }
+
+    fn subject(&self, place: Place) -> String {
+        let options = self.options;
+        let mut subject = options.combinations[place.combination].title.clone();
+        if options.workloads.len() > 1 {
+            subject += &format!(", {}", options.workloads[place.workload].name);
+        }
+        format!("{subject}, {} threads", place.threads)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a cell is all of these")]
+    fn ask(
+        &mut self,
+        study: &mut Study,
+        place: Place,
+        subject: &str,
+        phase: Phase,
+        sides: &[Variant; 2],
+        plan: &LookPlan,
+        reserve_seconds: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<(CellOutcome, bool)> {
+        let options = self.options;
+        let Some(bench) = options.benches.get(&(place.workload, place.threads)) else {
+            let reason = "its load was not set up".to_owned();
+            return Ok((CellOutcome::NotTried { reason }, false));
+        };
+        let question = Question {
+            phase,
+            subject,
+            a: &sides[0],
+            b: &sides[1],
+            plan: plan.clone(),
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive(options.seed, "cell", phase as u64),
+            reserve_seconds,
+            to_the_end: false,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn(subject, &answer);
+        let outcome = if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            CellOutcome::Measured {
+                comparison: Box::new(comparison(study, &question, &answer)?),
+            }
+        } else {
+            CellOutcome::NotTried {
+                reason: answer.failure.as_deref().map(in_short).unwrap_or_else(|| {
+                    "the time ended before it: give a longer --budget".to_owned()
+                }),
+            }
+        };
+        Ok((outcome, answer.interrupted))
+    }
+
+    fn warn(&mut self, what: &str, answer: &Answer) {
+        // A cell without any duel says itself why.
+        let untold = answer.failure.as_ref().filter(|_| !answer.duels.is_empty());
+        let all = answer.warnings.iter().chain(untold);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+    }
+
+    /// Seconds that a question takes until its first look.
+    fn question_seconds(&self, study: &Study, plan: &LookPlan) -> f64 {
+        let duel = study
+            .seconds_per_duel(Phase::Cell)
+            .unwrap_or_else(|| crate::tune::duel_seconds(&study.lengths(), self.options.couples));
+        first_useful_look(plan).min(self.options.duels) as f64 * duel
+    }
+
+    /// The combination with the highest mean gain, over held-out workloads where builds were trained on others.
+    fn best(&self) -> Option<usize> {
+        let options = self.options;
+        let held_out = options.workloads.iter().any(|workload| !workload.trained);
+        let gain = |combination: usize| {
+            let logs: Vec<f64> = self
+                .places
+                .iter()
+                .zip(&self.outcomes)
+                .filter(|(place, _)| {
+                    place.combination == combination
+                        && !(held_out && options.workloads[place.workload].trained)
+                })
+                .map(|(_, outcome)| match outcome {
+                    Some(CellOutcome::Measured { comparison }) => {
+                        comparison.throughput.estimate.ratio.ln()
+                    }
+                    _ => f64::NAN,
+                })
+                .collect();
+            // One that is not measured everywhere is not chosen.
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            mean.is_finite().then_some(mean)
+        };
+        (1..options.combinations.len())
+            .filter_map(|combination| Some((combination, gain(combination)?)))
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+            .filter(|(_, gain)| *gain > 0.0)
+            .map(|(combination, _)| combination)
+    }
+
+    fn confirm(
+        &mut self,
+        study: &mut Study,
+        plan: &LookPlan,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        let Some(combination) = self.best() else {
+            return Ok(());
+        };
+        let workload = options
+            .workloads
+            .iter()
+            .position(|workload| !workload.trained)
+            .unwrap_or(0);
+        let Some(&threads) = options.threads.last() else {
+            return Ok(());
+        };
+        let place = Place {
+            combination,
+            workload,
+            threads,
+        };
+        let Ok(sides) = self.sides(place) else {
+            return Ok(());
+        };
+        let title = options.combinations[combination].title.clone();
+        observer.see(Event::Stage {
+            name: &format!("confirming {title}"),
+            seconds: study.left_seconds(),
+        });
+        let (outcome, interrupted) =
+            self.ask(study, place, "", Phase::Total, &sides, plan, 0.0, observer)?;
+        if let CellOutcome::Measured { comparison } = outcome {
+            self.confirmed = Some(Confirmed {
+                title,
+                workload,
+                threads,
+                comparison: *comparison,
+            });
+        }
+        if interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    fn summary(&self, study: &Study) -> MatrixSummary {
+        let options = self.options;
+        let server_version = options
+            .benches
+            .values()
+            .next()
+            .zip(options.combinations[0].variants[0].as_ref().ok())
+            .and_then(|(bench, baseline)| bench.install_of(baseline).ok())
+            .map(|install| install.version_string.clone())
+            .unwrap_or_default();
+        let cells = self
+            .places
+            .iter()
+            .zip(&self.outcomes)
+            .map(|(place, outcome)| Cell {
+                levels: options.combinations[place.combination].levels.clone(),
+                title: options.combinations[place.combination].title.clone(),
+                workload: place.workload,
+                threads: place.threads,
+                outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
+                    reason: "not yet: the study was stopped before it".to_owned(),
+                }),
+            })
+            .collect();
+        MatrixSummary {
+            about: options.about.clone(),
+            protocol: options.protocol.to_string(),
+            server: options.server.clone(),
+            server_version,
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            axes: options.axes.clone(),
+            workloads: options.workloads.clone(),
+            threads: options.threads.clone(),
+            cells,
+            confirmed: self.confirmed.clone(),
+            sd_duel: pooled_sd(study),
+            warnings: self.warnings.clone(),
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! `sweep`: throughput and latency over thread counts, where it stops scaling, and why.
+//!
+//! Every point is measured again and again from fresh starts, in rounds: each round takes all points once, in an order
+//! of its own, so that no thread count has the machine's good minutes to itself. The start is the unit of inference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use niagara_stats::{Level, Start, scalability};
+use niagara_store::{
+    About, AccountsRecord, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord, Summary,
+    SweepCurve, SweepPoint, SweepSummary,
+};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::breakdown::{breakdown, together};
+use crate::cancel::Cancelled;
+use crate::duel::throughput;
+use crate::ladder::in_short;
+use crate::observer::{Event, Observer};
+use crate::seed::derive;
+use crate::spec::Protocol;
+use crate::study::Study;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// A thread count this close to the best is as good.
+const AS_GOOD: f64 = 0.02;
+/// Failed starts of a point after which it is given up.
+const MOST_FAILURES: u32 = 2;
+
+/// What is swept.
+pub struct SweepOptions<'a> {
+    /// The study's words, where it comes from a file.
+    pub about: Option<About>,
+    /// Titles and variants; two are interleaved in duels.
+    pub variants: Vec<(String, Variant)>,
+    /// A workbench for each thread count.
+    pub benches: &'a BTreeMap<u32, Workbench>,
+    /// Fresh starts of each point, as far as the time allows.
+    pub rounds: u32,
+    /// Slices of a start (couples, of two variants).
+    pub couples: u32,
+    /// Intervals cover at 1 − alpha.
+    pub alpha: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// The load in one line, threads aside.
+    pub workload: String,
+}
+
+/// How variants meet in a sweep of so many of them.
+pub fn sweep_protocol(variants: usize) -> Protocol {
+    if variants == 2 {
+        Protocol::Duel
+    } else {
+        Protocol::Solo
+    }
+}
+
+/// One point of a sweep: a thread count, and the variant where they do not meet in duels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    threads: u32,
+    /// Index of the variant; 0 of two that are interleaved.
+    variant: usize,
+}
+
+impl Point {
+    fn subject(self) -> String {
+        match self.variant {
+            0 => format!("{} threads", self.threads),
+            n => format!("{} threads, variant {}", self.threads, n + 1),
+        }
+    }
+}
+
+/// Sweeps until all rounds are done or the budget ends. A stop is no error: the summary comes back incomplete.
+///
+/// # Errors
+/// Nothing could be measured; results that cannot be written.
+pub fn sweep(
+    study: &mut Study,
+    options: &SweepOptions<'_>,
+    observer: &mut dyn Observer,
+) -> Result<SweepSummary> {
+    let interleaved = sweep_protocol(options.variants.len()) == Protocol::Duel;
+    let lanes = if interleaved {
+        1
+    } else {
+        options.variants.len()
+    };
+    let points: Vec<Point> = options
+        .benches
+        .keys()
+        .flat_map(|&threads| (0..lanes).map(move |variant| Point { threads, variant }))
+        .collect();
+    let mut run = Run {
+        options,
+        interleaved,
+        failures: BTreeMap::new(),
+        failed: BTreeMap::new(),
+        late: false,
+    };
+    let ended = run.rounds(study, &points, observer);
+    study.end_sitting()?;
+    let interrupted = match ended {
+        Ok(()) => false,
+        Err(error) if error.is::<Cancelled>() => true,
+        Err(error) => return Err(error),
+    };
+    let summary = run.summary(study, interrupted)?;
+    if summary.curves.iter().all(|curve| curve.points.is_empty()) && !interrupted {
+        let reasons: BTreeSet<&str> = run.failed.values().map(String::as_str).collect();
+        match reasons.first() {
+            Some(reason) => bail!("nothing could be measured: {reason}"),
+            None => bail!(
+                "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
+            ),
+        }
+    }
+    study
+        .store()
+        .set_summary(&Summary::Sweep(Box::new(summary.clone())))?;
+    Ok(summary)
+}
+
+struct Run<'a> {
+    options: &'a SweepOptions<'a>,
+    interleaved: bool,
+    /// Failures in a row.
+    failures: BTreeMap<Point, u32>,
+    /// Given up, with the reason.
+    failed: BTreeMap<Point, String>,
+    late: bool,
+}
+
+impl Run<'_> {
+    fn rounds(
+        &mut self,
+        study: &mut Study,
+        points: &[Point],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let seed = self.options.seed;
+        for round in 0..self.options.rounds {
+            let name = format!("round {} of {}", round + 1, self.options.rounds);
+            observer.see(Event::Stage {
+                name: &name,
+                seconds: study.left_seconds(),
+            });
+            let mut order = points.to_vec();
+            let mut rng = ChaCha8Rng::seed_from_u64(derive(seed, "sweep order", u64::from(round)));
+            order.shuffle(&mut rng);
+            for point in order {
+                if self.failed.contains_key(&point) {
+                    continue;
+                }
+                if !study.has_recalled() && study.left_seconds() <= typical_seconds(study) {
+                    self.late = true;
+                    return Ok(());
+                }
+                self.start(study, point, round, observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        study: &mut Study,
+        point: Point,
+        round: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(bench) = self.options.benches.get(&point.threads) else {
+            return Ok(());
+        };
+        let of = |index: usize| with_room(&self.options.variants[index].1, point.threads);
+        let sides = if self.interleaved {
+            [of(0), of(1)]
+        } else {
+            [of(point.variant), of(point.variant)]
+        };
+        let subject = point.subject();
+        let seed = derive(self.options.seed, &subject, u64::from(round));
+        let record = study.duel(
+            bench,
+            Phase::Sweep,
+            &subject,
+            sides,
+            self.options.couples,
+            seed,
+            observer,
+        )?;
+        match record.ending {
+            Ending::Failed { reason, .. } => {
+                let failures = self.failures.entry(point).or_default();
+                *failures += 1;
+                if *failures >= MOST_FAILURES {
+                    self.failed.insert(point, in_short(&reason));
+                }
+            }
+            Ending::Scored | Ending::Disturbed => {
+                self.failures.remove(&point);
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self, study: &Study, interrupted: bool) -> Result<SweepSummary> {
+        let options = self.options;
+        let slices = study.store().slices(None)?;
+        let accounts = study.store().accounts()?;
+        let mut by_duel: BTreeMap<u32, Vec<&SliceRecord>> = BTreeMap::new();
+        for slice in &slices {
+            by_duel.entry(slice.duel).or_default().push(slice);
+        }
+        let mut curves = Vec::new();
+        for (index, (title, variant)) in options.variants.iter().enumerate() {
+            let (lane, side) = if self.interleaved {
+                (0, index)
+            } else {
+                (index, 0)
+            };
+            let mut points = Vec::new();
+            let mut starts = Vec::new();
+            let mut failures = BTreeMap::new();
+            for &threads in options.benches.keys() {
+                let point = Point {
+                    threads,
+                    variant: lane,
+                };
+                if let Some(reason) = self.failed.get(&point) {
+                    failures.insert(threads, reason.clone());
+                }
+                let subject = point.subject();
+                let of_point: Vec<Measured<'_>> = study
+                    .done()
+                    .iter()
+                    .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+                    .filter_map(|duel| {
+                        Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, &accounts)
+                    })
+                    .collect();
+                starts.extend(of_point.iter().map(|measured| Start {
+                    threads: f64::from(threads),
+                    throughput: measured.tps,
+                }));
+                points.extend(sweep_point(threads, &of_point, options.alpha));
+            }
+            let law = scalability(&starts, options.alpha);
+            let no_law = law.is_none().then(|| {
+                "the law has three parameters: it wants at least three thread counts and four starts".to_owned()
+            });
+            let server_version = options
+                .benches
+                .values()
+                .next()
+                .and_then(|bench| bench.install_of(variant).ok())
+                .map(|install| install.version_string.clone())
+                .unwrap_or_default();
+            curves.push(SweepCurve {
+                title: title.clone(),
+                label: variant.label(),
+                server_version,
+                knee: knee(&points),
+                law: law.map(|law| Law {
+                    lambda: law.lambda,
+                    sigma: law.sigma,
+                    kappa: law.kappa,
+                    peak_threads: law.peak_threads,
+                    peak_tps: Some(law.peak()).filter(|peak| peak.is_finite()),
+                    residual: law.residual,
+                    misfit: law.misfit,
+                }),
+                no_law,
+                points,
+                failures,
+            });
+        }
+        Ok(SweepSummary {
+            about: options.about.clone(),
+            protocol: sweep_protocol(options.variants.len()).to_string(),
+            workload: options.workload.clone(),
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: !interrupted,
+            ratios: self.ratios(study),
+            warnings: self.warnings(&curves, interrupted),
+            curves,
+        })
+    }
+
+    fn ratios(&self, study: &Study) -> Vec<RatioAt> {
+        if !self.interleaved {
+            return Vec::new();
+        }
+        let at = |&threads: &u32| {
+            let subject = Point {
+                threads,
+                variant: 0,
+            }
+            .subject();
+            let ratios: Vec<f64> = study
+                .done()
+                .iter()
+                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+                .filter_map(|duel| Some(duel.score?.exp()))
+                .collect();
+            Some(RatioAt {
+                threads,
+                ratio: Level::geometric(&ratios, self.options.alpha)?,
+                duels: ratios.len() as u32,
+            })
+        };
+        self.options.benches.keys().filter_map(at).collect()
+    }
+
+    fn warnings(&self, curves: &[SweepCurve], interrupted: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if interrupted {
+            warnings.push("stopped on request: the same command goes on from here".to_owned());
+        }
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        let fewest = points().map(|point| point.starts).min().unwrap_or(0);
+        if self.late && fewest < self.options.rounds {
+            warnings.push(format!(
+                "the time ended before all rounds: {fewest} fresh starts at the least, {} were wanted; a longer \
+                 budget narrows the intervals",
+                self.options.rounds
+            ));
+        }
+        if points().any(|point| point.starts == 1) {
+            warnings.push(
+                "points of one fresh start have no interval: nothing is known of how much they vary".to_owned(),
+            );
+        }
+        for curve in curves {
+            for (threads, reason) in &curve.failures {
+                warnings.push(format!("{} at {threads} threads: {reason}", curve.title));
+            }
+            if curve.law.as_ref().is_some_and(|law| law.misfit) {
+                warnings.push(format!(
+                    "{}: the scalability law misses the measured points by more than starts differ; read the points, \
+                     not the law",
+                    curve.title
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Connections beyond the server's default of 151 need room in its variables; what the variant says itself stands.
+pub fn with_room(variant: &Variant, threads: u32) -> Variant {
+    let mut variant = variant.clone();
+    if threads > 120 {
+        variant
+            .config
+            .entry("max_connections".to_owned())
+            .or_insert_with(|| (threads + 50).to_string());
+    }
+    variant
+}
+
+fn typical_seconds(study: &Study) -> f64 {
+    let times: Vec<f64> = study.done().iter().map(|duel| duel.wall_seconds).collect();
+    niagara_stats::median(&times).unwrap_or(0.0)
+}
+
+/// One side of one start.
+struct Measured<'a> {
+    tps: f64,
+    /// p50, p95, p99, milliseconds.
+    latency: [f64; 3],
+    disturbed: u32,
+    slices: u32,
+    errors: BTreeMap<u16, u64>,
+    accounts: Option<&'a AccountsRecord>,
+}
+
+impl<'a> Measured<'a> {
+    /// From the slices that nothing disturbed; `None` when none of them did anything.
+    fn of(
+        duel: &DuelRecord,
+        side: u8,
+        slices: &[&SliceRecord],
+        accounts: &'a [(u32, u8, AccountsRecord)],
+    ) -> Option<Self> {
+        let own: Vec<&&SliceRecord> = slices.iter().filter(|slice| slice.side == side).collect();
+        let sound: Vec<&&&SliceRecord> = own.iter().filter(|slice| !slice.disturbed).collect();
+        let rates: Vec<f64> = sound.iter().map(|slice| throughput(slice)).collect();
+        let latency = [0, 1, 2].map(|place| {
+            let values: Vec<f64> = sound
+                .iter()
+                .map(|slice| slice.latency_us[place] as f64 / 1000.0)
+                .collect();
+            niagara_stats::median(&values).unwrap_or(0.0)
+        });
+        let mut errors = BTreeMap::new();
+        for slice in &own {
+            for (&code, count) in &slice.errors {
+                *errors.entry(code).or_default() += count;
+            }
+        }
+        Some(Self {
+            tps: niagara_stats::median(&rates).filter(|rate| *rate > 0.0)?,
+            latency,
+            disturbed: (own.len() - sound.len()) as u32,
+            slices: own.len() as u32,
+            errors,
+            accounts: accounts
+                .iter()
+                .find(|(seq, its, _)| *seq == duel.seq && *its == side)
+                .map(|(_, _, record)| record),
+        })
+    }
+}
+
+fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<SweepPoint> {
+    let level = |figure: &dyn Fn(&Measured<'_>) -> f64| {
+        let figures: Vec<f64> = measured.iter().map(figure).collect();
+        Level::geometric(&figures, alpha)
+    };
+    let mut errors = BTreeMap::new();
+    for (&code, count) in measured.iter().flat_map(|start| &start.errors) {
+        *errors.entry(code).or_default() += count;
+    }
+    let accounts: Vec<&AccountsRecord> = measured.iter().filter_map(|m| m.accounts).collect();
+    Some(SweepPoint {
+        threads,
+        starts: measured.len() as u32,
+        tps: level(&|start| start.tps)?,
+        p50_ms: level(&|start| start.latency[0])?,
+        p95_ms: level(&|start| start.latency[1])?,
+        p99_ms: level(&|start| start.latency[2])?,
+        disturbed: [
+            measured.iter().map(|start| start.disturbed).sum(),
+            measured.iter().map(|start| start.slices).sum(),
+        ],
+        errors,
+        breakdown: together(&accounts).and_then(|sum| breakdown(&sum)),
+    })
+}
+
+/// The smallest thread count that is as good as the best.
+fn knee(points: &[SweepPoint]) -> Option<Knee> {
+    let best = points
+        .iter()
+        .max_by(|one, other| one.tps.value.total_cmp(&other.tps.value))?;
+    let knee = points
+        .iter()
+        .find(|point| point.tps.value >= (1.0 - AS_GOOD) * best.tps.value)?;
+    Some(Knee {
+        threads: knee.threads,
+        best_threads: best.threads,
+        within: AS_GOOD,
+        held_back_by: knee
+            .breakdown
+            .as_ref()
+            .map(|breakdown| breakdown.sentence.clone()),
+    })
+}

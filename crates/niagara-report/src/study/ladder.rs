@@ -1,0 +1,222 @@
+//! A ladder, rung by rung, and its total.
+
+use niagara_stats::Verdict;
+use niagara_store::{LadderRung, LadderSummary, RungOutcome};
+
+use super::Grid;
+use crate::ladder::Step;
+use crate::number;
+use crate::wording::{load, verdict};
+
+pub fn headline(ladder: &LadderSummary) -> String {
+    let load = load(&ladder.workload, ladder.threads);
+    let kept = ladder
+        .rungs
+        .iter()
+        .filter(|rung| matches!(rung.outcome, RungOutcome::Kept { .. }))
+        .count();
+    let rungs = format!("{kept} of {} rungs kept", ladder.rungs.len());
+    match &ladder.total {
+        Some(total) => {
+            let found = number::estimate(&total.throughput.estimate);
+            let duels = number::count(total.throughput.duels, "fresh duel");
+            match total.throughput.verdict {
+                Some(Verdict::Faster) => {
+                    format!(
+                        "{} is {found} faster for {load}, {rungs} (total from {duels})",
+                        ladder.server
+                    )
+                }
+                _ => format!(
+                    "{}: {rungs} for {load}, their total {}: {found} ({duels})",
+                    ladder.server,
+                    verdict(&total.throughput)
+                ),
+            }
+        }
+        None if !ladder.complete => format!(
+            "{}: the ladder for {load} is not finished, {rungs} so far",
+            ladder.server
+        ),
+        None if kept == 0 => format!("{}: no rung was proven to help {load}", ladder.server),
+        None => format!(
+            "{}: {rungs} for {load}; the time ended before their total was judged",
+            ladder.server
+        ),
+    }
+}
+
+pub fn grids(ladder: &LadderSummary) -> Vec<Grid> {
+    let published = ladder.rungs.iter().any(|rung| rung.published.is_some());
+    let mut columns = vec![
+        ("Rung", false),
+        ("tps", true),
+        ("Gain on the rung before", true),
+    ];
+    if published {
+        columns.push(("Published", true));
+    }
+    columns.push(("Standing", false));
+    let mut grid = Grid::new("Rung by rung", &columns);
+    let mut row =
+        |title: String, tps: String, gain: String, then: &Option<String>, standing: String| {
+            let mut cells = vec![title, tps, gain];
+            if published {
+                cells.push(then.clone().unwrap_or_default());
+            }
+            cells.push(standing);
+            grid.rows.push(cells);
+        };
+    let first = ladder.rungs.iter().find_map(LadderRung::claim);
+    row(
+        ladder.start.clone(),
+        first.map_or(String::new(), |claim| number::grouped(claim.tps[0])),
+        String::new(),
+        &None,
+        "where it starts".to_owned(),
+    );
+    for rung in &ladder.rungs {
+        let (tps, gain) = match rung.claim() {
+            Some(claim) => (
+                number::grouped(claim.tps[1]),
+                number::estimate(&claim.throughput.estimate),
+            ),
+            None => (String::new(), String::new()),
+        };
+        row(
+            rung.title.clone(),
+            tps,
+            gain,
+            &rung.published,
+            standing(rung),
+        );
+    }
+    if let Some(total) = &ladder.total {
+        row(
+            "Total".to_owned(),
+            format!(
+                "{} → {}",
+                number::grouped(total.tps[0]),
+                number::grouped(total.tps[1])
+            ),
+            number::estimate(&total.throughput.estimate),
+            &None,
+            format!(
+                "{}, n = {}",
+                verdict(&total.throughput),
+                total.throughput.duels
+            ),
+        );
+        grid.strong.push(grid.rows.len() - 1);
+    }
+    grid.notes = vec![
+        "Each rung was tried on top of those kept before it. Throughput is the median of its own duels, for \
+         orientation; the gain, with its interval, is within duels. The total comes from fresh duels of the start \
+         against the last variant and is not the product of the rungs: winners exaggerate."
+            .to_owned(),
+    ];
+    let mut grids = vec![grid];
+    let whys: Vec<&LadderRung> = ladder
+        .rungs
+        .iter()
+        .filter(|rung| rung.why.is_some() || !rung.change.is_empty() || reason(rung).is_some())
+        .collect();
+    if !whys.is_empty() {
+        let mut words = Grid::new(
+            "What the rungs are today",
+            &[("Rung", false), ("Change", false), ("", false)],
+        );
+        for rung in whys {
+            let mut text = rung.why.clone().unwrap_or_default();
+            if let Some(reason) = reason(rung) {
+                if !text.is_empty() {
+                    text.push(' ');
+                }
+                text += &format!("Not tried: {reason}");
+            }
+            words.rows.push(vec![
+                rung.title.clone(),
+                rung.change.clone(),
+                one_line(&text),
+            ]);
+        }
+        grids.push(words);
+    }
+    grids
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn reason(rung: &LadderRung) -> Option<&str> {
+    match &rung.outcome {
+        RungOutcome::NotTried { reason } => Some(reason),
+        _ => None,
+    }
+}
+
+fn standing(rung: &LadderRung) -> String {
+    match &rung.outcome {
+        RungOutcome::Kept { claim } => format!("kept, n = {}", claim.throughput.duels),
+        RungOutcome::NotKept { claim } => {
+            let word = match claim.throughput.verdict {
+                Some(Verdict::Faster) => "faster",
+                Some(Verdict::Slower) => "slower",
+                Some(Verdict::NotWorthwhile) => "not worthwhile",
+                Some(Verdict::Undetected) => "undetected",
+                None => "not judged yet",
+            };
+            format!("not kept: {word}, n = {}", claim.throughput.duels)
+        }
+        RungOutcome::NotTried { .. } => "not tried".to_owned(),
+    }
+}
+
+/// The waterfall: what was kept moves it on, what was not stands where it was tried.
+pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
+    let mut reached = 1.0;
+    let mut steps = Vec::new();
+    for rung in &ladder.rungs {
+        let Some(claim) = rung.claim() else { continue };
+        let estimate = claim.throughput.estimate;
+        let kept = matches!(rung.outcome, RungOutcome::Kept { .. });
+        steps.push(Step {
+            title: rung.title.clone(),
+            change: rung.change.clone(),
+            estimate,
+            start: reached,
+            end: reached * estimate.ratio,
+            low: reached * estimate.low,
+            high: reached * estimate.high,
+            numbers: number::estimate(&estimate),
+            standing: standing(rung),
+            sure: kept,
+            total: false,
+        });
+        if kept && estimate.ratio.is_finite() && estimate.ratio > 0.0 {
+            reached *= estimate.ratio;
+        }
+    }
+    if let Some(total) = &ladder.total {
+        let estimate = total.throughput.estimate;
+        steps.push(Step {
+            title: "Total".into(),
+            change: String::new(),
+            estimate,
+            start: 1.0,
+            end: estimate.ratio,
+            low: estimate.low,
+            high: estimate.high,
+            numbers: number::estimate(&estimate),
+            standing: format!(
+                "{}, n = {}",
+                verdict(&total.throughput),
+                total.throughput.duels
+            ),
+            sure: total.throughput.verdict == Some(Verdict::Faster),
+            total: true,
+        });
+    }
+    steps
+}

@@ -1,0 +1,155 @@
+//! A matrix: a table for each workload, combinations down, thread counts across.
+
+use niagara_stats::Verdict;
+use niagara_store::{Cell, CellOutcome, MatrixSummary};
+
+use super::Grid;
+use crate::number;
+use crate::wording::verdict;
+
+pub fn headline(matrix: &MatrixSummary) -> String {
+    let measured = matrix
+        .cells
+        .iter()
+        .filter(|cell| cell.comparison().is_some())
+        .count();
+    let cells = format!("{measured} of {} cells measured", matrix.cells.len());
+    let Some(confirmed) = &matrix.confirmed else {
+        return if matrix.complete && measured == matrix.cells.len() {
+            format!(
+                "{}: no combination was better on the whole than the baseline ({cells})",
+                matrix.server
+            )
+        } else {
+            format!("{}: {cells}, nothing confirmed yet", matrix.server)
+        };
+    };
+    let judgement = &confirmed.comparison.throughput;
+    let found = number::estimate(&judgement.estimate);
+    let load = crate::wording::load(
+        &matrix.workloads[confirmed.workload].name,
+        confirmed.threads,
+    );
+    let duels = number::count(judgement.duels, "fresh duel");
+    match judgement.verdict {
+        Some(Verdict::Faster) => format!(
+            "{}: the best combination, {}, is {found} faster than the baseline for {load} (confirmed by {duels}; {cells})",
+            matrix.server, confirmed.title
+        ),
+        _ => format!(
+            "{}: the combination that looked best, {}, is {} in fresh duels for {load}: {found} ({duels}; {cells})",
+            matrix.server,
+            confirmed.title,
+            verdict(judgement)
+        ),
+    }
+}
+
+pub fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
+    let mut grids = Vec::new();
+    let any_trained = matrix.workloads.iter().any(|workload| workload.trained);
+    // Held-out workloads first: they are what counts.
+    let mut order: Vec<usize> = (0..matrix.workloads.len()).collect();
+    order.sort_by_key(|&index| matrix.workloads[index].trained);
+    for index in order {
+        let workload = &matrix.workloads[index];
+        let kind = match (any_trained, workload.trained) {
+            (false, _) => String::new(),
+            (true, true) => ", trained on".to_owned(),
+            (true, false) => ", held out".to_owned(),
+        };
+        let columns: Vec<String> = matrix
+            .threads
+            .iter()
+            .map(|threads| number::count(*threads as usize, "thread"))
+            .collect();
+        let mut all: Vec<(&str, bool)> = vec![("Combination", false)];
+        all.extend(columns.iter().map(|column| (column.as_str(), true)));
+        let mut grid = Grid::new(
+            format!("{}{kind}: throughput over the baseline", workload.name),
+            &all,
+        );
+        for title in titles(matrix) {
+            let mut row = vec![title.to_owned()];
+            for &threads in &matrix.threads {
+                row.push(cell(matrix, title, index, threads).map_or(String::new(), in_words));
+            }
+            grid.rows.push(row);
+        }
+        let false_calls = matrix.alpha * matrix.cells.len() as f64;
+        grid.notes = vec![
+            workload.one_line.clone() + ".",
+            format!(
+                "Every interval holds for its own cell at α = {}: of {} cells without any difference about {} would be \
+                 called different by chance. Only the confirmation is free of that.",
+                matrix.alpha,
+                matrix.cells.len(),
+                super::three_digits(false_calls)
+            ),
+        ];
+        grids.push(grid);
+    }
+    let not_tried: Vec<&Cell> = matrix
+        .cells
+        .iter()
+        .filter(|cell| cell.comparison().is_none())
+        .collect();
+    if !not_tried.is_empty() {
+        let mut grid = Grid::new("Not measured", &[("Cell", false), ("Why", false)]);
+        for cell in not_tried {
+            if let CellOutcome::NotTried { reason } = &cell.outcome {
+                let place = format!(
+                    "{}, {}, {}",
+                    cell.title,
+                    matrix.workloads[cell.workload].name,
+                    number::count(cell.threads as usize, "thread")
+                );
+                grid.rows.push(vec![
+                    place,
+                    reason.lines().next().unwrap_or_default().to_owned(),
+                ]);
+            }
+        }
+        grids.push(grid);
+    }
+    grids
+}
+
+/// The combinations, in the order of the file.
+pub fn titles(matrix: &MatrixSummary) -> Vec<&str> {
+    let mut titles: Vec<&str> = Vec::new();
+    for cell in &matrix.cells {
+        if !titles.contains(&cell.title.as_str()) {
+            titles.push(&cell.title);
+        }
+    }
+    titles
+}
+
+/// A cell by its place.
+fn cell<'a>(
+    matrix: &'a MatrixSummary,
+    title: &str,
+    workload: usize,
+    threads: u32,
+) -> Option<&'a Cell> {
+    matrix
+        .cells
+        .iter()
+        .find(|cell| cell.title == title && cell.workload == workload && cell.threads == threads)
+}
+
+fn in_words(cell: &Cell) -> String {
+    match cell.comparison() {
+        None => "not measured".to_owned(),
+        Some(comparison) => {
+            let judgement = &comparison.throughput;
+            let mark = match judgement.verdict {
+                Some(Verdict::Faster) => " ▲",
+                Some(Verdict::Slower) => " ▼",
+                _ => "",
+            };
+            format!("{}{mark}", number::estimate(&judgement.estimate))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Ladders, matrices and sweeps as every form of the report shows them: headline, tables, facts.
+
+mod ladder;
+mod matrix;
+mod sweep;
+
+use niagara_stats::Level;
+use niagara_store::{About, Summary};
+
+pub use ladder::steps as ladder_steps;
+
+use crate::number;
+
+/// A table, for the terminal, Markdown and the page alike.
+pub struct Grid {
+    /// What stands above it.
+    pub heading: String,
+    /// Headings of the columns; `true` where numbers stand, to the right.
+    pub columns: Vec<(String, bool)>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<String>>,
+    /// Rows that are printed bold.
+    pub strong: Vec<usize>,
+    /// What stands beneath it.
+    pub notes: Vec<String>,
+}
+
+impl Grid {
+    fn new(heading: impl Into<String>, columns: &[(&str, bool)]) -> Self {
+        Self {
+            heading: heading.into(),
+            columns: columns
+                .iter()
+                .map(|(name, number)| ((*name).to_owned(), *number))
+                .collect(),
+            rows: Vec::new(),
+            strong: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// The tables of a study of a file; none of `tune` and `compare`, which have forms of their own.
+pub fn grids(summary: &Summary) -> Vec<Grid> {
+    match summary {
+        Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
+        Summary::Ladder(ladder) => ladder::grids(ladder),
+        Summary::Matrix(matrix) => matrix::grids(matrix),
+        Summary::Sweep(sweep) => sweep::grids(sweep),
+    }
+}
+
+/// The one sentence that a reader takes home.
+pub fn headline(summary: &Summary) -> Option<String> {
+    match summary {
+        Summary::Tune(_) | Summary::Compare(_) => None,
+        Summary::Ladder(ladder) => Some(ladder::headline(ladder)),
+        Summary::Matrix(matrix) => Some(matrix::headline(matrix)),
+        Summary::Sweep(sweep) => Some(sweep::headline(sweep)),
+    }
+}
+
+/// How it was measured: name and value.
+pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let (elapsed, load, budget, alpha, seed, protocol, sd) = match summary {
+        Summary::Tune(_) | Summary::Compare(_) => return Vec::new(),
+        Summary::Ladder(s) => (
+            s.elapsed_seconds,
+            s.load_seconds,
+            s.budget_seconds,
+            s.alpha,
+            s.seed,
+            &s.protocol,
+            s.sd_duel,
+        ),
+        Summary::Matrix(s) => (
+            s.elapsed_seconds,
+            s.load_seconds,
+            s.budget_seconds,
+            s.alpha,
+            s.seed,
+            &s.protocol,
+            s.sd_duel,
+        ),
+        Summary::Sweep(s) => (
+            s.elapsed_seconds,
+            s.load_seconds,
+            s.budget_seconds,
+            s.alpha,
+            s.seed,
+            &s.protocol,
+            None,
+        ),
+    };
+    let mut facts = vec![("time", crate::wording::time(elapsed, load, Some(budget)))];
+    facts.extend(sd.map(|sd| {
+        (
+            "noise",
+            format!("standard deviation of a duel {}", number::percent(sd)),
+        )
+    }));
+    facts.push(("protocol", protocol.clone()));
+    facts.push(("error probability", format!("α = {alpha}")));
+    facts.push(("seed", seed.to_string()));
+    facts
+}
+
+/// The words that open a study, each with its heading.
+pub fn opening(about: &About) -> Vec<(&'static str, &str)> {
+    [
+        ("What was asked then", about.asked.as_str()),
+        ("What has changed since", about.changed.as_str()),
+        ("What is measured now", about.measured.as_str()),
+        ("This size", about.note.as_deref().unwrap_or_default()),
+    ]
+    .into_iter()
+    .filter(|(_, text)| !text.is_empty())
+    .collect()
+}
+
+/// `1 234 [1 200, 1 270]`; nothing is said in brackets where there is no interval.
+pub fn level(level: &Level, write: impl Fn(f64) -> String) -> String {
+    let end = |value: f64, open: &str| {
+        if value.is_finite() && value > 0.0 {
+            write(value)
+        } else {
+            open.to_owned()
+        }
+    };
+    if !level.is_bounded()
+        && level.value.is_finite()
+        && level.low <= 0.0
+        && level.high.is_infinite()
+    {
+        return format!("{} [one start]", write(level.value));
+    }
+    format!(
+        "{} [{}, {}]",
+        end(level.value, "∞"),
+        end(level.low, "0"),
+        end(level.high, "∞")
+    )
+}
+
+/// Three significant digits, without an exponent for what people read without one.
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if value.abs() < 0.0005 {
+        return format!("{value:.1e}");
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 5) as usize;
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_say_what_bounds_them() {
+        let of = |value, low, high| level(&Level { value, low, high }, three_digits);
+        assert_eq!(of(1234.0, 1200.0, 1270.0), "1234 [1200, 1270]");
+        assert_eq!(of(12.0, 0.0, f64::INFINITY), "12.0 [one start]");
+        assert_eq!(of(f64::INFINITY, 30.0, f64::INFINITY), "∞ [30.0, ∞]");
+        assert_eq!(three_digits(0.0123), "0.0123");
+        assert_eq!(three_digits(0.000012), "1.2e-5");
+    }
+}

@@ -1,0 +1,226 @@
+//! A sweep: throughput by thread count, the law, the knee, and where the time goes.
+
+use niagara_store::{Breakdown, SweepCurve, SweepSummary};
+
+use super::{Grid, level, three_digits};
+use crate::number;
+
+pub fn headline(sweep: &SweepSummary) -> String {
+    let workload = sweep.workload.split(',').next().unwrap_or_default();
+    let parts: Vec<String> = sweep
+        .curves
+        .iter()
+        .filter_map(|curve| {
+            let knee = curve.knee.as_ref()?;
+            let best = curve
+                .points
+                .iter()
+                .find(|point| point.threads == knee.best_threads)?;
+            Some(format!(
+                "{} gains nothing beyond {} ({} tps at best)",
+                curve.title,
+                number::count(knee.threads as usize, "thread"),
+                level(&best.tps, number::grouped)
+            ))
+        })
+        .collect();
+    if parts.is_empty() {
+        return format!("{workload}: stopped before anything was measured");
+    }
+    format!("{workload}: {}", parts.join("; "))
+}
+
+pub fn grids(sweep: &SweepSummary) -> Vec<Grid> {
+    let mut grids = Vec::new();
+    if !sweep.ratios.is_empty() {
+        let names: Vec<&str> = sweep
+            .curves
+            .iter()
+            .map(|curve| curve.title.as_str())
+            .collect();
+        let [first, second] =
+            [names.first(), names.get(1)].map(|name| name.copied().unwrap_or_default());
+        let mut grid = Grid::new(
+            format!("{second} over {first}"),
+            &[
+                ("Threads", true),
+                ("Throughput ratio", true),
+                ("Duels", true),
+            ],
+        );
+        for at in &sweep.ratios {
+            grid.rows.push(vec![
+                at.threads.to_string(),
+                format!("× {}", level(&at.ratio, |value| format!("{value:.3}"))),
+                at.duels.to_string(),
+            ]);
+        }
+        grid.notes.push(format!(
+            "Both were alive in each duel, the load moving between them; {} % intervals over duels, for each thread count \
+             on its own.",
+            (1.0 - sweep.alpha) * 100.0
+        ));
+        grids.push(grid);
+    }
+    for curve in &sweep.curves {
+        grids.push(throughput(curve, sweep.alpha));
+        grids.push(where_time_goes(curve));
+    }
+    grids.push(laws(sweep));
+    grids
+}
+
+fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
+    let mut grid = Grid::new(
+        format!("{}: throughput and latency", curve.title),
+        &[
+            ("Threads", true),
+            ("tps", true),
+            ("p50 ms", true),
+            ("p95 ms", true),
+            ("p99 ms", true),
+            ("Starts", true),
+        ],
+    );
+    for (index, point) in curve.points.iter().enumerate() {
+        grid.rows.push(vec![
+            point.threads.to_string(),
+            level(&point.tps, number::grouped),
+            level(&point.p50_ms, three_digits),
+            level(&point.p95_ms, three_digits),
+            level(&point.p99_ms, three_digits),
+            point.starts.to_string(),
+        ]);
+        if curve
+            .knee
+            .as_ref()
+            .is_some_and(|knee| knee.threads == point.threads)
+        {
+            grid.strong.push(index);
+        }
+    }
+    if let Some(knee) = &curve.knee {
+        grid.notes.push(format!(
+            "Bold: the knee, the smallest thread count within {} of the best ({}). {}",
+            number::percent(knee.within),
+            number::count(knee.best_threads as usize, "thread"),
+            knee.held_back_by
+                .as_ref()
+                .map_or(String::new(), |sentence| format!(
+                    "What holds it back there: {sentence}."
+                ))
+        ));
+    }
+    grid.notes.push(format!(
+        "{} % intervals over fresh starts, in random order. The load is closed: latency follows throughput.",
+        (1.0 - alpha) * 100.0
+    ));
+    let errors: u64 = curve
+        .points
+        .iter()
+        .flat_map(|point| point.errors.values())
+        .sum();
+    if errors > 0 {
+        grid.notes.push(format!("The server refused {errors} statements (deadlocks and the like), which were tried again."));
+    }
+    grid
+}
+
+fn where_time_goes(curve: &SweepCurve) -> Grid {
+    let mut grid = Grid::new(
+        format!("{}: where the time goes", curve.title),
+        &[
+            ("Threads", true),
+            ("CPUs: server", true),
+            ("load", true),
+            ("other", true),
+            ("idle", true),
+            ("Connections: on CPU", true),
+            ("wait for a CPU", true),
+            ("row locks", true),
+            ("elsewhere", true),
+            ("CPU µs/tx", true),
+            ("switches/tx", true),
+            ("log syncs/tx", true),
+        ],
+    );
+    let share = |value: f64| number::percent(value);
+    let maybe = |value: Option<f64>| value.map_or(number::NOTHING.to_owned(), number::percent);
+    for point in &curve.points {
+        let Some(b): Option<&Breakdown> = point.breakdown.as_ref() else {
+            continue;
+        };
+        grid.rows.push(vec![
+            point.threads.to_string(),
+            share(b.server),
+            share(b.client),
+            share(b.other),
+            share(b.idle),
+            share(b.on_cpu),
+            maybe(b.run_queue),
+            maybe(b.row_locks),
+            share(b.elsewhere),
+            three_digits(b.cpu_us),
+            three_digits(b.switches[0] + b.switches[1]),
+            b.log_syncs.map_or(number::NOTHING.to_owned(), three_digits),
+        ]);
+    }
+    grid.notes.push(
+        "Of the machine's CPU time, and of the connections' time: what the kernel and the server count. “Elsewhere” is \
+         the network, the load generator's turn, the log, and locks inside of the server."
+            .to_owned(),
+    );
+    for point in &curve.points {
+        if let Some(b) = &point.breakdown {
+            grid.notes.push(format!(
+                "{}: {}.",
+                number::count(point.threads as usize, "thread"),
+                b.sentence
+            ));
+        }
+    }
+    grid
+}
+
+fn laws(sweep: &SweepSummary) -> Grid {
+    let mut grid = Grid::new(
+        "The scalability law",
+        &[
+            ("", false),
+            ("λ, tps of one thread", true),
+            ("σ, contention", true),
+            ("κ, coherency", true),
+            ("Peak at threads", true),
+            ("Peak tps", true),
+            ("Residual", true),
+        ],
+    );
+    for curve in &sweep.curves {
+        match &curve.law {
+            Some(law) => grid.rows.push(vec![
+                curve.title.clone(),
+                level(&law.lambda, number::grouped),
+                level(&law.sigma, three_digits),
+                level(&law.kappa, three_digits),
+                level(&law.peak_threads, three_digits),
+                law.peak_tps.map_or("∞".to_owned(), number::grouped),
+                format!(
+                    "{}{}",
+                    number::percent(law.residual),
+                    if law.misfit { ", misfit" } else { "" }
+                ),
+            ]),
+            None => {
+                let reason = curve.no_law.clone().unwrap_or_default();
+                grid.notes.push(format!("{}: {reason}.", curve.title));
+            }
+        }
+    }
+    grid.notes.push(format!(
+        "Universal Scalability Law (Gunther 2007): X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to every fresh start by \
+         least squares on ln X; {} % intervals by profile likelihood. Misfit: the points lie off the curve by more than \
+         starts differ.",
+        (1.0 - sweep.alpha) * 100.0
+    ));
+    grid
+}

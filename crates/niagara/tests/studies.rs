@@ -1,0 +1,286 @@
+//! Studies from files, on real servers: a ladder, a sweep, one that is interrupted and gone on with.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use common::{Place, run, signal};
+use niagara_store::{CellOutcome, RungOutcome, Store, Summary};
+use nix::sys::signal::Signal;
+
+/// What all of these studies share: seconds on any machine. Tests run side by side: each is the others' disturbance.
+const SMALL: &str = r#"title = "t"
+asked = "asked then"
+changed = "changed since"
+measured = "measured now"
+duels = 2
+couples = 2
+slice = "100ms"
+warm_up = "200ms"
+disturbance = "100%"
+budget = "4m"
+seed = 3
+[workload]
+name = "oltp_point_select"
+options = { table_size = 1000 }
+"#;
+
+fn file(place: &Place, kind: &str, top: &str, rest: &str) -> PathBuf {
+    let path = place.folder.path().join(format!("{kind}.toml"));
+    let text = format!("kind = \"{kind}\"\n{top}\n{SMALL}{rest}\n");
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+fn study(place: &Place, file: &std::path::Path) -> Command {
+    let mut command = place.niagara(&["run"]);
+    command.arg(file).arg("--out").arg(place.out());
+    command
+}
+
+fn summary(place: &Place) -> Summary {
+    Store::open_read_only(&place.out().join("results.db"))
+        .expect("results")
+        .summary()
+        .expect("readable")
+        .expect("a summary")
+}
+
+fn report(place: &Place) -> String {
+    std::fs::read_to_string(place.out().join("report.html")).expect("a report")
+}
+
+#[test]
+fn a_ladder_goes_on_past_rungs_that_cannot_be_tried() {
+    let place = Place::new();
+    let rungs = r#"
+[[rungs]]
+title = "prefetch"
+cannot = "the compiler does it"
+published = "-0.47 %"
+[[rungs]]
+title = "Unix socket"
+levers = ["transport=unix"]
+[[rungs]]
+title = "no such thing"
+config = { innodb_no_such_variable = 1 }
+"#;
+    let path = file(&place, "ladder", "threads = 2", rungs);
+    let (code, stdout, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("Rung by rung"), "{stdout}");
+    let Summary::Ladder(ladder) = summary(&place) else {
+        panic!("a ladder");
+    };
+    assert!(ladder.complete);
+    assert_eq!(ladder.rungs.len(), 3);
+    let reason = |index: usize| match &ladder.rungs[index].outcome {
+        RungOutcome::NotTried { reason } => reason.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reason(0), "the compiler does it");
+    assert!(
+        reason(2).contains("innodb_no_such_variable"),
+        "{}",
+        reason(2)
+    );
+    let claim = ladder.rungs[1].claim().expect("measured");
+    // Two duels prove nothing, and the ladder says so.
+    assert_eq!(claim.throughput.duels, 2);
+    assert!(
+        ladder
+            .warnings
+            .iter()
+            .any(|text| text.contains("prove nothing"))
+    );
+    let page = report(&place);
+    for words in [
+        "asked then",
+        "changed since",
+        "measured now",
+        "-0.47 %",
+        "the compiler does it",
+    ] {
+        assert!(page.contains(words), "no {words:?} in the report");
+    }
+}
+
+#[test]
+fn a_sweep_says_where_the_time_goes() {
+    let place = Place::new();
+    let mut command = place.niagara(&[
+        "sweep",
+        "base",
+        "--threads",
+        "1,2,4",
+        "--workload",
+        "oltp_point_select",
+        "--table-size",
+        "1000",
+        "--starts",
+        "2",
+        "--couples",
+        "2",
+        "--slice",
+        "150ms",
+        "--warm-up",
+        "200ms",
+        "--disturbance",
+        "100%",
+        "--seed",
+        "4",
+        "--budget",
+        "4m",
+        "--out",
+    ]);
+    command.arg(place.out());
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("The scalability law"), "{stdout}");
+    let Summary::Sweep(sweep) = summary(&place) else {
+        panic!("a sweep");
+    };
+    assert!(sweep.complete && sweep.curves.len() == 1);
+    let curve = &sweep.curves[0];
+    let threads: Vec<u32> = curve.points.iter().map(|point| point.threads).collect();
+    assert_eq!(threads, [1, 2, 4]);
+    for point in &curve.points {
+        assert_eq!(point.starts, 2);
+        assert!(point.tps.low > 0.0 && point.tps.low <= point.tps.value);
+        let breakdown = point.breakdown.as_ref().expect("accounts");
+        assert!(
+            breakdown.server > 0.0 && breakdown.on_cpu > 0.0,
+            "{breakdown:?}"
+        );
+        assert_eq!(breakdown.row_locks, Some(0.0), "nobody writes");
+        assert!(!breakdown.sentence.is_empty());
+    }
+    assert!(curve.law.is_some() && curve.knee.is_some());
+    assert!(report(&place).contains("Throughput over threads"));
+    let (code, markdown, _) = run(place
+        .niagara(&["report", "--format", "markdown"])
+        .arg(place.out()));
+    assert_eq!(code, Some(0));
+    assert!(markdown.contains("where the time goes"), "{markdown}");
+}
+
+#[test]
+fn two_variants_of_a_sweep_meet_in_duels() {
+    let place = Place::new();
+    let path = file(
+        &place,
+        "sweep",
+        "threads = [1, 2]\nsweep = [\"base\", \"transport=unix\"]",
+        "",
+    );
+    let (code, _, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    let Summary::Sweep(sweep) = summary(&place) else {
+        panic!("a sweep");
+    };
+    assert_eq!(sweep.protocol, "duel");
+    assert_eq!((sweep.curves.len(), sweep.ratios.len()), (2, 2));
+    assert!(sweep.ratios.iter().all(|at| at.duels == 2));
+    assert!(
+        sweep.curves[1].no_law.is_some(),
+        "two thread counts are no law"
+    );
+}
+
+#[test]
+fn a_matrix_is_filled_cell_by_cell() {
+    let place = Place::new();
+    let axes = r#"
+[[axes]]
+name = "transport"
+levels = [{ name = "TCP" }, { name = "Unix", levers = ["transport=unix"] }]
+[[axes]]
+name = "neighbours"
+levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } }, { name = "none", levers = ["numa-interleave"] }]
+"#;
+    let path = file(
+        &place,
+        "matrix",
+        "threads = [1, 2]\ncombine = \"each\"",
+        axes,
+    );
+    let (code, stdout, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("Combination"), "{stdout}");
+    let Summary::Matrix(matrix) = summary(&place) else {
+        panic!("a matrix");
+    };
+    // Three levels beside the baseline, at two thread counts.
+    assert_eq!(matrix.cells.len(), 6);
+    for cell in &matrix.cells {
+        match &cell.outcome {
+            CellOutcome::Measured { comparison } => assert_eq!(comparison.throughput.duels, 2),
+            CellOutcome::NotTried { reason } => {
+                assert!(
+                    cell.title == "none" && reason.contains("numa"),
+                    "{}: {reason}",
+                    cell.title
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_study_that_was_interrupted_goes_on() {
+    let place = Place::new();
+    let path = file(&place, "sweep", "threads = [1, 2, 4]", "");
+    let mut child = study(&place, &path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    place.wait_for_duels(2, &mut child);
+    signal(child.id() as i32, Signal::SIGINT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(place.servers(), Vec::<i32>::new());
+    let kept = place.duels();
+    assert!(!summary(&place).is_complete());
+    let (code, _, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("going on with the study"), "{stderr}");
+    let duels = place.duels();
+    assert_eq!(duels.len(), 6);
+    assert_eq!(duels[..kept.len()], kept);
+    assert!(summary(&place).is_complete());
+}
+
+#[test]
+fn a_plan_says_what_it_can_show_and_runs_nothing() {
+    let place = Place::new();
+    let path = file(&place, "sweep", "threads = [1, 2, 4]", "");
+    let (code, stdout, stderr) = run(place.niagara(&["run", "--plan", "--json"]).arg(&path));
+    assert_eq!(code, Some(0), "{stderr}");
+    let plan: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(
+        (plan["questions"].as_u64(), plan["duels_each"].as_u64()),
+        (Some(3), Some(2))
+    );
+    assert!(
+        plan["duel_seconds"]
+            .as_f64()
+            .is_some_and(|seconds| seconds > 1.0)
+    );
+    assert!(!place.out().exists());
+}
+
+#[test]
+fn a_file_with_mistakes_is_told_line_by_line() {
+    let place = Place::new();
+    let path = file(&place, "sweep", "threds = 2", "");
+    for verb in [&["run"][..], &["study", "check"]] {
+        let (code, _, stderr) = run(place.niagara(verb).arg(&path));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(
+            stderr.contains("sweep.toml:2:1: `threds` is no key"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("did you mean `threads`?"), "{stderr}");
+    }
+}
