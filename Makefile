@@ -42,6 +42,7 @@ build-server: setup setup-builds build ## Builds a server from source: make buil
 	$(NIAGARA) server build $(SERVER) $(RECIPE)
 
 test-builds: setup setup-builds ## Builds real servers in every way and starts them: an hour on two CPUs
+	$(CARGO) test --release --locked -p niagara-server --test builds -- --ignored
 	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
 
 build:

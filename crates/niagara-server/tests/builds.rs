@@ -283,3 +283,29 @@ fn a_patch_makes_a_tree_of_its_own() {
     );
     assert!(error.contains("the patch sum does not apply"), "{error}");
 }
+
+#[test]
+#[ignore = "needs clang, lld and BOLT, which `make test-builds` installs"]
+fn every_way_to_build_makes_a_server_that_runs() {
+    let yard = Yard::new();
+    let pgo = ("pgo", "oltp_read_only");
+    let bolt = ("bolt", "oltp_read_only");
+    for settings in [
+        &[("compiler", "clang")][..],
+        &[("compiler", "clang"), ("lto", "thin")],
+        &[("compiler", "clang"), ("lto", "full"), pgo],
+        &[("compiler", "clang"), ("lto", "thin"), pgo, bolt],
+        &[("linker", "lld")],
+        &[("lto", "thin"), pgo, bolt],
+        &[bolt],
+        &[("static_libraries", "cxx")],
+    ] {
+        let built = yard.build(settings).expect("built");
+        assert!(says_its_version(&built.install.server), "{settings:?}");
+        let asked = &built.build.record.recipe;
+        if asked.pgo.is_some() || asked.bolt.is_some() {
+            let profile = built.build.record.profile.as_ref().expect("a profile");
+            assert!(profile.executed > 0, "{settings:?}: {profile}");
+        }
+    }
+}

@@ -18,6 +18,7 @@ pub(super) fn first_error(output: &str) -> Option<String> {
         |line| {
             (line.contains(": error:") || line.contains(": fatal error:"))
                 && !line.contains("ld returned")
+                && !line.contains("linker command failed")
         },
         |line| {
             [
@@ -25,7 +26,7 @@ pub(super) fn first_error(output: &str) -> Option<String> {
                 "multiple definition of",
                 "undefined symbol:",
                 "duplicate symbol:",
-                "cannot find -l",
+                "cannot find ",
             ]
             .iter()
             .any(|phrase| line.contains(phrase))
@@ -79,6 +80,10 @@ mod tests {
             (
                 "a.c:1:1: warning: x\nld.lld: error: unable to find library -lfoo\nclang: error: linker command failed",
                 "ld.lld: error: unable to find library -lfoo",
+            ),
+            (
+                "/usr/bin/ld: cannot find /usr/lib/rt.a: No such file\nclang: error: linker command failed with exit code 1",
+                "/usr/bin/ld: cannot find /usr/lib/rt.a: No such file",
             ),
             ("FAILED: x.h\ncd /b && ./gen\n", "FAILED: x.h"),
             (

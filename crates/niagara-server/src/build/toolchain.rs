@@ -80,6 +80,7 @@ impl Toolchain {
                     profdata.display()
                 );
             }
+            check_profile_runtime(&found.cc)?;
             found.profdata = Some(profdata);
         }
         Ok(found)
@@ -139,6 +140,36 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         bolt: None,
         ccache: in_path("ccache"),
     })
+}
+
+/// clang links its counters from a library that Debian ships on its own.
+fn check_profile_runtime(cc: &Path) -> Result<()> {
+    let output = Command::new(cc).arg("-print-resource-dir").output()?;
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).join("lib");
+    let runtime = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("libclang_rt.profile")
+    };
+    // One folder per system, or per target.
+    let there = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| fs::read_dir(entry.path()).ok())
+        .any(|entries| entries.flatten().any(runtime));
+    if !there {
+        let version = cc
+            .ancestors()
+            .filter_map(|folder| folder.file_name()?.to_str()?.strip_prefix("llvm-"))
+            .next()
+            .map_or(CLANG_TO_INSTALL.to_string(), str::to_owned);
+        bail!(
+            "clang's counters take libclang_rt.profile, which is not in {}\n\
+             remedy: apt install libclang-rt-{version}-dev, or scripts/setup builds",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
