@@ -58,6 +58,25 @@ pub struct Step {
     pub total: bool,
 }
 
+impl Step {
+    /// The starting point against the final variant, from its own duels.
+    pub fn total(estimate: Estimate, standing: String, sure: bool) -> Step {
+        Step {
+            title: "Total".into(),
+            change: String::new(),
+            estimate,
+            start: 1.0,
+            end: estimate.ratio,
+            low: estimate.low,
+            high: estimate.high,
+            numbers: number::estimate(&estimate),
+            standing,
+            sure,
+            total: true,
+        }
+    }
+}
+
 /// The rungs, best first, and the total where there is one.
 pub fn steps(tune: &TuneSummary) -> Vec<Step> {
     let mut reached = 1.0;
@@ -86,24 +105,15 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         })
         .collect();
     if let Some(total) = &tune.total {
-        let estimate = total.throughput.estimate;
         let word = match verdict(&total.throughput) {
             "faster" => "claimed",
             other => other,
         };
-        steps.push(Step {
-            title: "Total".into(),
-            change: String::new(),
-            estimate,
-            start: 1.0,
-            end: estimate.ratio,
-            low: estimate.low,
-            high: estimate.high,
-            numbers: number::estimate(&estimate),
-            standing: format!("{word}, n = {}", total.throughput.duels),
-            sure: word == "claimed",
-            total: true,
-        });
+        steps.push(Step::total(
+            total.throughput.estimate,
+            format!("{word}, n = {}", total.throughput.duels),
+            word == "claimed",
+        ));
     }
     steps
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use base64::Engine;
+use common::existing::Existing;
 use common::{Place, run, signal};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use niagara_server::{Cache, Catalog, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -27,66 +27,16 @@ const SMALL: [&str; 8] = [
     "200ms",
 ];
 
-/// A server that `niagara bench` knows by its address only.
-struct Existing {
-    server: RunningServer,
-    place: Place,
-}
-
-impl Existing {
-    fn start(name: &str) -> Existing {
-        let shared = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let description = catalog.get(name).expect("in the catalogue");
-        let install = get(&shared, description, &mut |_| {}).expect("a fetched server");
-        let image = ImageStore::new(&shared)
-            .ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})
-            .expect("an image");
-        let place = Place::new();
-        let cache = Cache::at(&place.folder.path().join("cache")).expect("a cache");
-        let datadir = place.folder.path().join("data");
-        image.clone_to(&datadir).expect("a clone");
-        let server = launch(
-            &cache,
-            &LaunchSpec {
-                install: &install,
-                datadir,
-                runtime: &Runtime::default(),
-                config: &Default::default(),
-            },
+/// The tables in the server's database.
+fn tables(existing: &Existing) -> Vec<String> {
+    existing
+        .server
+        .query(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sbtest' \
+             ORDER BY table_name",
         )
-        .expect("a server");
-        Existing { server, place }
-    }
-
-    /// `niagara bench WORKLOAD …` with the server's socket and account.
-    fn bench(&self, arguments: &[&str]) -> Command {
-        let mut command = self.without_password(arguments);
-        command.env("NIAGARA_PASSWORD", self.server.password());
-        command
-    }
-
-    fn without_password(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.niagara(&["bench"]);
-        command
-            .args(arguments)
-            .arg("--socket")
-            .arg(self.server.socket())
-            .args(["--user", self.server.user()])
-            .env_remove("NIAGARA_PASSWORD")
-            .env_remove("MYSQL_PWD");
-        command
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.server
-            .query(
-                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sbtest' \
-                 ORDER BY table_name",
-            )
-            .expect("a query")
-            .concat()
-    }
+        .expect("a query")
+        .concat()
 }
 
 fn succeed(command: &mut Command) -> String {
@@ -238,7 +188,7 @@ fn intervals_have_the_servers_counters_where_that_is_asked_for() {
 }
 
 fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
-    let existing = Existing::start(name);
+    let existing = Existing::start(name, &[]);
     let read_only = |verb: &str| {
         let mut command = existing.bench(&["oltp_read_only", verb, "--tables", "2"]);
         command.args(SMALL);
@@ -304,7 +254,7 @@ fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
     let mut larger = existing.bench(&["oltp_read_only", "--table-size", "2000"]);
     refused(&mut larger, &["1000", "2000", "--table-size"]);
     succeed(&mut read_only("cleanup"));
-    assert_eq!(existing.tables(), ["keep", "sbtest3"]);
+    assert_eq!(tables(&existing), ["keep", "sbtest3"]);
     succeed(&mut read_only("cleanup"));
 }
 
@@ -435,18 +385,18 @@ fn ctrl_c_keeps_what_was_measured_and_prints_the_report() {
 
 #[test]
 fn what_cannot_be_reached_or_used_is_said_with_the_remedy() {
-    let existing = Existing::start("mariadb-10.11");
-    let mut wrong = existing.without_password(&["oltp_point_select"]);
+    let existing = Existing::start("mariadb-10.11", &[]);
+    let mut wrong = existing.bench_without_password(&["oltp_point_select"]);
     wrong.env("NIAGARA_PASSWORD", "wrong");
     refused(&mut wrong, &["1045", "--password-file"]);
     refused(
-        &mut existing.without_password(&["oltp_point_select"]),
+        &mut existing.bench_without_password(&["oltp_point_select"]),
         &["1045", "NIAGARA_PASSWORD"],
     );
 
     let file = existing.place.folder.path().join("password");
     std::fs::write(&file, format!("{}\n", existing.server.password())).expect("a file");
-    let mut by_file = existing.without_password(&["oltp_point_select", "prepare"]);
+    let mut by_file = existing.bench_without_password(&["oltp_point_select", "prepare"]);
     succeed(by_file.args(SMALL).arg("--password-file").arg(&file));
 
     let mut nowhere = existing.bench(&["oltp_point_select", "--database", "nowhere"]);

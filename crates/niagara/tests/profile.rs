@@ -11,12 +11,17 @@ use serde_json::Value;
 
 /// A profile that takes seconds; `more` has the views.
 fn small(place: &Place, variant: &[&str], more: &[&str]) -> Command {
+    of_threads("8", place, variant, more)
+}
+
+/// The same over a number of connections.
+fn of_threads(threads: &str, place: &Place, variant: &[&str], more: &[&str]) -> Command {
     let mut command = place.niagara(&["profile"]);
     command
         .args(variant)
         .args([
             "--threads",
-            "8",
+            threads,
             "--table-size",
             "1000",
             "--workload",
@@ -171,30 +176,8 @@ fn slow_malloc(folder: &Path) -> PathBuf {
 fn a_table_cache_of_one_is_named_first() {
     let place = Place::new();
     let variant = "cfg.table_open_cache=1,cfg.table_open_cache_instances=1";
-    let more = [
-        "--views",
-        "cpu,off-cpu",
-        "--tables",
-        "24",
-        "--threads",
-        "16",
-    ];
-    let mut command = place.niagara(&["profile", variant]);
-    command
-        .args(["--table-size", "1000", "--workload", "oltp_point_select"])
-        .args([
-            "--seconds",
-            "2s",
-            "--slice",
-            "250ms",
-            "--warm-up",
-            "500ms",
-            "--json",
-            "--out",
-        ])
-        .arg(place.out())
-        .args(more);
-    let document = document(&mut command);
+    let more = ["--views", "cpu,off-cpu", "--tables", "24"];
+    let document = document(&mut of_threads("16", &place, &[variant], &more));
     let (first, profile) = first_limit(&document);
     if sees_waiting(profile) {
         assert_eq!(first, "table-cache", "{}", profile["limits"]);

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::existing::Existing;
 use common::run;
-use niagara_server::{
-    Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch,
-};
+use niagara_server::RunningServer;
 use nix::sys::signal::Signal;
 use regex::Regex;
 
@@ -53,7 +52,6 @@ impl Tool {
 /// A private server with an empty database.
 struct Bench {
     server: RunningServer,
-    _cache: Cache,
     folder: tempfile::TempDir,
 }
 
@@ -67,40 +65,14 @@ impl Bench {
 
     /// A server of this name, with these variables beside its memory's size.
     fn on(name: &str, variables: &[(&str, &str)]) -> Bench {
-        let shared = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let description = catalog.get(name).expect("in the catalogue");
-        let install =
-            get(&shared, description, &mut |text| eprintln!("{text}")).expect("a fetched server");
-        let image = ImageStore::new(&shared)
-            .ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})
-            .expect("an image");
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let datadir = folder.path().join("data");
-        image.clone_to(&datadir).expect("a clone");
-        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
-        let config: Config = [("innodb_buffer_pool_size", "64M")]
-            .iter()
-            .chain(variables)
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
-        let server = launch(
-            &cache,
-            &LaunchSpec {
-                install: &install,
-                datadir,
-                runtime: &Runtime::default(),
-                config: &config,
-            },
-        )
-        .expect("a started server");
+        let memory = [("innodb_buffer_pool_size", "64M")];
+        let Existing { server, place } = Existing::start(name, &[&memory, variables].concat());
         server
             .query("CREATE DATABASE IF NOT EXISTS sbtest")
             .expect("a database");
         Bench {
             server,
-            _cache: cache,
-            folder,
+            folder: place.folder,
         }
     }
 

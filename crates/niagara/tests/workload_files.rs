@@ -5,59 +5,20 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use common::existing::Existing;
 use common::{Place, run, signal, wait_until};
-use niagara_server::{Cache, Catalog, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-struct Existing {
-    server: RunningServer,
-    place: Place,
+/// A server that does not wait for its log.
+fn existing() -> Existing {
+    Existing::start("mariadb-10.11", &[("innodb_flush_log_at_trx_commit", "0")])
 }
 
-impl Existing {
-    fn start() -> Existing {
-        let shared = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
-        let install = get(&shared, description, &mut |_| {}).expect("a fetched server");
-        let image = ImageStore::new(&shared)
-            .ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})
-            .expect("an image");
-        let place = Place::new();
-        let cache = Cache::at(&place.folder.path().join("cache")).expect("a cache");
-        let datadir = place.folder.path().join("data");
-        image.clone_to(&datadir).expect("a clone");
-        let config = [("innodb_flush_log_at_trx_commit", "0")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
-        let spec = LaunchSpec {
-            install: &install,
-            datadir,
-            runtime: &Runtime::default(),
-            config: &config,
-        };
-        Existing {
-            server: launch(&cache, &spec).expect("a server"),
-            place,
-        }
-    }
-
-    fn bench(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.niagara(&["bench"]);
-        command
-            .args(arguments)
-            .arg("--socket")
-            .arg(self.server.socket())
-            .args(["--user", self.server.user()])
-            .env("NIAGARA_PASSWORD", self.server.password());
-        command
-    }
-
-    fn ask(&self, sql: &str) -> u64 {
-        let rows = self.server.query(sql).expect("a query");
-        rows.concat()[0].parse().expect("a number")
-    }
+/// The number that a query answers with.
+fn ask(existing: &Existing, sql: &str) -> u64 {
+    let rows = existing.server.query(sql).expect("a query");
+    rows.concat()[0].parse().expect("a number")
 }
 
 fn succeed(command: &mut Command) -> String {
@@ -68,7 +29,7 @@ fn succeed(command: &mut Command) -> String {
 
 #[test]
 fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
-    let existing = Existing::start();
+    let existing = existing();
     let tpcc = |action: &[&str]| {
         let mut words = vec!["tpcc"];
         words.extend(action);
@@ -106,7 +67,7 @@ fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
         .stderr(Stdio::null())
         .spawn()
         .expect("niagara starts");
-    let orders = || existing.ask("SELECT SUM(d_next_o_id) FROM sbtest.district");
+    let orders = || ask(&existing, "SELECT SUM(d_next_o_id) FROM sbtest.district");
     let before = orders();
     wait_until("new orders", Duration::from_secs(60), || {
         orders() > before + 20
@@ -117,7 +78,10 @@ fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
     wait_until("end of the transactions", Duration::from_secs(60), || {
         // InnoDB renews the table's content only when nobody has read it for a tenth of a second.
         std::thread::sleep(Duration::from_millis(200));
-        existing.ask("SELECT COUNT(*) FROM information_schema.innodb_trx") == 0
+        ask(
+            &existing,
+            "SELECT COUNT(*) FROM information_schema.innodb_trx",
+        ) == 0
     });
     let stdout = succeed(&mut tpcc(&["check"]));
     assert_eq!(stdout.matches("holds").count(), 11, "{stdout}");
@@ -136,7 +100,7 @@ fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
 
 #[test]
 fn a_file_is_a_workload_like_any_other() {
-    let existing = Existing::start();
+    let existing = existing();
     let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/shop.toml");
     let small = ["--set", "customers=500", "--threads", "4"];
     let bench = |action: &str, more: &[&str]| {
@@ -146,15 +110,17 @@ fn a_file_is_a_workload_like_any_other() {
     };
     let stdout = succeed(&mut bench("prepare", &[]));
     assert!(stdout.contains("customer, product and 1 more"), "{stdout}");
-    assert_eq!(existing.ask("SELECT COUNT(*) FROM sbtest.customer"), 500);
+    assert_eq!(ask(&existing, "SELECT COUNT(*) FROM sbtest.customer"), 500);
     let stdout = succeed(&mut bench("run", &["--time", "1s", "--warm-up", "0"]));
     for words in ["shop (A small shop)", "order, ", "look, "] {
         assert!(stdout.contains(words), "no {words} in\n{stdout}");
     }
     succeed(&mut bench("cleanup", &[]));
     assert_eq!(
-        existing
-            .ask("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'sbtest'"),
+        ask(
+            &existing,
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'sbtest'"
+        ),
         0
     );
 

@@ -91,49 +91,18 @@ fn per(count: u64, seconds: f64) -> f64 {
 }
 
 /// How many couples fit into the time for a view.
-pub(super) fn couples(options: &ProfileOptions) -> usize {
+fn couples(options: &ProfileOptions) -> usize {
     let couple = 2.0 * options.slice_seconds;
     ((options.seconds / couple).round() as usize).clamp(3, 10_000)
 }
 
-/// Couples of slices on the stage's only server, the view switched on in one of each.
-pub(super) fn watch(
+/// Couples of slices, one without the view and one with it, in random order: `slice` loads a server and is told which.
+pub(super) fn watch_couples(
     stage: &mut Stage<'_>,
-    view: &mut dyn Switch,
     options: &ProfileOptions,
     rng: &mut impl Rng,
     observer: &mut dyn Observer,
-) -> Result<Watched> {
-    let mut seen = Watched::default();
-    let all = couples(options);
-    for number in 0..all {
-        let mut slices = [None, None];
-        let first: bool = rng.random();
-        for on in [first, !first] {
-            if on {
-                view.on()?;
-            }
-            let slice = stage.slice(0, options.slice_seconds);
-            if let (true, Ok((stats, _))) = (on, &slice) {
-                view.off(stats)?;
-            }
-            slices[usize::from(on)] = Some(slice?);
-        }
-        if let [Some(without), Some(with)] = &slices {
-            seen.add(without, with);
-        }
-        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
-    }
-    Ok(seen)
-}
-
-/// Couples of slices on two servers: side 0 as it is, side 1 with something that the view is switched on in.
-pub(super) fn watch_beside(
-    stage: &mut Stage<'_>,
-    view: &mut dyn Switch,
-    options: &ProfileOptions,
-    rng: &mut impl Rng,
-    observer: &mut dyn Observer,
+    mut slice: impl FnMut(&mut Stage<'_>, bool) -> Result<(SliceStats, f64)>,
 ) -> Result<Watched> {
     let mut seen = Watched::default();
     let all = couples(options);
@@ -141,17 +110,7 @@ pub(super) fn watch_beside(
         let mut slices = [None, None];
         let first: bool = rng.random();
         for with in [first, !first] {
-            let side = usize::from(with);
-            stage.thaw(side)?;
-            if with {
-                view.on()?;
-            }
-            let slice = stage.slice(side, options.slice_seconds)?;
-            if with {
-                view.off(&slice.0)?;
-            }
-            stage.freeze(side)?;
-            slices[side] = Some(slice);
+            slices[usize::from(with)] = Some(slice(stage, with)?);
         }
         if let [Some(without), Some(with)] = &slices {
             seen.add(without, with);
@@ -159,6 +118,51 @@ pub(super) fn watch_beside(
         observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
     }
     Ok(seen)
+}
+
+/// Couples on the stage's only server, the view switched on in one slice of each.
+pub(super) fn watch(
+    stage: &mut Stage<'_>,
+    view: &mut dyn Switch,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+) -> Result<Watched> {
+    let length = options.slice_seconds;
+    watch_couples(stage, options, rng, observer, |stage, with| {
+        if with {
+            view.on()?;
+        }
+        let slice = stage.slice(0, length)?;
+        if with {
+            view.off(&slice.0)?;
+        }
+        Ok(slice)
+    })
+}
+
+/// Couples on two servers: side 0 as it is, side 1 with something that the view is switched on in.
+pub(super) fn watch_beside(
+    stage: &mut Stage<'_>,
+    view: &mut dyn Switch,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+    observer: &mut dyn Observer,
+) -> Result<Watched> {
+    let length = options.slice_seconds;
+    watch_couples(stage, options, rng, observer, |stage, with| {
+        let side = usize::from(with);
+        stage.thaw(side)?;
+        if with {
+            view.on()?;
+        }
+        let slice = stage.slice(side, length)?;
+        if with {
+            view.off(&slice.0)?;
+        }
+        stage.freeze(side)?;
+        Ok(slice)
+    })
 }
 
 #[cfg(test)]

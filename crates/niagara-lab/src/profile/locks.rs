@@ -12,9 +12,9 @@ use niagara_profile::locks::{
 };
 use niagara_profile::process::Rotation;
 use niagara_profile::result::Locks;
-use rand::{Rng, RngExt};
+use rand::Rng;
 
-use super::costs::{Watched, couples};
+use super::costs::{Watched, watch_couples};
 use super::stage::Stage;
 use super::{ProfileOptions, View};
 use crate::observer::{Event, Observer};
@@ -92,42 +92,24 @@ pub(super) fn locks(
     let mut asker = Admin::connect(&endpoint, ANSWER)?;
     stage.freeze(1)?;
     let mut objects = ObjectSampler::default();
-    let mut seen = Watched::default();
     let mut observed = 0.0;
-    let all = couples(options);
-    for number in 0..all {
-        let mut slices = [None, None];
-        let first: bool = rng.random();
-        for with in [first, !first] {
-            let side = usize::from(with);
-            stage.thaw(side)?;
-            if with {
-                for statement in look_at(&rotation.turn()) {
-                    stage.server(1).query(&statement)?;
-                }
+    let length = options.slice_seconds;
+    let seen = watch_couples(&mut stage, options, rng, observer, |stage, with| {
+        let side = usize::from(with);
+        stage.thaw(side)?;
+        let slice = if with {
+            for statement in look_at(&rotation.turn()) {
+                stage.server(1).query(&statement)?;
             }
-            let slice = if with {
-                asked_meanwhile(
-                    &mut stage,
-                    options.slice_seconds,
-                    &mut asker,
-                    row_waits,
-                    &mut objects,
-                )?
-            } else {
-                stage.slice(side, options.slice_seconds)?
-            };
-            if with {
-                observed += slice.0.load_seconds * rotation.at_once() as f64;
-            }
-            stage.freeze(side)?;
-            slices[side] = Some(slice);
-        }
-        if let [Some(without), Some(with)] = &slices {
-            seen.add(without, with);
-        }
-        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
-    }
+            let slice = asked_meanwhile(stage, length, &mut asker, row_waits, &mut objects)?;
+            observed += slice.0.load_seconds * rotation.at_once() as f64;
+            slice
+        } else {
+            stage.slice(side, length)?
+        };
+        stage.freeze(side)?;
+        Ok(slice)
+    })?;
     stage.thaw(1)?;
     let rows = stage.server(1).query(WAITS)?;
     let after = row_counters(&stage)?;

@@ -159,16 +159,11 @@ fn reason(rung: &LadderRung) -> Option<&str> {
 fn standing(rung: &LadderRung) -> String {
     match &rung.outcome {
         RungOutcome::Kept { claim } => format!("kept, n = {}", claim.throughput.duels),
-        RungOutcome::NotKept { claim } => {
-            let word = match claim.throughput.verdict {
-                Some(Verdict::Faster) => "faster",
-                Some(Verdict::Slower) => "slower",
-                Some(Verdict::NotWorthwhile) => "not worthwhile",
-                Some(Verdict::Undetected) => "undetected",
-                None => "not judged yet",
-            };
-            format!("not kept: {word}, n = {}", claim.throughput.duels)
-        }
+        RungOutcome::NotKept { claim } => format!(
+            "not kept: {}, n = {}",
+            verdict(&claim.throughput),
+            claim.throughput.duels
+        ),
         RungOutcome::NotTried { .. } => "not tried".to_owned(),
     }
 }
@@ -199,24 +194,12 @@ pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
         }
     }
     if let Some(total) = &ladder.total {
-        let estimate = total.throughput.estimate;
-        steps.push(Step {
-            title: "Total".into(),
-            change: String::new(),
-            estimate,
-            start: 1.0,
-            end: estimate.ratio,
-            low: estimate.low,
-            high: estimate.high,
-            numbers: number::estimate(&estimate),
-            standing: format!(
-                "{}, n = {}",
-                verdict(&total.throughput),
-                total.throughput.duels
-            ),
-            sure: total.throughput.verdict == Some(Verdict::Faster),
-            total: true,
-        });
+        let throughput = &total.throughput;
+        steps.push(Step::total(
+            throughput.estimate,
+            format!("{}, n = {}", verdict(throughput), throughput.duels),
+            throughput.verdict == Some(Verdict::Faster),
+        ));
     }
     steps
 }
