@@ -232,9 +232,11 @@ impl LoadTrainer<'_> {
             &mut |server| {
                 let options = TableOptions {
                     threads,
+                    cancel: self.cancel.flag(),
                     ..TableOptions::default()
                 };
-                niagara_load::prepare_tables(&endpoint(server), workload, &options, &mut |_| {})?;
+                niagara_load::prepare_tables(&endpoint(server), workload, &options, &mut |_| {})
+                    .map_err(stopped)?;
                 Ok(self.cancel.check()?)
             },
             &mut |text| shown.borrow_mut()(&format!("training: {text}")),

@@ -143,10 +143,14 @@ struct Printed {
     text: String,
 }
 
+/// A server that was built to write a profile (clang's) writes none in the folder from which it is asked something.
+const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
+
 /// Runs `SERVER --version`.
 fn ask_version(server: &Path) -> Result<Printed> {
     let output = Command::new(server)
         .args(["--no-defaults", "--version"])
+        .envs(NO_PROFILE)
         .output();
     let output = output.with_context(|| {
         format!("cannot run {}\nremedy: give the path of mariadbd or mysqld, or of the folder it was installed in", server.display())
@@ -176,6 +180,7 @@ fn ask_version(server: &Path) -> Result<Printed> {
 fn can_preload(server: &Path, library: &Path) -> bool {
     Command::new(server)
         .args(["--no-defaults", "--version"])
+        .envs(NO_PROFILE)
         .env("LD_PRELOAD", library)
         .output()
         .is_ok_and(|output| output.status.success() && output.stderr.is_empty())

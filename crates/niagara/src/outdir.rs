@@ -98,7 +98,7 @@ fn look(path: &Path, key: &str) -> Result<Held> {
 }
 
 /// `name` as the name of a folder.
-fn file_name(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let mut safe: String = name
         .chars()
         .map(|c| match c {

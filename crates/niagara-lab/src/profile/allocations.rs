@@ -41,7 +41,7 @@ pub(super) fn allocations(
         stage.freeze(side)?;
     }
     let mut unwinder = Unwinder::of(stage.pid(1))?;
-    let server = bench.install(&variant.server)?.server.clone();
+    let server = bench.install_of(variant)?.server.clone();
     let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)?;
     let mut view = AllocationView::new(&probe, &mut unwinder, &symbolizer)?;
     let seen = watch_beside(&mut stage, &mut view, options, rng, observer)?;

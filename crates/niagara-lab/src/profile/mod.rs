@@ -132,7 +132,7 @@ pub fn profile(
 
     let mut plain = Plain::default();
     let mut unwinder = Unwinder::of(pid)?;
-    let server = bench.install(&variant.server)?.server.clone();
+    let server = bench.install_of(variant)?.server.clone();
     let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)
         .context("cannot read the server's symbols")?;
     found.symbols = symbolizer.sources().to_vec();

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::{LoadArgs, duration};
 use crate::cmd::compare::variant;
 use crate::interrupt::{exit_code, on_ctrl_c};
-use crate::outdir::RESULTS;
+use crate::outdir::{RESULTS, file_name};
 use crate::progress::Terminal;
 use crate::setting::{Setting, command_line, load, write};
 
@@ -181,14 +181,7 @@ fn folder(args: &ProfileArgs) -> Result<PathBuf> {
         Some(b) => format!("profile-{}-vs-{b}", args.a),
         None => format!("profile-{}", args.a),
     };
-    let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || "-._".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let stem: String = name.chars().map(safe).take(100).collect();
+    let stem = file_name(&name);
     let free = (1..10_000)
         .map(|number| match number {
             1 => Path::new(RESULTS).join(&stem),

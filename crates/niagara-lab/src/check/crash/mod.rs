@@ -105,8 +105,13 @@ pub fn crash_recovery(
         cancel.check()?;
         reporter.step(round, total, "writing, to be killed in the middle of it");
         let delay = Duration::from_millis(rng.random_range(options.after_ms.clone()));
-        let told = write_and_kill(server, options, &ledger, delay, cancel)?;
+        let (told, died) = write_and_kill(server, options, &ledger, delay, cancel)?;
         kills += 1;
+        if let Some(log) = died {
+            report.fail(format!(
+                "in round {round} it ended by itself under the load; the end of its log:\n{log}"
+            ));
+        }
         for (connection, told) in told.into_iter().enumerate() {
             if let Some(refused) = told.refused {
                 report.fail(format!("connection {connection}: {refused}"));
@@ -215,14 +220,15 @@ fn create(server: &RunningServer, connections: usize) -> Result<()> {
     Ok(())
 }
 
-/// Lets all clients write and kills the server after `delay`; what each client was told.
+/// Lets all clients write and kills the server after `delay`; what each client was told, and the end of the log of a
+/// server that ended before it was killed.
 fn write_and_kill(
     server: RunningServer,
     options: &CrashOptions,
     ledger: &Ledger,
     delay: Duration,
     cancel: &Cancel,
-) -> Result<Vec<Told>> {
+) -> Result<(Vec<Told>, Option<String>)> {
     let stop = Arc::new(AtomicBool::new(false));
     let acknowledged = Arc::new(AtomicU64::new(0));
     let endpoint = endpoint(&server);
@@ -246,13 +252,14 @@ fn write_and_kill(
         || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < patience)
     {
         thread::sleep(Duration::from_millis(1));
-        if cancel.is_cancelled() {
+        if cancel.is_cancelled() || !server.is_alive() {
             break;
         }
     }
+    let died = (!server.is_alive()).then(|| server.log_tail(20));
     server.kill();
     stop.store(true, Ordering::Relaxed);
-    let told = clients
+    let told: Result<Vec<Told>> = clients
         .into_iter()
         .map(|client| {
             client
@@ -263,7 +270,7 @@ fn write_and_kill(
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
-    told
+    Ok((told?, died))
 }
 
 /// What is wrong with a server that came back.

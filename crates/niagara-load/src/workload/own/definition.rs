@@ -35,7 +35,7 @@ pub struct Transaction {
     /// Values by their names, in the order in which statements know them.
     pub values: Vec<(String, Source)>,
     pub steps: Vec<Step>,
-    /// It begins with BEGIN: a statement that fails leaves something to be rolled back.
+    /// One of its steps is a BEGIN: a statement that fails leaves something to be rolled back.
     pub begins: bool,
 }
 

@@ -272,8 +272,7 @@ fn read_transaction(
     for (place, statement) in statements.iter().enumerate() {
         steps.push(read_step(place, statement, &mut names, scale)?);
     }
-    let first = steps[0].sql.to_uppercase();
-    let begins = first == "BEGIN" || first.starts_with("START TRANSACTION");
+    let begins = steps.iter().any(|step| begins_transaction(&step.sql));
     Ok(Transaction {
         name,
         weight,
@@ -281,6 +280,21 @@ fn read_transaction(
         steps,
         begins,
     })
+}
+
+/// `BEGIN`, `BEGIN WORK`, `START TRANSACTION` and what may follow.
+fn begins_transaction(sql: &str) -> bool {
+    let mut words = sql.split(|c: char| c.is_whitespace() || c == ';');
+    let mut next = || {
+        words
+            .find(|word| !word.is_empty())
+            .map(str::to_ascii_uppercase)
+    };
+    match next().as_deref() {
+        Some("BEGIN") => true,
+        Some("START") => next().as_deref() == Some("TRANSACTION"),
+        _ => false,
+    }
 }
 
 /// A statement: a text, or a table with `sql` and how it is executed.
@@ -624,6 +638,21 @@ mod tests {
         let more = BTreeMap::from([("customers".to_owned(), 77)]);
         let shop = read("shop.toml", SHOP, &more).unwrap();
         assert_eq!(shop.tables[0].rows, 77);
+    }
+
+    #[test]
+    fn every_way_to_begin_a_transaction_is_known() {
+        for begins in [
+            "BEGIN",
+            "begin work",
+            "START  TRANSACTION",
+            "start\ntransaction read only",
+        ] {
+            assert!(begins_transaction(begins), "{begins}");
+        }
+        for other in ["SELECT 1", "START SLAVE", "BEGINNING", ""] {
+            assert!(!begins_transaction(other), "{other}");
+        }
     }
 
     fn refused(from: &str, to: &str, words: &[&str]) {

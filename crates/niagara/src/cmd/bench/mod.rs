@@ -143,7 +143,16 @@ fn measure(
             break;
         }
     }
-    let consistency = consistency::after(bench.target, load)?;
+    // What was measured is printed first, whatever comes of the check; it takes too long for somebody who wants to stop.
+    let checked = if cancel.is_cancelled() {
+        Ok(None)
+    } else {
+        consistency::after(bench.target, load)
+    };
+    let (consistency, failed) = match checked {
+        Ok(findings) => (findings, None),
+        Err(error) => (None, Some(error)),
+    };
     let result = BenchResult {
         consistency,
         ..document(args, load, bench.target, cancel, runs)
@@ -153,6 +162,9 @@ fn measure(
         println!("{}", serde_json::to_string_pretty(&result)?);
     } else {
         print!("{}", text::report(&result, colour_on_stdout()));
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     if let Some(findings) = &result.consistency {
         consistency::refuse(findings)?;
