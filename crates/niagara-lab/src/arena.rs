@@ -202,6 +202,9 @@ impl<'a> Arena<'a> {
             ramp: Duration::from_secs_f64(self.spec.lengths.ramp_seconds),
             cpus: self.spec.variants[side].runtime.client_cpus.clone(),
             drain_timeout: DRAIN_TIMEOUT,
+            // A duel's slices are short: a slice is a few transactions of each connection, all begun at once, and how many of them
+            // end inside of a window depends on where it is cut. Whole ones and their time do not.
+            count_drain: self.seats.len() > 1,
         };
         let Some(driver) = self.driver.as_mut() else {
             return Err(anyhow::anyhow!("the load generator is gone").into());

@@ -5,19 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceStats, TableOptions, TlsOptions,
-    Transport, WorkloadKind, WorkloadSpec,
+    Driver, DriverOptions, LoadError, RunOptions, SliceStats, TableOptions, WorkloadKind,
+    WorkloadSpec,
 };
 use niagara_server::build::{BuildStopped, Builder, Built, Patch, Recipe, Trainer, TrainingJob};
-use niagara_server::{
-    Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, launch,
-};
+use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, Runtime, launch};
 
 use niagara_store::NotTried;
 
 use crate::cancel::{Cancel, Cancelled};
 use crate::candidate::{Candidate, factors, with_all};
 use crate::check::{Standing, standing};
+use crate::endpoint::{LOAD_DATABASE, over_tcp};
 use crate::observer::{Event, Observer};
 use crate::patches::patch_text;
 use crate::variant::Variant;
@@ -91,8 +90,8 @@ fn kind(name: &str) -> Result<WorkloadKind> {
 const MOST_BUILDS: usize = 16;
 
 /// Builds the servers of all levers among `candidates` that change the build, and of all their combinations that a
-/// duel can have. Levers whose server cannot be built, or has not passed `niagara server check`, are taken out and
-/// returned with the reason: the rest goes on without them.
+/// duel can have. Levers whose server cannot be built, or failed `niagara server check`, are taken out and returned with
+/// the reason: the rest goes on without them.
 ///
 /// # Errors
 /// [`Cancelled`] when stopped; more combinations than can be built in reason.
@@ -102,31 +101,33 @@ pub fn prepare_builds(
     candidates: &mut Vec<Candidate>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<NotTried>> {
-    let mut left_out = Vec::new();
-    let mut index = 0;
-    while let Some(candidate) = candidates.get(index) {
-        if candidate.change.build.is_empty() {
-            index += 1;
-            continue;
-        }
-        let variant = base.with(candidate.lever.id(), &candidate.change);
-        match build_and_check(bench, &variant, observer)? {
-            None => index += 1,
-            Some(reason) => {
-                let candidate = candidates.remove(index);
-                observer.see(Event::Note(&format!(
-                    "{} is left out: {}",
-                    candidate.lever.title(),
-                    reason.lines().next().unwrap_or_default()
-                )));
-                left_out.push(NotTried {
-                    lever: candidate.lever.id().to_owned(),
-                    title: candidate.lever.title().to_owned(),
-                    reason,
-                });
-            }
-        }
+    let count = combinations(candidates).len();
+    if count > MOST_BUILDS {
+        bail!(
+            "the levers that build come to {count} different servers, and {MOST_BUILDS} are the most\n\
+             remedy: leave some out (--without), or name those to try (--only)"
+        );
     }
+    let mut left_out = Vec::new();
+    // Whatever is taken out, the combinations without it are begun again: what is built is found at once.
+    while let Some((culprit, reason)) = first_refused(bench, base, candidates, observer)? {
+        let candidate = candidates.remove(culprit);
+        observer.see(Event::Note(&format!(
+            "{} is left out: {}",
+            candidate.lever.title(),
+            reason.lines().next().unwrap_or_default()
+        )));
+        left_out.push(NotTried {
+            lever: candidate.lever.id().to_owned(),
+            title: candidate.lever.title().to_owned(),
+            reason,
+        });
+    }
+    Ok(left_out)
+}
+
+/// Sets of candidates that change the build and can be on one side of a duel together, those of one candidate first.
+fn combinations(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     let builds: Vec<Vec<usize>> = factors(candidates)
         .into_iter()
         .map(|factor| factor.levels)
@@ -136,30 +137,54 @@ pub fn prepare_builds(
                 .any(|&level| !candidates[level].change.build.is_empty())
         })
         .collect();
-    let count: usize = builds.iter().map(|levels| levels.len() + 1).product();
-    if count > MOST_BUILDS + 1 {
-        bail!(
-            "the levers that build come to {} different servers, and {MOST_BUILDS} are the most\n\
-             remedy: leave some out (--without), or name those to try (--only)",
-            count - 1
-        );
+    let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+    for levels in &builds {
+        let with: Vec<Vec<usize>> = levels
+            .iter()
+            .flat_map(|&level| {
+                sets.iter().map(move |set| {
+                    let mut set = set.clone();
+                    set.push(level);
+                    set
+                })
+            })
+            .collect();
+        sets.extend(with);
     }
-    for number in 1..count {
-        // The number read in the mixed base of the factors' levels.
-        let mut rest = number;
-        let mut chosen = Vec::new();
-        for levels in &builds {
-            let level = rest % (levels.len() + 1);
-            rest /= levels.len() + 1;
-            chosen.extend(level.checked_sub(1).map(|level| levels[level]));
-        }
-        bench.set_up_variant(&with_all(base, candidates, &chosen), observer)?;
-    }
-    Ok(left_out)
+    sets.retain(|set| !set.is_empty());
+    sets.sort_by_key(Vec::len);
+    sets
 }
 
-/// Builds a variant's server; why it cannot be tried, where it cannot.
-fn build_and_check(
+/// The first combination whose server is not to be had: the candidate to blame (the last of several, since the others
+/// were fine without it), and why.
+fn first_refused(
+    bench: &mut Workbench,
+    base: &Variant,
+    candidates: &[Candidate],
+    observer: &mut dyn Observer,
+) -> Result<Option<(usize, String)>> {
+    for set in combinations(candidates) {
+        let variant = with_all(base, candidates, &set);
+        if let Some(reason) = refusal(bench, &variant, observer)?
+            && let Some(&culprit) = set.last()
+        {
+            let company: Vec<&str> = set[..set.len() - 1]
+                .iter()
+                .map(|&index| candidates[index].lever.id())
+                .collect();
+            let reason = match company[..] {
+                [] => reason,
+                _ => format!("{reason}\n(together with {})", company.join(", ")),
+            };
+            return Ok(Some((culprit, reason)));
+        }
+    }
+    Ok(None)
+}
+
+/// Builds a variant's server; why it is not to be tried, where it is not.
+fn refusal(
     bench: &mut Workbench,
     variant: &Variant,
     observer: &mut dyn Observer,
@@ -171,13 +196,9 @@ fn build_and_check(
     }
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
-        Standing::Passed(_) => None,
+        Standing::Passed(_) | Standing::Unknown(_) => None,
         Standing::Failed(_) => Some(format!(
             "the built server failed the check of its correctness: niagara server check {}",
-            server.display()
-        )),
-        Standing::Unknown(_) => Some(format!(
-            "the built server has not been checked yet: niagara server check {}, then the same command again",
             server.display()
         )),
     })
@@ -235,8 +256,13 @@ impl LoadTrainer<'_> {
                     cancel: self.cancel.flag(),
                     ..TableOptions::default()
                 };
-                niagara_load::prepare_tables(&endpoint(server), workload, &options, &mut |_| {})
-                    .map_err(stopped)?;
+                niagara_load::prepare_tables(
+                    &over_tcp(server, LOAD_DATABASE),
+                    workload,
+                    &options,
+                    &mut |_| {},
+                )
+                .map_err(stopped)?;
                 Ok(self.cancel.check()?)
             },
             &mut |text| shown.borrow_mut()(&format!("training: {text}")),
@@ -256,7 +282,7 @@ impl LoadTrainer<'_> {
         };
         let server = launch(self.cache, &spec)?;
         let mut driver = Driver::connect(
-            &[endpoint(&server)],
+            &[over_tcp(&server, LOAD_DATABASE)],
             workload,
             &DriverOptions {
                 threads,
@@ -296,21 +322,10 @@ impl LoadTrainer<'_> {
 }
 
 /// A load that was told to stop is a stop, not a failure.
-fn stopped(error: LoadError) -> anyhow::Error {
+pub(crate) fn stopped(error: LoadError) -> anyhow::Error {
     match error {
         LoadError::Cancelled => Cancelled.into(),
         error => error.into(),
-    }
-}
-
-/// Over loopback, as the load of a study comes unless it says otherwise.
-fn endpoint(server: &RunningServer) -> Endpoint {
-    Endpoint {
-        transport: Transport::Tcp(server.tcp()),
-        user: server.user().to_owned(),
-        password: server.password().to_owned(),
-        database: "sbtest".to_owned(),
-        tls: TlsOptions::default(),
     }
 }
 
@@ -330,5 +345,35 @@ mod tests {
             .set("pgo", "oltp_read_only/oltp_read_write")
             .expect("a name");
         check_workloads(&recipe).expect("known");
+    }
+
+    #[test]
+    fn combinations_are_of_levers_that_can_meet_the_small_ones_first() {
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let candidates: Vec<Candidate> = [
+            ("malloc-jemalloc", ""),
+            ("build-pgo", "pgo"),
+            ("build-lto", "lto"),
+            ("binlog-off", "patches"),
+        ]
+        .into_iter()
+        .map(|(id, key)| {
+            let lever = levers.iter().find(|lever| lever.id() == id);
+            let mut change = crate::lever::Change::default();
+            if !key.is_empty() {
+                change.build.insert(key.to_owned(), String::new());
+            }
+            Candidate {
+                lever: lever.expect("a shipped lever").clone(),
+                change,
+            }
+        })
+        .collect();
+        // The two builds are levels of one choice; the fourth is a switch of its own that builds, too.
+        assert_eq!(
+            combinations(&candidates),
+            [vec![1], vec![2], vec![3], vec![1, 3], vec![2, 3]]
+        );
+        assert!(combinations(&candidates[..1]).is_empty());
     }
 }

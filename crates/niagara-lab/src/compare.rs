@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use niagara_stats::{LookPlan, Rule};
 use niagara_store::{CompareSummary, Phase};
 
+use crate::build_note::build_notes;
 use crate::history::History;
 use crate::judged::{Question, ask, comparison, first_useful_look};
 use crate::observer::{Event, Observer};
@@ -109,6 +110,7 @@ pub fn compare(
         elapsed_seconds: study.used_seconds(),
         load_seconds: study.load_seconds(),
         complete: !answer.interrupted && answer.failure.is_none(),
+        builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
         comparison,
         sd_duel: niagara_stats::standard_deviation(&scores),
         warnings,

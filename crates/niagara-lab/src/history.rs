@@ -12,6 +12,7 @@ use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::duel::{couples_of, throughput};
+use crate::duel_plan::{couple_seconds, duel_seconds};
 use crate::spec::{Lengths, Load};
 
 /// File in the cache, a comparison a line.
@@ -112,9 +113,11 @@ impl History {
     /// Couples of a duel that give the narrowest interval per minute here; `None` while too little is known.
     pub fn best_couples(&self, load: &Load, lengths: &Lengths) -> Option<u32> {
         let components = self.components(load, lengths)?;
-        let restart = crate::tune::START_SECONDS + 2.0 * lengths.warm_up_seconds;
-        let couple = 2.0 * (lengths.slice_seconds + lengths.ramp_seconds);
-        Some(optimal_couples(&components, restart, couple))
+        Some(optimal_couples(
+            &components,
+            duel_seconds(lengths, 0),
+            couple_seconds(lengths),
+        ))
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn ask(
             Some(attempts) => inquiry.attempts >= attempts,
             None => {
                 let typical = study.seconds_per_duel(question.phase).unwrap_or_else(|| {
-                    crate::tune::duel_seconds(&study.lengths(), question.couples)
+                    crate::duel_plan::duel_seconds(&study.lengths(), question.couples)
                 });
                 !study.has_recalled() && study.left_seconds() - question.reserve_seconds <= typical
             }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use niagara_stats::{LookPlan, Rule, Verdict};
 use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
 
+use crate::build_note::{build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::observer::{Event, Observer};
@@ -135,7 +136,28 @@ impl Climb<'_> {
             }
         }
         self.judge_total(bench, study, observer)?;
+        self.check_final(bench, study, observer)?;
         self.complete = true;
+        Ok(())
+    }
+
+    /// What was kept is recommended only when its build is known to be correct.
+    fn check_final(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if self.best.id() == self.options.start.id() {
+            return Ok(());
+        }
+        let checked = study.aside(|| check_build(bench, &self.best, observer));
+        match checked {
+            Err(error) if !error.is::<Cancelled>() => self.warnings.push(format!(
+                "the final variant's own build could not be checked: {error:#}"
+            )),
+            checked => checked?,
+        }
         Ok(())
     }
 
@@ -209,9 +231,9 @@ impl Climb<'_> {
     /// Seconds of the budget kept for the total.
     fn total_seconds(&self, study: &Study) -> f64 {
         let plan = LookPlan::standard(self.options.alpha).truncated(self.options.duels);
-        let duel = study
-            .seconds_per_duel(Phase::Claim)
-            .unwrap_or_else(|| crate::tune::duel_seconds(&study.lengths(), self.options.couples));
+        let duel = study.seconds_per_duel(Phase::Claim).unwrap_or_else(|| {
+            crate::duel_plan::duel_seconds(&study.lengths(), self.options.couples)
+        });
         first_useful_look(&plan).min(self.options.duels) as f64 * duel * SPARE_TIME
     }
 
@@ -289,6 +311,11 @@ impl Climb<'_> {
                 },
             });
         }
+        let mut warnings = Vec::new();
+        if self.best.id() != options.start.id() {
+            warnings.extend(not_recommended(bench, &self.best)?);
+        }
+        warnings.extend(self.warnings.clone());
         Ok(LadderSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),
@@ -304,9 +331,13 @@ impl Climb<'_> {
             complete: self.complete,
             start: options.start.label(),
             rungs,
+            builds: build_notes(
+                bench,
+                &[("start", &options.start), ("final variant", &self.best)],
+            )?,
             total: self.total.clone(),
             sd_duel: pooled_sd(study),
-            warnings: self.warnings.clone(),
+            warnings,
         })
     }
 }

@@ -256,9 +256,9 @@ impl<'a> Filling<'a> {
 
     /// Seconds that a question takes until its first look.
     fn question_seconds(&self, study: &Study, plan: &LookPlan) -> f64 {
-        let duel = study
-            .seconds_per_duel(Phase::Cell)
-            .unwrap_or_else(|| crate::tune::duel_seconds(&study.lengths(), self.options.couples));
+        let duel = study.seconds_per_duel(Phase::Cell).unwrap_or_else(|| {
+            crate::duel_plan::duel_seconds(&study.lengths(), self.options.couples)
+        });
         first_useful_look(plan).min(self.options.duels) as f64 * duel
     }
 

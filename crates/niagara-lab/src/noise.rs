@@ -1,12 +1,16 @@
 //! Identical servers against each other: what this machine's noise lets one see.
 
 use anyhow::{Result, bail};
-use niagara_stats::{Components, DuelScore, LookPlan, Rule, components, detectable_in};
+use niagara_stats::{
+    Components, DuelScore, LookPlan, Rule, components, detectable_in, optimal_couples,
+};
 use niagara_store::Phase;
 
+use crate::duel_plan::{couple_seconds, couples_for};
 use crate::history::{History, score_again};
 use crate::judged::{Question, ask};
 use crate::observer::{Event, Observer};
+use crate::spec::Lengths;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -22,6 +26,8 @@ pub struct Noise {
     pub start_seconds: f64,
     /// Wall-clock seconds of a couple.
     pub couple_seconds: f64,
+    /// Of its slices.
+    pub lengths: Lengths,
 }
 
 /// Sets `variant` against itself until the budget ends.
@@ -68,7 +74,7 @@ pub fn noise(
         .iter()
         .filter_map(|duel| score_again(duel.seq, &slices))
         .collect();
-    let couple_seconds = 2.0 * (lengths.slice_seconds + lengths.ramp_seconds + 0.02);
+    let couple_seconds = couple_seconds(&lengths);
     let start_seconds = niagara_stats::median(
         &answer
             .duels
@@ -82,6 +88,7 @@ pub fn noise(
         duels,
         start_seconds,
         couple_seconds,
+        lengths,
     })
 }
 
@@ -91,14 +98,12 @@ impl Noise {
         Some(self.components?.duel_sd(couples))
     }
 
-    /// The effect that a comparison of `seconds` shows 4 times in 5, as a fraction.
-    pub fn detectable(&self, seconds: f64, couples: u32) -> Option<f64> {
+    /// The effect that a comparison of `seconds` shows 4 times in 5, as a fraction, with the couples that pay best here.
+    pub fn detectable(&self, seconds: f64) -> Option<f64> {
+        let plan = LookPlan::standard(0.05);
+        let best = optimal_couples(&self.components?, self.start_seconds, self.couple_seconds);
+        let couples = couples_for(&self.lengths, best, seconds, plan.max_duels());
         let duel_seconds = self.start_seconds + f64::from(couples) * self.couple_seconds;
-        detectable_in(
-            seconds,
-            duel_seconds,
-            self.sd(couples)?,
-            &LookPlan::standard(0.05),
-        )
+        detectable_in(seconds, duel_seconds, self.sd(couples)?, &plan)
     }
 }

@@ -7,10 +7,12 @@ use niagara_store::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::build_note::{build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::check::passed;
 use crate::deployment::deployment;
+use crate::duel_plan::{assumed_sd, duel_seconds};
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
@@ -18,7 +20,6 @@ use crate::probe::probe;
 use crate::promotion::{Bond, Prospect, promote};
 use crate::screen::{ScreenOptions, Screening, screen};
 use crate::seed::derive;
-use crate::spec::Lengths;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -82,36 +83,6 @@ pub struct TunePlan {
     pub detectable_lever: f64,
     /// Smallest effect of the total that its first looks show, as a fraction.
     pub detectable_total: f64,
-}
-
-/// Standard deviation of one duel's score that plans assume before anything was measured here:
-/// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
-/// the couples at hand.
-pub fn assumed_sd(couples: u32) -> f64 {
-    0.012 * (14.0 / f64::from(couples.max(1))).sqrt()
-}
-
-/// Two clones, two starts and two ends take about this long on 2 cores with an image of 140 MB, seconds.
-pub const START_SECONDS: f64 = 1.0;
-/// What a read-only workload's warm-up settles at, seconds; the first duels' longer one is spread over the rest.
-const TYPICAL_WARM_UP: f64 = 0.75;
-
-/// Estimated seconds of one duel, before any was run.
-pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
-    let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
-    let slice = lengths.slice_seconds + lengths.ramp_seconds + 0.03;
-    START_SECONDS + 2.0 * warm_up + 2.0 * f64::from(couples) * slice
-}
-
-/// Fewest couples of a duel: with less, one disturbed couple weighs too much (the protocol's lower bound).
-const LEAST_COUPLES: u32 = 8;
-
-/// The couples of a duel, at most `couples`, that take no longer than `seconds`; never fewer than eight.
-pub fn couples_within(lengths: &Lengths, couples: u32, seconds: f64) -> u32 {
-    (LEAST_COUPLES..=couples)
-        .rev()
-        .find(|&couples| duel_seconds(lengths, couples) <= seconds)
-        .unwrap_or(couples.min(LEAST_COUPLES))
 }
 
 /// Tunes the server until the budget ends. A stop is no error: the summary comes back incomplete.
@@ -184,8 +155,31 @@ impl Ladder<'_> {
         let promoted = self.promoted(study)?;
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
+        self.check_final(study, observer)?;
         self.complete = true;
         Ok(())
+    }
+
+    /// A build is handed over only when it is known to be correct; that is looked at once it is known to be faster.
+    fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        if !self.is_proven() {
+            return Ok(());
+        }
+        let checked = study.aside(|| check_build(self.bench, &self.last, observer));
+        match checked {
+            Err(error) if !error.is::<Cancelled>() => self.warnings.push(format!(
+                "the final variant's own build could not be checked: {error:#}"
+            )),
+            checked => checked?,
+        }
+        Ok(())
+    }
+
+    /// Whether fresh duels proved the final variant faster.
+    fn is_proven(&self) -> bool {
+        self.total
+            .as_ref()
+            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
     }
 
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
@@ -589,6 +583,9 @@ impl Ladder<'_> {
             }
         }
         let mut warnings = self.alarms();
+        if self.is_proven() {
+            warnings.extend(not_recommended(self.bench, &self.last)?);
+        }
         warnings.extend(self.warnings.clone());
         Ok(TuneSummary {
             server: options.base.server.clone(),
@@ -609,6 +606,7 @@ impl Ladder<'_> {
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
             not_tried,
+            builds: build_notes(self.bench, &[("final variant", &self.last)])?,
             deployment: self.deployment()?,
             warnings,
         })
@@ -616,11 +614,7 @@ impl Ladder<'_> {
 
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     fn deployment(&self) -> Result<Option<Deployment>> {
-        let proven = self
-            .total
-            .as_ref()
-            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster));
-        if !proven {
+        if !self.is_proven() {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
@@ -636,28 +630,5 @@ fn stop_if_interrupted(answer: &Answer) -> Result<()> {
         Err(Cancelled.into())
     } else {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn couples_that_pay_in_the_long_run_leave_room_for_a_look() {
-        let lengths = Lengths {
-            slice_seconds: 0.5,
-            ramp_seconds: 0.05,
-            couples: 20,
-            warm_up_seconds: 0.5,
-            disturbance: 0.05,
-        };
-        // Sixty couples take 70 s: four duels in five minutes, and no look at all.
-        let couples = couples_within(&lengths, 60, 300.0 / 12.0);
-        assert!((15..25).contains(&couples), "{couples}");
-        assert!(12.0 * duel_seconds(&lengths, couples) <= 300.0);
-        assert_eq!(couples_within(&lengths, 60, 3600.0), 60);
-        assert_eq!(couples_within(&lengths, 60, 1.0), 8);
-        assert_eq!(couples_within(&lengths, 5, 1.0), 5);
     }
 }

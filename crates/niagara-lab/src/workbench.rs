@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{
-    Endpoint, LoadError, TableEvent, TableOptions, TlsOptions, Transport, WorkloadSpec,
-};
+use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
     TransportKind, WorkFolder,
 };
 
-use crate::building::{self, BuildOptions};
-use crate::cancel::{Cancel, Cancelled};
+use crate::building::{self, BuildOptions, stopped};
+use crate::cancel::Cancel;
+use crate::endpoint::{LOAD_DATABASE, over_socket, over_tcp};
 use crate::observer::{Event, Observer};
 use crate::spec::Load;
 use crate::variant::Variant;
@@ -59,6 +58,11 @@ impl Workbench {
         &self.cache
     }
 
+    /// The servers that can be fetched or built.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
     /// The load that the images were made for.
     pub fn load(&self) -> &Load {
         &self.load
@@ -96,7 +100,7 @@ impl Workbench {
                 engine,
                 &mut |server| {
                     niagara_load::prepare_tables(
-                        &socket_endpoint(server),
+                        &over_socket(server, LOAD_DATABASE),
                         &WorkloadSpec {
                             mysql_storage_engine: engine.clone(),
                             ..load.workload.clone()
@@ -119,10 +123,7 @@ impl Workbench {
                             _ => {}
                         },
                     )
-                    .map_err(|error| match error {
-                        LoadError::Cancelled => Cancelled.into(),
-                        error => anyhow::Error::from(error),
-                    })?;
+                    .map_err(stopped)?;
                     cancel.check()?;
                     Ok(())
                 },
@@ -269,11 +270,10 @@ impl Workbench {
 
     /// Where the load generator reaches `server`, by the variant's transport.
     pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
-        let mut endpoint = socket_endpoint(server);
-        if variant.runtime.transport == TransportKind::Tcp {
-            endpoint.transport = Transport::Tcp(server.tcp());
+        match variant.runtime.transport {
+            TransportKind::Tcp => over_tcp(server, LOAD_DATABASE),
+            TransportKind::Unix => over_socket(server, LOAD_DATABASE),
         }
-        endpoint
     }
 }
 
@@ -290,16 +290,6 @@ fn station_name(variant: &Variant) -> String {
         ),
     };
     format!("{binary} {engine}")
-}
-
-fn socket_endpoint(server: &RunningServer) -> Endpoint {
-    Endpoint {
-        transport: Transport::Unix(PathBuf::from(server.socket())),
-        user: server.user().to_owned(),
-        password: server.password().to_owned(),
-        database: "sbtest".to_owned(),
-        tls: TlsOptions::default(),
-    }
 }
 
 fn data_of(clone: &WorkFolder) -> PathBuf {

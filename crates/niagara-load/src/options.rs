@@ -195,6 +195,9 @@ pub struct SliceOptions {
     pub cpus: Option<Vec<usize>>,
     /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
     pub drain_timeout: Duration,
+    /// Counted time goes on until the transactions in flight are finished: a slice is then a batch of whole transactions,
+    /// and where it was cut says nothing about its rate. Default false.
+    pub count_drain: bool,
 }
 
 impl Default for SliceOptions {
@@ -204,6 +207,7 @@ impl Default for SliceOptions {
             ramp: Duration::from_millis(50),
             cpus: None,
             drain_timeout: Duration::from_secs(30),
+            count_drain: false,
         }
     }
 }
@@ -286,6 +290,7 @@ impl From<&SliceOptions> for RunOptions {
             duration: Some(slice.duration),
             cpus: slice.cpus.clone(),
             drain_timeout: slice.drain_timeout,
+            count_drain: slice.count_drain,
             ..RunOptions::default()
         }
     }

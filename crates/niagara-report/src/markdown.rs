@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
+use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
 use crate::{Report, ladder, number, study, wording};
 
@@ -155,6 +155,7 @@ impl Page {
             self.row("");
         }
         self.line("## How it was measured");
+        self.builds(&tune.builds);
         let time = wording::time(
             tune.elapsed_seconds,
             tune.load_seconds,
@@ -189,6 +190,7 @@ impl Page {
         self.row("");
         self.lesser(comparison);
         self.line("## How it was measured");
+        self.builds(&compare.builds);
         self.row(&format!("- Protocol: {}", compare.protocol));
         let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
         self.row(&format!("- Time: {time}"));
@@ -219,6 +221,12 @@ impl Page {
             ));
         }
         self.row("");
+    }
+
+    fn builds(&mut self, notes: &[BuildNote]) {
+        for (name, value) in wording::builds(notes) {
+            self.row(&format!("- {name}: {}", text(&value)));
+        }
     }
 
     fn noise(&mut self, sd_duel: Option<f64>) {

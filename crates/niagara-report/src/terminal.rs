@@ -51,6 +51,14 @@ struct Screen {
     width: usize,
 }
 
+/// Names borrowed, so that fixed ones may stand beside them.
+fn facts_of(facts: &[(String, String)]) -> Vec<(&str, String)> {
+    facts
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect()
+}
+
 impl Screen {
     fn tune(&mut self, tune: &TuneSummary) {
         self.line("");
@@ -100,14 +108,16 @@ impl Screen {
             }
         }
         self.heading("How it was measured");
-        let mut facts = vec![(
+        let builds = wording::builds(&tune.builds);
+        let mut facts = facts_of(&builds);
+        facts.push((
             "time",
             wording::time(
                 tune.elapsed_seconds,
                 tune.load_seconds,
                 Some(tune.budget_seconds),
             ),
-        )];
+        ));
         if let Some(total) = &tune.total {
             facts.push(("couples", wording::dropped(total)));
         }
@@ -159,6 +169,8 @@ impl Screen {
                 ),
             ),
         ];
+        let builds = wording::builds(&compare.builds);
+        facts.extend(facts_of(&builds));
         if let (None, Some(next)) = (throughput.verdict, throughput.next_look) {
             facts.push(("next look", format!("at {}", number::count(next, "duel"))));
         }
@@ -267,7 +279,8 @@ impl Screen {
             }
         }
         self.heading("How it was measured");
-        self.facts(&study::facts(summary));
+        let facts = study::facts(summary);
+        self.facts(&facts_of(&facts));
     }
 
     /// Columns side by side where they fit; else a block for each row.

@@ -1,7 +1,10 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
 use niagara_stats::{Estimate, Judgement, Verdict};
-use niagara_store::{CompareSummary, Comparison, NotTried, Rung, Summary, Together, TuneSummary};
+use niagara_store::{
+    BuildCheck, BuildNote, CompareSummary, Comparison, NotTried, Rung, Summary, Together,
+    TuneSummary,
+};
 
 use crate::number;
 
@@ -283,6 +286,42 @@ pub fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     }
     groups.sort_by_key(|(_, levers)| std::cmp::Reverse(levers.len()));
     groups
+}
+
+/// What there is to know of built servers: whose, and what.
+pub fn builds(builds: &[BuildNote]) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for build in builds {
+        lines.push((format!("build of {}", build.of), build.recipe.clone()));
+        if !build.trained_on.is_empty() {
+            let how = if build.measured_on_training {
+                "what was measured here is one of these: a workload that was held out may gain less"
+            } else {
+                "what was measured here was held out"
+            };
+            lines.push((
+                "trained on".to_owned(),
+                format!("{}; {how}", build.trained_on.join(", ")),
+            ));
+        }
+        let check = match &build.check {
+            BuildCheck::Passed(figures) => format!("passed the check ({figures})"),
+            BuildCheck::Failed(finding) => format!("FAILED the check: {finding}"),
+            BuildCheck::Unknown(command) => format!("not checked: {command}"),
+        };
+        lines.push(("correctness".to_owned(), check));
+    }
+    lines
+}
+
+/// The built servers that a summary speaks of.
+pub fn builds_of(summary: &Summary) -> &[BuildNote] {
+    match summary {
+        Summary::Tune(tune) => &tune.builds,
+        Summary::Compare(compare) => &compare.builds,
+        Summary::Ladder(ladder) => &ladder.builds,
+        Summary::Matrix(_) | Summary::Sweep(_) => &[],
+    }
 }
 
 /// Warnings stored with the summary, and those that follow from it.

@@ -4,7 +4,7 @@ mod fixture;
 
 use niagara_report::{Report, csv, html, json, markdown, terminal};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::Summary;
+use niagara_store::{BuildCheck, BuildNote, CompareSummary, Summary};
 
 fn tune() -> Summary {
     Summary::Tune(Box::new(fixture::tune()))
@@ -26,6 +26,40 @@ fn a_comparison_without_a_difference_shown() {
     let text = terminal(&summary, false, 100);
     assert!(!text.contains("no effect"));
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
+    let mut compare = fixture::compare();
+    compare.builds = vec![BuildNote {
+        of: "B".into(),
+        recipe: "gcc, LTO thin, PGO on oltp_read_only".into(),
+        trained_on: vec!["oltp_read_only".into()],
+        measured_on_training: true,
+        check: BuildCheck::Passed("crash recovery: 22291 acknowledged commits".into()),
+    }];
+    let of = |compare: &CompareSummary| Summary::Compare(Box::new(compare.clone()));
+    let screen = terminal(&of(&compare), false, 160);
+    for words in [
+        "build of B",
+        "gcc, LTO thin, PGO on oltp_read_only",
+        "is one of these",
+        "passed the check (crash recovery: 22291 acknowledged commits)",
+    ] {
+        assert!(screen.contains(words), "{words}:\n{screen}");
+    }
+    compare.builds[0].measured_on_training = false;
+    compare.builds[0].check = BuildCheck::Failed("regression suite: main.select".into());
+    let screen = terminal(&of(&compare), false, 160);
+    assert!(screen.contains("was held out"), "{screen}");
+    assert!(
+        screen.contains("FAILED the check: regression suite: main.select"),
+        "{screen}"
+    );
+    let report = report(&of(&compare));
+    for page in [markdown(&report), html(&report)] {
+        assert!(page.contains("was held out") && page.contains("FAILED the check"));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::account::Account;
 use crate::cache::create_private;
+use crate::environment::NO_PROFILE;
 use crate::install::Install;
 use crate::launch::base_arguments;
 use crate::log;
@@ -31,7 +32,9 @@ pub(crate) fn initialise(install: &Install, datadir: &Path, scratch: &Path) -> R
     let input = scratch.join("bootstrap.sql");
     let log = scratch.join("bootstrap.log");
     let mut command = Command::new(&install.server);
-    command.args(base_arguments(install, datadir));
+    command
+        .envs(NO_PROFILE)
+        .args(base_arguments(install, datadir));
     // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,
     // whoever they belong to.
     let tmp = scratch.join("tmp");

@@ -9,6 +9,10 @@ use anyhow::{Result, bail};
 use crate::install::Install;
 use crate::runtime::Runtime;
 
+/// A server that was built to write a profile (clang's) writes it only where its training says, never into the folder
+/// that it happens to run in.
+pub(crate) const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
+
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// The variables to set for a server; an error where the install or the machine cannot do what is asked.

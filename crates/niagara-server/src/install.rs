@@ -12,6 +12,7 @@ use crate::archive::{Apt, package_and_version, unpack};
 use crate::cache::{Cache, WorkFolder, owner_in_name};
 use crate::catalog::ServerDescription;
 use crate::elf;
+use crate::environment::NO_PROFILE;
 use crate::family::{Family, Version};
 use crate::image::ImageStore;
 use crate::launch::folder_bytes;
@@ -142,9 +143,6 @@ struct Printed {
     version: Version,
     text: String,
 }
-
-/// A server that was built to write a profile (clang's) writes none in the folder from which it is asked something.
-const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
 
 /// Runs `SERVER --version`.
 fn ask_version(server: &Path) -> Result<Printed> {

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::account::Account;
 use crate::cache::{Cache, WorkFolder, create_private};
-use crate::environment::environment;
+use crate::environment::{NO_PROFILE, environment};
 use crate::install::Install;
 use crate::log;
 use crate::process::{self, Placement};
@@ -345,7 +345,8 @@ impl Recipe {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", "C")
-            .env("HOME", files.run.path());
+            .env("HOME", files.run.path())
+            .envs(NO_PROFILE);
         command.env("TZ", std::env::var_os("TZ").unwrap_or_default());
         if std::env::var_os("TZ").is_none() {
             command.env_remove("TZ");

@@ -37,15 +37,6 @@ impl Placement {
     }
 }
 
-/// Starts a program that works for Niagara (a test runner, a compiler) in its own process group, ended by the kernel when
-/// this process ends, however it ends. What it starts itself is its own affair.
-///
-/// # Errors
-/// It cannot be started.
-pub fn spawn_helper(command: Command) -> io::Result<Child> {
-    spawn(command, &Placement::default())
-}
-
 struct Job {
     command: Command,
     reply: Sender<io::Result<Child>>,

@@ -3,7 +3,7 @@
 use crate::duel_score::DuelScore;
 
 /// Couples per duel are held in this range.
-pub const COUPLES: std::ops::RangeInclusive<u32> = 8..=60;
+pub const COUPLES: std::ops::RangeInclusive<u32> = 8..=300;
 
 /// Variance components of log ratios.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +67,7 @@ pub fn components(history: &[Vec<DuelScore>]) -> Option<Components> {
 }
 
 /// The K that minimises the variance per minute, (2σ_R² + σ_W²/K)·(restart + K·couple): √(σ_W²·restart/(2σ_R²·couple)),
-/// held between 8 and 60. `restart_seconds` is what a duel costs besides its couples (both sides' starts and warm-ups),
+/// held between 8 and 300. `restart_seconds` is what a duel costs besides its couples (both sides' starts and warm-ups),
 /// `couple_seconds` one couple with its changes of side.
 pub fn optimal_couples(components: &Components, restart_seconds: f64, couple_seconds: f64) -> u32 {
     let best =
@@ -138,11 +138,11 @@ mod tests {
             within_df: 100.0,
             between_df: 10.0,
         };
-        assert_eq!(optimal_couples(&of(0.0025, 0.0), 15.0, 1.0), 60);
+        assert_eq!(optimal_couples(&of(0.0025, 0.0), 15.0, 1.0), 300);
         // √(0.0025·20/(2·0.0000625·1)) = 20
         assert_eq!(optimal_couples(&of(0.0025, 0.0000625), 20.0, 1.0), 20);
         assert_eq!(optimal_couples(&of(0.0001, 0.01), 15.0, 1.0), 8);
-        assert_eq!(optimal_couples(&of(0.0, 0.0), 15.0, 1.0), 60);
+        assert_eq!(optimal_couples(&of(0.0, 0.0), 15.0, 1.0), 300);
         assert!((of(0.0025, 0.0000625).duel_sd(20) - (0.00025f64).sqrt()).abs() < 1e-12);
     }
 }

@@ -22,7 +22,7 @@ pub mod trimmed;
 mod unbounded;
 pub mod warm_up;
 
-pub use components::{Components, components, optimal_couples};
+pub use components::{COUPLES, Components, components, optimal_couples};
 pub use duel_score::{Couple, DuelScore, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{

@@ -1,5 +1,6 @@
 //! Results on disk: every slice of every duel, in SQLite.
 
+mod build_note;
 mod deployment;
 mod error;
 mod event;
@@ -9,6 +10,7 @@ mod store;
 mod study_summary;
 mod summary;
 
+pub use build_note::{BuildCheck, BuildNote};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime};

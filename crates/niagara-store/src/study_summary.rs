@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use niagara_stats::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::Comparison;
+use crate::{BuildNote, Comparison};
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ pub struct LadderSummary {
     pub start: String,
     /// Every rung of the file, in its order.
     pub rungs: Vec<LadderRung>,
+    /// What there is to know of the built servers among what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildNote>,
     /// Start against the final variant, from fresh duels; `None` when nothing was kept or time ended.
     pub total: Option<Comparison>,
     /// Standard deviation of one duel's log score.

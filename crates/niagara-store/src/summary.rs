@@ -3,7 +3,7 @@
 use niagara_stats::{Estimate, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{About, Deployment, LadderSummary, MatrixSummary, SweepSummary};
+use crate::{About, BuildNote, Deployment, LadderSummary, MatrixSummary, SweepSummary};
 
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +125,9 @@ pub struct TuneSummary {
     pub control: Option<Screened>,
     /// Standard deviation of one duel's log score, from this study.
     pub sd_duel: Option<f64>,
+    /// What there is to know of the built servers among what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildNote>,
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     #[serde(default)]
     pub deployment: Option<Deployment>,
@@ -152,6 +155,9 @@ pub struct CompareSummary {
     pub load_seconds: f64,
     /// False when interrupted before a verdict.
     pub complete: bool,
+    /// What there is to know of the built servers among what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildNote>,
     /// The result.
     pub comparison: Comparison,
     /// Standard deviation of one duel's log score.

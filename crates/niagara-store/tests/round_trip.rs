@@ -101,6 +101,7 @@ fn summary(duels: usize) -> Summary {
         elapsed_seconds: 400.0,
         load_seconds: 300.0,
         complete: true,
+        builds: Vec::new(),
         comparison: Comparison {
             a: "base".into(),
             b: "jemalloc".into(),

@@ -83,9 +83,9 @@ pub struct TuneArgs {
     /// All but these levers, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub without: Vec<String>,
-    /// Couples of slices in a screening duel
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=60))]
-    pub screen_couples: u32,
+    /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
+    pub screen_couples: Option<u32>,
     #[command(flatten)]
     pub lengths: LengthArgs,
     #[command(flatten)]
@@ -225,11 +225,12 @@ pub struct LoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slices")]
 pub struct LengthArgs {
-    /// Counted time of a slice of load [default: 500ms, 1s for workloads that write; a window of a pair: 5s, of a trimmed run: 10s]
+    /// Counted time of a slice of load [default: 100ms, 1s for workloads that write, 3ms a thread where that is more; a window of a pair: 5s, of a trimmed run: 10s]
     #[arg(long, value_parser = duration)]
     pub slice: Option<Duration>,
-    /// Couples of slices in a duel (windows of a run, in a pair)
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=200))]
+    /// Couples of slices in a duel (windows of a run, in a pair) [default: 40, in a tuning 30, with slices above 250ms 20 and 12;
+    /// a comparison also looks at the machine's earlier noise and at the budget]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
     /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped; 100% drops none
     #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]

@@ -25,6 +25,7 @@ pub struct Terminal {
     estimate: String,
     last_line: Instant,
     last_setting_up: String,
+    told: Instant,
 }
 
 impl Terminal {
@@ -43,6 +44,7 @@ impl Terminal {
             estimate: String::new(),
             last_line: Instant::now(),
             last_setting_up: String::new(),
+            told: Instant::now(),
         }
     }
 
@@ -101,11 +103,12 @@ impl Terminal {
         if self.live {
             self.bar.set_message(text.to_owned());
         } else {
-            // Percentages would fill a log file: only what differs in words.
+            // Percentages would fill a log file: only what differs in words, and a sign of life.
             let words: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-            if words != self.last_setting_up {
+            if words != self.last_setting_up || self.told.elapsed() >= QUIET_INTERVAL {
                 eprintln!("{text}");
                 self.last_setting_up = words;
+                self.told = Instant::now();
             }
         }
     }

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_load::{Admin, Endpoint, LoadError};
 use niagara_server::{
     Cache, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
     WorkFolder,
 };
+
+use crate::endpoint::over_socket;
 
 /// Bound on every statement of a check.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -71,13 +73,7 @@ fn empty_image(cache: &Cache, install: &Install, progress: &mut dyn FnMut(&str))
 
 /// The way to a running server.
 pub(super) fn endpoint(server: &RunningServer) -> Endpoint {
-    Endpoint {
-        transport: Transport::Unix(PathBuf::from(server.socket())),
-        user: server.user().to_owned(),
-        password: server.password().to_owned(),
-        database: String::new(),
-        tls: TlsOptions::default(),
-    }
+    over_socket(server, "")
 }
 
 /// A connection for one statement after the other.

@@ -134,6 +134,8 @@ impl<'b> Stage<'b> {
             ramp: seconds(length * RAMP),
             cpus: self.variants[side].runtime.client_cpus.clone(),
             drain_timeout: DRAIN_TIMEOUT,
+            // As in a duel.
+            count_drain: true,
         };
         let before = self.servers[side].cpu_time()?;
         let stats = self.driver.slice(side, &options);

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{CompareSummary, Comparison, NotTried, Screened, TuneSummary};
+use niagara_store::{BuildNote, CompareSummary, Comparison, NotTried, Screened, TuneSummary};
 
 use crate::chart::{Latencies, PERCENTILES};
 use crate::{number, wording};
@@ -181,6 +181,12 @@ pub fn latencies(latencies: &Latencies, comparison: &Comparison) -> Markup {
     }
 }
 
+fn builds(notes: &[BuildNote]) -> Markup {
+    html! {
+        @for (name, value) in wording::builds(notes) { div { dt { (name) } dd { (value) } } }
+    }
+}
+
 pub fn method_of_tune(tune: &TuneSummary) -> Markup {
     html! {
         section {
@@ -194,6 +200,7 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
                 ". All of it holds for this machine and this workload."
             }
             dl.facts {
+                (builds(&tune.builds))
                 div { dt { "Time" } dd { (wording::time(tune.elapsed_seconds, tune.load_seconds, Some(tune.budget_seconds))) } }
                 @if let Some(sd) = tune.sd_duel {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
@@ -221,6 +228,7 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
                 }
             }
             dl.facts {
+                (builds(&compare.builds))
                 div { dt { "Protocol" } dd { (compare.protocol) } }
                 div { dt { "Time" } dd { (wording::time(compare.elapsed_seconds, compare.load_seconds, None)) } }
                 @if let Some(sd) = compare.sd_duel {

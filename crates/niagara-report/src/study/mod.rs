@@ -61,7 +61,7 @@ pub fn headline(summary: &Summary) -> Option<String> {
 }
 
 /// How it was measured: name and value.
-pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+pub fn facts(summary: &Summary) -> Vec<(String, String)> {
     let (elapsed, load, budget, alpha, seed, protocol, sd) = match summary {
         Summary::Tune(_) | Summary::Compare(_) => return Vec::new(),
         Summary::Ladder(s) => (
@@ -92,16 +92,18 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
             None,
         ),
     };
-    let mut facts = vec![("time", crate::wording::time(elapsed, load, Some(budget)))];
-    facts.extend(sd.map(|sd| {
-        (
+    let mut facts = crate::wording::builds(crate::wording::builds_of(summary));
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    fact("time", crate::wording::time(elapsed, load, Some(budget)));
+    if let Some(sd) = sd {
+        fact(
             "noise",
             format!("standard deviation of a duel {}", number::percent(sd)),
-        )
-    }));
-    facts.push(("protocol", protocol.clone()));
-    facts.push(("error probability", format!("α = {alpha}")));
-    facts.push(("seed", seed.to_string()));
+        );
+    }
+    fact("protocol", protocol.clone());
+    fact("error probability", format!("α = {alpha}"));
+    fact("seed", seed.to_string());
     facts
 }
 

@@ -74,15 +74,8 @@ impl Apt {
     /// # Errors
     /// The lists cannot be read.
     pub fn versions(&self, package: &str) -> Result<Vec<String>> {
-        let output = Command::new("apt-cache")
-            .arg("-c")
-            .arg(std::path::absolute(self.folder.join("apt.conf"))?)
-            .args(["madison", package])
-            .env("LC_ALL", "C")
-            .output()
-            .context("cannot run apt-cache")?;
         // `PACKAGE | VERSION | SOURCE`.
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = self.ask_cache(&["madison", package])?;
         let version = |line: &str| Some(line.split('|').nth(1)?.trim().to_owned());
         Ok(text.lines().filter_map(version).collect())
     }
@@ -102,12 +95,7 @@ impl Apt {
 
     /// The versions of a source package that the archive lists, newest first.
     pub fn source_versions(&self, package: &str) -> Result<Vec<String>> {
-        let output = self
-            .command("apt-cache")?
-            .args(["showsrc", "--only-source", package])
-            .output()
-            .context("cannot run apt-cache")?;
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = self.ask_cache(&["showsrc", "--only-source", package])?;
         let mut versions: Vec<String> = text
             .lines()
             .filter_map(|line| line.strip_prefix("Version: "))
@@ -147,6 +135,24 @@ impl Apt {
             .arg(std::path::absolute(self.folder.join("apt.conf"))?)
             .env("LC_ALL", "C");
         Ok(command)
+    }
+
+    /// What apt-cache answers; nothing of a package that the lists do not have.
+    fn ask_cache(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = self.command("apt-cache")?;
+        let output = command
+            .args(arguments)
+            .output()
+            .context("cannot run apt-cache")?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        // It ends with 100 for an unknown package, too.
+        if !output.status.success()
+            && !told.contains("Unable to locate package")
+            && !told.contains("No packages found")
+        {
+            bail!("apt-cache {} failed:\n{}", arguments.join(" "), told.trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     fn run(&self, arguments: &[&str]) -> Result<()> {

@@ -48,6 +48,7 @@ pub(super) fn lay_out(
     let title = format!("{} ({})", order.server, order.recipe.one_line());
     let data = folder.join("bolt.fdata");
     let name = order.binary_name();
+    record.seconds = store::seconds_before(&folder);
 
     if !data.is_file() {
         let work = folder.join("instrumented");
@@ -118,30 +119,24 @@ pub(super) fn lay_out(
         let _ = fs::remove_file(&data);
     }
     record.profile = Some(summary?);
-    record
-        .seconds
-        .insert("bolt".to_owned(), began.elapsed().as_secs_f64());
-    record.version = Install::built(
-        builder.cache,
-        &order.server,
-        &server,
-        &usr,
-        order.made_from(),
-    )
-    .context("the binary that BOLT laid out does not run")?
-    .version_string;
+    *record.seconds.entry("bolt".to_owned()).or_default() += began.elapsed().as_secs_f64();
+    record.version = order
+        .install(builder.cache, &folder)
+        .context("the binary that BOLT laid out does not run")?
+        .version_string;
     store::finish(&folder, &record)
 }
 
-/// One profile from those that the training's processes wrote.
+/// One profile from those that the training's processes wrote, there whole or not at all.
 fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
     let inputs = files(raw, ".fdata")?;
+    let part = to.with_extension("part");
     match &inputs[..] {
         [] => bail!(
             "the server that BOLT instrumented wrote no profile into {}: did it end cleanly?",
             raw.display()
         ),
-        [one] => fs::copy(raw.join(one), to).map(drop)?,
+        [one] => fs::copy(raw.join(one), &part).map(drop)?,
         several => {
             let output = Command::new(bolt.with_file_name("merge-fdata"))
                 .args(several.iter().map(|input| raw.join(input)))
@@ -153,9 +148,10 @@ fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
                     String::from_utf8_lossy(&output.stderr).trim()
                 );
             }
-            fs::write(to, output.stdout)?;
+            fs::write(&part, output.stdout)?;
         }
     }
+    fs::rename(&part, to)?;
     Ok(())
 }
 

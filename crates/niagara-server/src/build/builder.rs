@@ -172,6 +172,16 @@ impl Order {
         from
     }
 
+    /// The server in the prefix of a build's `folder`.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub(super) fn install(&self, cache: &Cache, folder: &Path) -> Result<Install> {
+        let usr = folder.join("prefix/usr");
+        let server = usr.join("sbin").join(self.binary_name());
+        Install::built(cache, &self.server, &server, &usr, self.made_from())
+    }
+
     /// The name of the binary.
     pub(super) fn binary_name(&self) -> &std::ffi::OsStr {
         let binary = &self.description.binary;
@@ -305,11 +315,8 @@ impl Builder<'_> {
 
     fn found(&self, order: &Order, build: StoredBuild, was_there: bool) -> Result<Built> {
         build.touch();
-        let usr = build.folder.join("prefix/usr");
-        let server = usr.join("sbin").join(order.binary_name());
-        let install = Install::built(self.cache, &order.server, &server, &usr, order.made_from())?;
         Ok(Built {
-            install,
+            install: order.install(self.cache, &build.folder)?,
             build,
             was_there,
         })
@@ -345,11 +352,7 @@ impl Builder<'_> {
             profile::check_objects(counts, &folder.join("ninja"))?;
         }
         self.put_together(order, &folder)?;
-        let usr = folder.join("prefix/usr");
-        let server = usr.join("sbin").join(order.binary_name());
-        record.version =
-            Install::built(self.cache, &order.server, &server, &usr, order.made_from())?
-                .version_string;
+        record.version = order.install(self.cache, &folder)?.version_string;
         record.profile = trained.and_then(|profile| profile.record.profile);
         let build = store::finish(&folder, &record)?;
         self.tidy(&folder.join("ninja"));
@@ -383,9 +386,7 @@ impl Builder<'_> {
         store::begin(&folder, &record)?;
         self.compile(&order, &folder, &mut record, "instrumented, ")?;
         self.put_together(&order, &folder)?;
-        let usr = folder.join("prefix/usr");
-        let server = usr.join("sbin").join(order.binary_name());
-        let install = Install::built(self.cache, &order.server, &server, &usr, order.made_from())?;
+        let install = order.install(self.cache, &folder)?;
         record.version.clone_from(&install.version_string);
         let raw = folder.join("raw");
         fresh(&raw)?;

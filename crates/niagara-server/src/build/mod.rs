@@ -24,6 +24,6 @@ pub use profile::ProfileSummary;
 pub use recipe::{Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary};
 pub use run::BuildStopped;
 pub use source::Source;
-pub use store::{BuildKind, BuildRecord, BuildStore, Collected, StoredBuild};
+pub use store::{BuildKind, BuildRecord, BuildStore, Collected, Forecast, StoredBuild};
 pub use toolchain::{LinkerFound, Toolchain};
 pub use training::Training;

@@ -55,7 +55,7 @@ fn copy_sql(from: &Path, share: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder and all in it.
+/// A folder and all in it, for everybody to read: unlike a clone of data it may be handed over.
 pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {

@@ -6,19 +6,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 
 use super::failure::first_error;
-use crate::process::{self, Placement};
+use crate::helper::Helper;
 
 /// How often the flag that stops a build is looked at, and progress is told without news.
 const TICK: Duration = Duration::from_millis(250);
-/// Longest wait for a stopped build's processes.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Lines of a failed command that are searched for its first error.
 const MOST_LINES: usize = 200_000;
 
@@ -57,12 +53,8 @@ pub(super) fn run(
         .stdin(std::process::Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer);
-    let gentle = Placement {
-        gentle: true,
-        ..Placement::default()
-    };
-    let mut child = process::spawn(command, &gentle)
-        .with_context(|| format!("cannot run {}", program.display()))?;
+    let child =
+        Helper::spawn(command).with_context(|| format!("cannot run {}", program.display()))?;
     // `spawn` has taken the command and with it our ends of the pipe: it closes when the last child ends.
     let (sender, lines) = channel::<String>();
     std::thread::spawn(move || {
@@ -74,7 +66,6 @@ pub(super) fn run(
         }
     });
     let mut output = Vec::new();
-    let mut stopped: Option<Instant> = None;
     loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
@@ -87,24 +78,13 @@ pub(super) fn run(
             Err(RecvTimeoutError::Timeout) => heard(None),
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let group = Pid::from_raw(child.id() as i32);
-        match stopped {
+        if cancelled() {
             // ninja passes it on to the compilers; cmake's are in its own group.
-            None if cancelled() => {
-                let _ = killpg(group, Signal::SIGTERM);
-                stopped = Some(Instant::now());
-            }
-            Some(since) if since.elapsed() > PATIENCE => {
-                let _ = killpg(group, Signal::SIGKILL);
-                break;
-            }
-            _ => {}
+            drop(child);
+            return Err(BuildStopped.into());
         }
     }
     let status = child.wait()?;
-    if stopped.is_some() {
-        return Err(BuildStopped.into());
-    }
     if status.success() {
         return Ok(output);
     }
@@ -164,7 +144,7 @@ mod tests {
             error.contains("it failed: a.c:1:1: error: x") && error.contains("log: "),
             "{error}"
         );
-        let began = Instant::now();
+        let began = std::time::Instant::now();
         let error = run(shell("sleep 60"), "it", &log, &|| true, &mut |_| {}).expect_err("stops");
         assert!(error.is::<BuildStopped>() && began.elapsed() < Duration::from_secs(30));
         let text = std::fs::read_to_string(&log).expect("a log");

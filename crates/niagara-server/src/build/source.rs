@@ -18,6 +18,8 @@ use crate::family::{Family, Version};
 use crate::install::file_name;
 
 const MANIFEST: &str = "source.json";
+/// Held while a source is fetched, patched or removed.
+pub(super) const SOURCES_LOCK: &str = "sources";
 
 /// A source tree that can be built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +72,7 @@ impl Source {
         if let Some(source) = find(&folder, server, build) {
             return Ok(source);
         }
-        let _lock = cache.lock(&format!("source-{}", server.name), &mut || {
+        let _lock = cache.lock(SOURCES_LOCK, &mut || {
             progress(&format!(
                 "waiting: somebody else fetches the source of {}",
                 server.name
@@ -165,7 +167,7 @@ impl Source {
         let name = format!("patched-{}", hex(&hasher.finalize(), 8));
         let folder = sources(cache);
         let destination = folder.join(&name);
-        let _lock = cache.lock(&format!("source-{name}"), &mut || {})?;
+        let _lock = cache.lock(SOURCES_LOCK, &mut || {})?;
         if destination.join("tree").is_dir() {
             return Ok(destination.join("tree"));
         }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::profile::ProfileSummary;
 use super::recipe::Recipe;
-use super::source::sources;
+use super::source::{SOURCES_LOCK, sources};
 use super::toolchain::Toolchain;
 use crate::cache::{Cache, create_private, write_private};
 use crate::launch::folder_bytes;
@@ -20,6 +20,8 @@ use crate::launch::folder_bytes;
 const RECORD: &str = "recipe.json";
 /// The record as far as it is known while the build is made.
 const ASKED: &str = "asked.json";
+/// Seconds that BOLT works on a server of this size, its training aside: 1½ minutes with it, measured by hand on 2 CPUs.
+const BOLT_SECONDS: f64 = 60.0;
 /// Touched whenever the build is used.
 const USED: &str = "used";
 
@@ -109,6 +111,17 @@ impl StoredBuild {
 #[derive(Debug, Clone)]
 pub struct BuildStore {
     cache: Cache,
+}
+
+/// How long a build will take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Forecast {
+    /// It is here already.
+    There,
+    /// About so many seconds.
+    Seconds(f64),
+    /// Nothing like it was built here before.
+    Unknown,
 }
 
 /// What a [`BuildStore::gc`] removed.
@@ -210,7 +223,10 @@ impl BuildStore {
                 collected.bytes += bytes;
             }
         }
-        if self.list()?.is_empty() {
+        // A source that is being fetched or patched right now has no build yet.
+        if self.list()?.is_empty()
+            && let Some(_lock) = self.cache.try_lock(SOURCES_LOCK)?
+        {
             for entry in fs::read_dir(sources(&self.cache))
                 .into_iter()
                 .flatten()
@@ -235,6 +251,41 @@ impl BuildStore {
         fs::remove_dir_all(&build.folder)
             .with_context(|| format!("cannot remove {}", build.folder.display()))?;
         Ok(true)
+    }
+
+    /// What making the server of `recipe` takes, by what earlier builds took here. The source's version is not looked at.
+    pub fn forecast(&self, server: &str, recipe: &Recipe) -> Forecast {
+        let recipe = recipe.normal();
+        let builds = self.list().unwrap_or_default();
+        let finished = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
+            builds.iter().any(|build| {
+                let record = &build.record;
+                let of_kind = build.finished && record.kind == kind && record.server == server;
+                of_kind && alike(&record.recipe)
+            })
+        };
+        if finished(BuildKind::Server, &|other| other.normal() == recipe) {
+            return Forecast::There;
+        }
+        let part = |name: &str| self.typical(server, &recipe, name);
+        let Some(compile) = part("compile") else {
+            return Forecast::Unknown;
+        };
+        let once = compile + part("configure").unwrap_or_default();
+        let mut seconds = once;
+        if let Some(training) = &recipe.pgo
+            && !finished(BuildKind::Profile, &|other| {
+                other.compiler == recipe.compiler
+                    && other.patches == recipe.patches
+                    && other.pgo.as_ref() == Some(training)
+            })
+        {
+            seconds += once + f64::from(training.seconds);
+        }
+        if let Some(training) = &recipe.bolt {
+            seconds += part("bolt").unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
+        }
+        Forecast::Seconds(seconds)
     }
 
     /// Seconds that the newest finished build of the same kind of recipe took for `part`.

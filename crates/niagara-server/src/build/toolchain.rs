@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::recipe::{Compiler, CompilerFamily, Linker, Lto, Recipe};
+use crate::machine::in_path;
 
 /// The version of clang and its tools that remedies name: the newest that Debian 12 and 13 both have.
 const CLANG_TO_INSTALL: u32 = 19;
@@ -236,14 +237,6 @@ fn llvm_folder(tool: &str, version: Option<u32>) -> Option<PathBuf> {
         let name = version.map_or(tool.to_owned(), |version| format!("{tool}-{version}"));
         in_path(&name).and_then(|path| path.parent().map(Path::to_path_buf))
     })
-}
-
-/// The first program of this name in the folders of `PATH`.
-pub(super) fn in_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())
 }
 
 /// Which of these Debian packages are not installed; none where no dpkg tells.

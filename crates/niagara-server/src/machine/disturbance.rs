@@ -58,6 +58,8 @@ pub struct Sample {
     pub own: Vec<(u32, f64)>,
     /// Online CPUs.
     pub cpus: usize,
+    /// Seconds in which `cpu` counts: nothing shorter shows.
+    pub tick: f64,
 }
 
 /// What happened between two samples. Shares are of the machine's CPUs or of the time, 0 to 1.
@@ -67,6 +69,9 @@ pub struct Interval {
     pub seconds: f64,
     /// Online CPUs.
     pub cpus: usize,
+    /// Share of all CPU time that the kernel's accounts cannot tell from none: they count in ticks, of which one may be left
+    /// over at either end.
+    pub resolution: f64,
     /// Share of all CPU time that the hypervisor gave to others.
     pub steal: f64,
     /// CPU seconds used by the kernel's own threads; where they cannot be seen they are part of what is foreign.
@@ -169,6 +174,7 @@ impl DisturbanceMeter {
             kernel: self.kernel.as_ref().and_then(KernelThreads::times),
             own,
             cpus: self.cpus,
+            tick: 1.0 / self.hertz,
         })
     }
 }
@@ -219,6 +225,7 @@ impl Sample {
         Interval {
             seconds,
             cpus: self.cpus,
+            resolution: 2.0 * self.tick / machine,
             steal: ((self.cpu.steal - earlier.cpu.steal) / machine).clamp(0.0, 1.0),
             kernel_cpu_seconds,
             foreign_cpu_seconds,
@@ -241,12 +248,12 @@ pub fn disturbed(interval: &Interval, thresholds: &Thresholds) -> bool {
 pub fn disturbance(interval: &Interval, thresholds: &Thresholds) -> Option<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let stalled = interval.memory_pressure_full.unwrap_or(0.0);
-    if interval.steal > thresholds.steal {
+    if interval.steal > thresholds.steal + interval.resolution {
         Some(format!(
             "the hypervisor gave {} of the CPUs to others",
             percent(interval.steal)
         ))
-    } else if interval.foreign > thresholds.foreign {
+    } else if interval.foreign > thresholds.foreign + interval.resolution {
         Some(format!(
             "other processes used {} of the CPUs",
             percent(interval.foreign)
@@ -283,7 +290,33 @@ mod tests {
             kernel: None,
             own: own.to_vec(),
             cpus: 2,
+            tick: 0.0,
         }
+    }
+
+    #[test]
+    fn one_tick_of_a_short_interval_is_no_disturbance() {
+        let start = Instant::now();
+        let of = |milliseconds: u64, stolen: f64| {
+            let length = milliseconds as f64 / 1e3;
+            let [mut before, mut after] = [
+                sample(start, 1.0, 0.0, &[]),
+                sample(
+                    start + Duration::from_millis(milliseconds),
+                    1.0 + 2.0 * length - stolen,
+                    stolen,
+                    &[],
+                ),
+            ];
+            before.tick = 0.01;
+            after.tick = 0.01;
+            disturbed(&after.since(&before), &Thresholds::default())
+        };
+        // A tenth of a second of two CPUs is twenty ticks.
+        assert!(!of(100, 0.01) && !of(100, 0.03));
+        assert!(of(100, 0.04));
+        assert!(!of(1000, 0.11));
+        assert!(of(1000, 0.13));
     }
 
     #[test]

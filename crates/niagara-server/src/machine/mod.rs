@@ -34,3 +34,4 @@ pub use pressure::Stall;
 pub use proc_stat::CpuTimes;
 pub use system::System;
 pub use tools::Tools;
+pub(crate) use tools::in_path;

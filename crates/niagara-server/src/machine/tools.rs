@@ -52,11 +52,18 @@ impl Tools {
     }
 }
 
-fn on_path(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
+/// The first program of this name in the folders of `PATH`.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
     env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")])
-        .any(|folder| folder.join(program).is_file())
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+fn on_path(program: &str) -> bool {
+    // Where a user's PATH does not lead.
+    let of_root = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(program));
+    in_path(program).is_some() || of_root.iter().any(|path| path.is_file())
 }
 
 fn library_folders() -> Vec<PathBuf> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_lab::{BuildOptions, Event, Observer, build};
-use niagara_server::build::{BuildKind, BuildStore, Recipe, StoredBuild};
+use niagara_server::build::{BuildKind, BuildStore, Forecast, Recipe, StoredBuild};
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
@@ -75,6 +75,15 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
         training.seconds = args.train_seconds.unwrap_or(training.seconds).max(1);
     }
     Ok(recipe)
+}
+
+/// How long a build takes, for people.
+pub fn words(forecast: Forecast) -> String {
+    match forecast {
+        Forecast::There => "here already".to_owned(),
+        Forecast::Seconds(seconds) => format!("about {}", clock(Duration::from_secs_f64(seconds))),
+        Forecast::Unknown => "some 10 minutes on 2 CPUs, twice that with PGO".to_owned(),
+    }
 }
 
 fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {

@@ -7,6 +7,7 @@ use niagara_lab::lever;
 use niagara_lab::study_file::VariantRecipe;
 use niagara_lab::{
     CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
+    couples_for,
 };
 use niagara_stats::{LookPlan, Rule, detectable};
 use niagara_store::Summary;
@@ -32,9 +33,6 @@ struct Plan<'a> {
     max_duels: usize,
     to_the_end: bool,
 }
-
-/// Duels that the budget is to have room for, whatever number of couples would pay best in the long run: the second look.
-const DUELS_TO_JUDGE: usize = 12;
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
@@ -85,12 +83,8 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
                 let best = history
                     .best_couples(&load, &lengths)
                     .unwrap_or(lengths.couples);
-                let duels = args.max_duels.min(DUELS_TO_JUDGE);
-                niagara_lab::couples_within(
-                    &study.lengths(),
-                    best,
-                    args.budget.as_secs_f64() / duels as f64,
-                )
+                let seconds = args.budget.as_secs_f64();
+                couples_for(&lengths, best, seconds, args.max_duels)
             } else {
                 lengths.couples
             };
@@ -109,7 +103,10 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         clock(args.budget),
     ));
     if protocol == Protocol::Duel {
-        let visible = detectable(assumed_sd(couples), fitting);
+        let sd = history
+            .components(&load, &lengths)
+            .map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
+        let visible = detectable(sd, fitting);
         terminal.line(&format!(
             "what {fitting} duels show, 4 times in 5: a difference of {:.1} % or more",
             visible * 100.0

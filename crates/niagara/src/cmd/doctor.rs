@@ -4,18 +4,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_lab::{History, Lengths, Noise, Protocol, Variant, noise};
+use niagara_lab::{History, Noise, Protocol, Variant, noise};
 use niagara_server::machine::{Fingerprint, Moment, Tools};
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, StudyArgs};
+use crate::args::{DoctorArgs, LengthArgs, StudyArgs};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::{Terminal, colour_on_stdout};
-use crate::setting::{COUPLES, Opening, Setting, load, open_study, server_name};
+use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
 use crate::{doctor, machine};
 
 /// Couples of a duel here: a minute should hold several duels.
-const NOISE_COUPLES: u32 = 8;
+const NOISE_COUPLES: u32 = 20;
 
 /// How long the machine is watched for what else it does.
 const WATCH: Duration = Duration::from_millis(500);
@@ -52,7 +52,7 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
         print!("{checks}");
     }
     let (found, interrupted) = measure(&args, &setting, &fingerprint)?;
-    let couples = COUPLES;
+    let couples = DefaultCouples::JUDGING.of(found.lengths.slice_seconds);
     let Some(sd_duel) = found.sd(couples) else {
         println!("\nno duel could be scored: something else keeps this machine busy");
         return Ok(ExitCode::FAILURE);
@@ -61,8 +61,8 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
         duels: found.duels.len(),
         sd_duel,
         couples,
-        detectable_10_minutes: found.detectable(600.0, couples),
-        detectable_1_hour: found.detectable(3600.0, couples),
+        detectable_10_minutes: found.detectable(600.0),
+        detectable_1_hour: found.detectable(3600.0),
     };
     if args.json {
         let mut all: serde_json::Value = serde_json::from_str(&checks)?;
@@ -81,13 +81,17 @@ fn measure(
 ) -> Result<(Noise, bool)> {
     let cancel = on_ctrl_c()?;
     let load = load(&args.load)?;
-    let lengths = Lengths {
-        couples: NOISE_COUPLES,
-        slice_seconds: 0.5,
-        ramp_seconds: 0.05,
-        warm_up_seconds: 1.0,
-        disturbance: 0.05,
-    };
+    // As comparisons have them: what is found out here serves them.
+    let lengths = lengths(
+        &LengthArgs {
+            slice: None,
+            couples: Some(NOISE_COUPLES),
+            disturbance: 0.05,
+            warm_up: Duration::from_secs(1),
+        },
+        &load,
+        Protocol::Duel,
+    );
     let mut terminal = Terminal::new(args.budget);
     let mut bench = setting.workbench(load.clone(), cancel.clone());
     let server = server_name(&args.server)?;

@@ -5,20 +5,18 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
 use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune};
+use niagara_server::build::BuildStore;
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
 use serde::Serialize;
 
 use crate::args::{App, TuneArgs};
+use crate::cmd::build::words;
 use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
-use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
-
-/// Couples of a duel that judges the total or a rung: fewer than `compare` uses, for more of them fit in a budget that
-/// the screening has its share of.
-const JUDGING_COUPLES: u32 = 12;
+use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
 
 /// What decides what a tuning measures.
 #[derive(Serialize)]
@@ -42,6 +40,9 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
     let lengths = lengths(&args.lengths, &load, Protocol::Duel);
+    let screen_couples = args
+        .screen_couples
+        .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds));
     check_names(&setting.levers, [&args.only, &args.also, &args.without])?;
     let mut terminal = Terminal::new(args.budget);
 
@@ -64,16 +65,9 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     }
     let (mut candidates, mut not_applicable) = choose(&setting.levers, &context, &args);
     let base = Variant::base(&server);
-    let builds: Vec<&str> = candidates
-        .iter()
-        .filter(|candidate| !candidate.change.build.is_empty())
-        .map(|candidate| candidate.lever.id())
-        .collect();
+    let builds = forecasts(&setting, &base, &candidates);
     if !builds.is_empty() {
-        terminal.line(&format!(
-            "servers to build first, where they are not here yet: {}",
-            builds.join(", ")
-        ));
+        terminal.line(&format!("servers to build first: {}", builds.join(", ")));
         let left_out = prepare_builds(&mut bench, &base, &mut candidates, &mut terminal)?;
         not_applicable.extend(left_out);
     }
@@ -91,7 +85,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             without: &args.without,
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
-            screen_couples: args.screen_couples,
+            screen_couples,
             with_builds: args.with_builds,
         },
         lengths,
@@ -111,8 +105,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             ..Rule::default()
         },
         budget_seconds: args.budget.as_secs_f64(),
-        screen_couples: args.screen_couples,
-        couples: args.lengths.couples.unwrap_or(JUDGING_COUPLES),
+        screen_couples,
+        couples: args
+            .lengths
+            .couples
+            .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
         seed,
         machine: fingerprint.one_line(),
     };
@@ -141,6 +138,19 @@ fn check_names(levers: &[Lever], lists: [&Vec<String>; 3]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The levers that build a server, each with what that takes.
+fn forecasts(setting: &Setting, base: &Variant, candidates: &[Candidate]) -> Vec<String> {
+    let store = BuildStore::new(&setting.cache);
+    candidates
+        .iter()
+        .filter_map(|candidate| {
+            let variant = base.with(candidate.lever.id(), &candidate.change);
+            let forecast = store.forecast(&base.server, variant.build.as_ref()?);
+            Some(format!("{} ({})", candidate.lever.id(), words(forecast)))
+        })
+        .collect()
 }
 
 /// The levers that apply here with their changes, and the others with the reasons.

@@ -5,15 +5,13 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use niagara_server::{Cache, Install, Suite, WorkFolder, share_folder, spawn_helper};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use niagara_server::{Cache, Helper, Install, Suite, WorkFolder, share_folder};
 
 use super::log_of;
 use super::output::{TestLine, Verdict, test_line};
@@ -21,8 +19,6 @@ use crate::cancel::Cancel;
 
 /// How often the servers' binaries are looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// Given to the runner and its servers to end when they are told to.
-const END: Duration = Duration::from_secs(10);
 /// Minutes for one test.
 const TEST_MINUTES: u32 = 4;
 /// More tests at the same time than this want more memory than a check may take.
@@ -88,10 +84,11 @@ impl Runner<'_> {
         let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawn_helper(command).map_err(|error| {
+        let mut runner = Helper::spawn(command).map_err(|error| {
             anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
         })?;
         let (sender, lines) = channel();
+        let child = runner.child();
         let errors = child
             .stderr
             .take()
@@ -131,9 +128,9 @@ impl Runner<'_> {
                 Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => break,
                 Err(RecvTimeoutError::Timeout) => {
                     // A grandchild may hold the pipe open after the runner has ended.
-                    match child.try_wait()? {
-                        Some(_) => break,
-                        None => continue,
+                    match runner.has_ended()? {
+                        true => break,
+                        false => continue,
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -160,11 +157,9 @@ impl Runner<'_> {
                 tail.remove(0);
             }
         }
-        if self.cancel.is_cancelled() {
-            end(&mut child);
-            self.cancel.check()?;
-        }
-        run.status = child.wait()?.to_string();
+        // Its servers end with the runner: their watchers see it go.
+        self.cancel.check()?;
+        run.status = runner.wait()?.to_string();
         run.servers = seen.len();
         run.tail = tail.join("\n");
         keep_logs(&said, logs)?;
@@ -297,21 +292,6 @@ fn look(needle: &str, binary: &Path, seen: &mut BTreeSet<u32>, strangers: &mut B
             strangers.insert(program);
         }
     }
-}
-
-/// Ends the runner, whose servers end with it: their watchers see it go.
-fn end(child: &mut Child) {
-    let group = Pid::from_raw(child.id() as i32);
-    let _ = killpg(group, Signal::SIGTERM);
-    let deadline = Instant::now() + END;
-    while Instant::now() < deadline {
-        if matches!(child.try_wait(), Ok(Some(_))) {
-            break;
-        }
-        thread::sleep(LOOK);
-    }
-    let _ = killpg(group, Signal::SIGKILL);
-    let _ = child.wait();
 }
 
 /// Writes what the runner said of each test that failed: the difference, the last results, the server's log.

@@ -1,0 +1,151 @@
+//! Built servers that a result rests on: are they still correct, and what were they trained on?
+
+use std::cell::RefCell;
+
+use anyhow::Result;
+use niagara_store::{BuildCheck, BuildNote};
+
+use crate::cancel::Cancelled;
+use crate::check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
+use crate::observer::{Event, Observer};
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// What a reader should know of the built servers among these variants, each under the name that people know it by.
+///
+/// # Errors
+/// A variant that was not set up; a binary that cannot be read.
+pub(crate) fn build_notes(
+    bench: &Workbench,
+    variants: &[(&str, &Variant)],
+) -> Result<Vec<BuildNote>> {
+    let mut notes = Vec::new();
+    for (of, variant) in variants {
+        let Some(recipe) = &variant.build else {
+            continue;
+        };
+        let trained_on = recipe.trained_on();
+        notes.push(BuildNote {
+            of: (*of).to_owned(),
+            recipe: recipe.one_line(),
+            measured_on_training: trained_on.contains(bench.load().workload.name()),
+            trained_on: trained_on.into_iter().map(str::to_owned).collect(),
+            check: known(bench, variant)?,
+        });
+    }
+    Ok(notes)
+}
+
+/// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
+/// check that were not looked at yet are looked at now, which takes some minutes.
+///
+/// # Errors
+/// [`Cancelled`] when stopped; a check that cannot be done here. A server that fails it is no error.
+pub(crate) fn check_build(
+    bench: &Workbench,
+    variant: &Variant,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    if variant.build.is_none() {
+        return Ok(());
+    }
+    let install = bench.install_of(variant)?;
+    let known = match standing(bench.cache(), &install.server)? {
+        Standing::Passed(_) | Standing::Failed(_) => return Ok(()),
+        Standing::Unknown(known) => known,
+    };
+    let mut options = CheckOptions::default();
+    if let Some(record) = known {
+        options.parts = record.missing();
+    }
+    observer.see(Event::Note(
+        "the final variant's own build: is it still correct? (niagara server check, some minutes)",
+    ));
+    let seen = RefCell::new(observer);
+    let subject = Subject::new(
+        bench.cache(),
+        bench.catalog(),
+        install.clone(),
+        None,
+        &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
+    )?;
+    let checked = check(
+        bench.cache(),
+        bench.catalog(),
+        &subject,
+        &options,
+        bench.cancel(),
+        &mut |progress| {
+            let part = progress.part.map_or("fetching", |part| part.title());
+            seen.borrow_mut().see(Event::SettingUp(&format!(
+                "checking the build: {part}, {:.0} %: {}",
+                progress.done * 100.0,
+                progress.text
+            )));
+        },
+        &mut |report| {
+            let how = match report.outcome {
+                Outcome::Passed => "passed",
+                Outcome::Failed => "FAILED",
+                Outcome::Skipped => "not done",
+            };
+            seen.borrow_mut().see(Event::Note(&format!(
+                "{}: {how} ({})",
+                report.part.title(),
+                report.figures_line()
+            )));
+        },
+    );
+    match checked {
+        Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
+        checked => checked.map(drop),
+    }
+}
+
+/// What is said at the top of a report of a final variant whose build is not known to be correct; `None` of one that is,
+/// and of a packaged server.
+///
+/// # Errors
+/// As [`build_notes`].
+pub(crate) fn not_recommended(bench: &Workbench, variant: &Variant) -> Result<Option<String>> {
+    if variant.build.is_none() {
+        return Ok(None);
+    }
+    Ok(match known(bench, variant)? {
+        BuildCheck::Passed(_) => None,
+        BuildCheck::Failed(finding) => Some(format!(
+            "the final variant's own build is not correct and therefore not recommended: {finding}"
+        )),
+        BuildCheck::Unknown(command) => Some(format!(
+            "the final variant's own build is not known to be correct and therefore not recommended yet: {command}"
+        )),
+    })
+}
+
+fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
+    let server = &bench.install_of(variant)?.server;
+    Ok(match standing(bench.cache(), server)? {
+        Standing::Passed(record) => BuildCheck::Passed(figures(&record)),
+        Standing::Failed(record) => BuildCheck::Failed(first_finding(&record)),
+        Standing::Unknown(_) => {
+            BuildCheck::Unknown(format!("niagara server check {}", server.display()))
+        }
+    })
+}
+
+fn figures(record: &CheckRecord) -> String {
+    let parts: Vec<String> = record
+        .parts
+        .values()
+        .map(|report| format!("{}: {}", report.part.title(), report.figures_line()))
+        .collect();
+    parts.join("; ")
+}
+
+fn first_finding(record: &CheckRecord) -> String {
+    let finding = record.parts.values().find_map(|report| {
+        let finding = report.findings.first()?.lines().next()?;
+        Some(format!("{}: {finding}", report.part.title()))
+    });
+    finding.unwrap_or_default()
+}

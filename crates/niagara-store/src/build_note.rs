@@ -1,0 +1,30 @@
+//! What a reader should know of a built server that a result rests on.
+
+use serde::{Deserialize, Serialize};
+
+/// A server that was built from source and measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildNote {
+    /// The variant that has it: `A`, `B`, `final variant`.
+    pub of: String,
+    /// The recipe, one line: `gcc, LTO thin, PGO on oltp_read_only`.
+    pub recipe: String,
+    /// The workloads that it was trained on; empty of a build without a profile.
+    pub trained_on: Vec<String>,
+    /// Whether what was measured is one of those, so that the gain says little of other workloads.
+    pub measured_on_training: bool,
+    /// What is known of its correctness.
+    pub check: BuildCheck,
+}
+
+/// What `niagara server check` says of a built server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "says", rename_all = "kebab-case")]
+pub enum BuildCheck {
+    /// Every part of the check was passed; what was counted, one line.
+    Passed(String),
+    /// Something is wrong with it; the first finding.
+    Failed(String),
+    /// Not every part was looked at; the command that does.
+    Unknown(String),
+}
