@@ -7,6 +7,7 @@ mod allocations;
 mod assemble;
 mod costs;
 mod locks;
+mod short;
 mod stage;
 
 use std::time::Duration;
@@ -25,6 +26,8 @@ use crate::variant::Variant;
 use crate::workbench::Workbench;
 
 use costs::{Switch, Watched, watch};
+pub use short::ShortProfile;
+pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
 use stage::Stage;
 
 /// One way to look at a server.
@@ -89,6 +92,8 @@ pub struct ProfileOptions {
     pub warm_up_seconds: f64,
     /// Folders with symbols in files of their own.
     pub symbols: DebugFolders,
+    /// What is known beforehand to be missing, and how to get it.
+    pub missing: Vec<String>,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
 }
@@ -110,7 +115,7 @@ pub fn profile(
         variant: variant.label(),
         workload: bench.load().one_line(),
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        missing: access.missing(),
+        missing: [access.missing(), options.missing.clone()].concat(),
         ..Profile::default()
     };
     let stage_of = |name: &str, observer: &mut dyn Observer| {

@@ -15,6 +15,7 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
+use crate::symbols::symbols;
 
 /// Couples of a duel that judges the total or a rung: fewer than `compare` uses, for more of them fit in a budget that
 /// the screening has its share of.
@@ -101,6 +102,10 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         machine: &fingerprint,
     })?;
     terminal.resumed(&study);
+    let profile = match args.no_profile {
+        true => None,
+        false => Some(symbols(&setting, &bench, [&base], &mut terminal)?),
+    };
     let options = TuneOptions {
         base,
         candidates,
@@ -115,6 +120,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         couples: args.lengths.couples.unwrap_or(JUDGING_COUPLES),
         seed,
         machine: fingerprint.one_line(),
+        profile,
     };
     let one_line = load.one_line();
     let mut announced = None;
@@ -130,7 +136,12 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let folder = study.folder().to_owned();
     write_files(&folder, study.store())?;
     let complete = tuned.complete;
-    print_result(&Summary::Tune(Box::new(tuned)), &folder, args.study.json)?;
+    print_result(
+        &Summary::Tune(Box::new(tuned)),
+        study.store(),
+        &folder,
+        args.study.json,
+    )?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
 
