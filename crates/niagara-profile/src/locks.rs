@@ -1,7 +1,8 @@
 //! The server's own account of its locks: the statements that ask for it, and what the answers say.
 //!
 //! Instruments are switched on for the server that is profiled and for some connections at a time only: a connection
-//! that is not instrumented pays for a test of a flag.
+//! that is not instrumented pays for the test of a flag at each lock, and for the record of its metadata locks, which the
+//! server makes for all connections or none (so that waits for tables are seen of all of them).
 
 use std::collections::BTreeMap;
 
