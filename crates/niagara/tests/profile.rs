@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::{Place, run, socket_of};
 use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
 use niagara_profile::kernel::{Access, Reach};
+use niagara_store::{Store, Summary};
 use serde_json::Value;
 
 /// A profile that takes seconds; `more` has the views.
@@ -371,6 +372,65 @@ fn two_variants_are_set_side_by_side() {
             .is_some_and(|line| line.contains("× ")),
         "{document}"
     );
+}
+
+#[test]
+fn a_tuning_says_within_its_budget_what_limits_its_final_variant() {
+    let place = Place::new();
+    let mut command = place.niagara(&[
+        "tune",
+        "mariadb-10.11",
+        "--only",
+        "transport-unix",
+        "--budget",
+        "1m",
+        "--threads",
+        "4",
+        "--table-size",
+        "1000",
+        "--workload",
+        "oltp_point_select",
+        "--slice",
+        "100ms",
+        "--screen-couples",
+        "2",
+        "--couples",
+        "2",
+        "--warm-up",
+        "200ms",
+        "--disturbance",
+        "100%",
+        "--seed",
+        "3",
+        "--out",
+    ]);
+    let (code, stdout, stderr) = run(command.arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let Ok(Some(Summary::Tune(tune))) = store.summary() else {
+        panic!("no summary of a tuning");
+    };
+    assert!(tune.complete);
+    assert!(
+        tune.elapsed_seconds <= 1.2 * tune.budget_seconds,
+        "{} s",
+        tune.elapsed_seconds
+    );
+    let seen = niagara_report::looked_at(&store).expect("readable");
+    assert_eq!(seen.len(), 1);
+    let heading = "What limits the final variant now";
+    assert_eq!(seen[0].subject, "the final variant");
+    assert!(stdout.contains(heading), "{stdout}");
+    let profile = serde_json::to_value(&seen[0].profile).expect("JSON");
+    if sees_waiting(&profile) {
+        assert!(!seen[0].profile.limits.is_empty(), "{profile}");
+    }
+    for format in ["markdown", "html"] {
+        let mut report = place.niagara(&["report", "--format", format]);
+        let (code, page, stderr) = run(report.arg(place.out()));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(page.contains(heading), "{format}");
+    }
 }
 
 #[test]

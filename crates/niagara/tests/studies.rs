@@ -191,8 +191,11 @@ fn two_variants_of_a_sweep_meet_in_duels() {
         "threads = [1, 2]\nsweep = [\"base\", \"transport=unix\"]",
         "",
     );
-    let (code, _, stderr) = run(&mut study(&place, &path));
+    let (code, _, stderr) = run(study(&place, &path).arg("--no-profile"));
     assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let seen = niagara_report::looked_at(&store).expect("readable");
+    assert!(seen.is_empty(), "nobody was to look: {seen:?}");
     let Summary::Sweep(sweep) = summary(&place) else {
         panic!("a sweep");
     };
