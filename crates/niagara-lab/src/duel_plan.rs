@@ -12,7 +12,7 @@ pub fn assumed_sd(couples: u32) -> f64 {
 }
 
 /// Two clones, two starts and two ends take about this long on 2 cores with an image of 140 MB, seconds.
-const START_SECONDS: f64 = 1.0;
+pub(crate) const START_SECONDS: f64 = 1.0;
 /// What a read-only workload's warm-up settles at, seconds; the first duels' longer one is spread over the rest.
 const TYPICAL_WARM_UP: f64 = 0.75;
 

@@ -53,7 +53,7 @@ pub use ladder::{LadderOptions, RungStart, climb_ladder};
 pub use matrix::{Combination, MatrixOptions, fill_matrix};
 pub use noise::{Noise, noise};
 pub use observer::{Event, Observer};
-pub use profile::{ProfileOptions, View, profile};
+pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
 pub use study::{RESULTS_FILE, Study, StudyOptions};
 pub use sweep::{SweepOptions, sweep, sweep_protocol, with_room};

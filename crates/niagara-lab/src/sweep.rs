@@ -20,6 +20,7 @@ use crate::cancel::Cancelled;
 use crate::duel::throughput;
 use crate::ladder::in_short;
 use crate::observer::{Event, Observer};
+use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::seed::derive;
 use crate::spec::Protocol;
 use crate::study::Study;
@@ -51,6 +52,18 @@ pub struct SweepOptions<'a> {
     pub budget_seconds: f64,
     /// The load in one line, threads aside.
     pub workload: String,
+    /// How each variant is looked at where it stops scaling; `None` leaves it out.
+    pub profile: Option<ShortProfile>,
+}
+
+impl SweepOptions<'_> {
+    /// Seconds of the budget that the profile of each variant takes; `None` when there is none.
+    fn profile_seconds(&self) -> Option<f64> {
+        let variants = self.variants.len();
+        self.profile
+            .as_ref()
+            .and_then(|_| seconds_each(self.budget_seconds, variants))
+    }
 }
 
 /// How variants meet in a sweep of so many of them.
@@ -105,8 +118,11 @@ pub fn sweep(
         failures: BTreeMap::new(),
         failed: BTreeMap::new(),
         late: false,
+        not_looked_at: Vec::new(),
     };
-    let ended = run.rounds(study, &points, observer);
+    let ended = run
+        .rounds(study, &points, observer)
+        .and_then(|()| run.look_at_knees(study, observer));
     study.end_sitting()?;
     let interrupted = match ended {
         Ok(()) => false,
@@ -137,6 +153,8 @@ struct Run<'a> {
     /// Given up, with the reason.
     failed: BTreeMap<Point, String>,
     late: bool,
+    /// Why a variant has no profile.
+    not_looked_at: Vec<String>,
 }
 
 impl Run<'_> {
@@ -147,6 +165,8 @@ impl Run<'_> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let seed = self.options.seed;
+        let each = self.options.profile_seconds().unwrap_or(0.0);
+        let profiles = each * self.options.variants.len() as f64;
         for round in 0..self.options.rounds {
             let name = format!("round {} of {}", round + 1, self.options.rounds);
             observer.see(Event::Stage {
@@ -160,12 +180,41 @@ impl Run<'_> {
                 if self.failed.contains_key(&point) {
                     continue;
                 }
-                if !study.has_recalled() && study.left_seconds() <= typical_seconds(study) {
+                let needed = typical_seconds(study) + profiles;
+                if !study.has_recalled() && study.left_seconds() <= needed {
                     self.late = true;
                     return Ok(());
                 }
                 self.start(study, point, round, observer)?;
             }
+        }
+        Ok(())
+    }
+
+    /// What limits each variant where it stops scaling.
+    fn look_at_knees(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
+        let options = self.options;
+        let Some(short) = &options.profile else {
+            return Ok(());
+        };
+        let Some(seconds) = options.profile_seconds() else {
+            self.not_looked_at.push(NO_TIME_FOR_A_PROFILE.to_owned());
+            return Ok(());
+        };
+        let curves = self.summary(study, false)?.curves;
+        for (curve, (_, variant)) in curves.iter().zip(&options.variants) {
+            let knee = curve.knee.as_ref().map(|knee| knee.threads);
+            let Some((threads, bench)) = knee.and_then(|knee| options.benches.get_key_value(&knee))
+            else {
+                continue;
+            };
+            let subject = match threads {
+                1 => format!("{} at its knee, 1 thread", curve.title),
+                _ => format!("{} at its knee, {threads} threads", curve.title),
+            };
+            let variant = with_room(variant, *threads);
+            let warning = look(study, bench, &subject, &variant, short, seconds, observer)?;
+            self.not_looked_at.extend(warning);
         }
         Ok(())
     }
@@ -355,6 +404,7 @@ impl Run<'_> {
                 ));
             }
         }
+        warnings.extend(self.not_looked_at.iter().cloned());
         warnings
     }
 }

@@ -17,6 +17,7 @@ use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::probe;
+use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
 use crate::screen::{ScreenOptions, Screening, screen};
 use crate::seed::derive;
@@ -62,7 +63,23 @@ pub struct TuneOptions {
     pub seed: u64,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
+    /// How the final variant is looked at; `None` leaves it out.
+    pub profile: Option<ShortProfile>,
 }
+
+impl TuneOptions {
+    /// Seconds of the budget that the profile of the final variant takes.
+    fn profile_seconds(&self) -> f64 {
+        let seconds = self
+            .profile
+            .as_ref()
+            .and_then(|_| seconds_each(self.budget_seconds, 1));
+        seconds.unwrap_or(0.0)
+    }
+}
+
+/// What the profile of a tuning is kept under.
+const FINAL_VARIANT: &str = "the final variant";
 
 /// What is about to happen, told before it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,6 +172,7 @@ impl Ladder<'_> {
         let promoted = self.promoted(study)?;
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
+        self.look_at_last(study, observer)?;
         self.check_final(study, observer)?;
         self.complete = true;
         Ok(())
@@ -205,7 +223,9 @@ impl Ladder<'_> {
         let options = self.options;
         let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
         let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
-        let total_seconds = FIRST_LOOK * judging_duel_seconds * SPARE_TIME;
+        // What has to fit behind the screening.
+        let total_seconds =
+            FIRST_LOOK * judging_duel_seconds * SPARE_TIME + options.profile_seconds();
         let screening_until =
             (options.budget_seconds - total_seconds).min(options.budget_seconds * MOST_SCREENING);
         let affordable = (screening_until / screening_duel_seconds).max(0.0) as usize;
@@ -292,7 +312,7 @@ impl Ladder<'_> {
                 duels: plan.screening_duels,
                 couples: options.screen_couples,
                 until_seconds: plan.screening_until,
-                at_the_latest_seconds: options.budget_seconds,
+                at_the_latest_seconds: options.budget_seconds - options.profile_seconds(),
                 worthwhile: options.rule.min_effect,
                 enough: EXACT_ENOUGH,
                 seed: options.seed,
@@ -460,7 +480,7 @@ impl Ladder<'_> {
             let typical = study
                 .seconds_per_duel(Phase::Total)
                 .unwrap_or(f64::INFINITY);
-            let needed = typical * first_useful_look(&plan) as f64;
+            let needed = typical * first_useful_look(&plan) as f64 + self.options.profile_seconds();
             if !study.has_recalled() && study.left_seconds() < needed {
                 break;
             }
@@ -514,9 +534,31 @@ impl Ladder<'_> {
             rule: self.options.rule,
             couples: self.options.couples,
             seed: derive(self.options.seed, "question", phase as u64),
-            reserve_seconds: 0.0,
+            reserve_seconds: self.options.profile_seconds(),
             to_the_end: false,
         }
+    }
+
+    /// What limits the server now that the levers are in.
+    fn look_at_last(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
+        let Some(short) = &self.options.profile else {
+            return Ok(());
+        };
+        let seconds = self.options.profile_seconds();
+        let warning = match seconds > 0.0 {
+            true => look(
+                study,
+                self.bench,
+                FINAL_VARIANT,
+                &self.last,
+                short,
+                seconds,
+                observer,
+            )?,
+            false => Some(NO_TIME_FOR_A_PROFILE.to_owned()),
+        };
+        self.warnings.extend(warning);
+        Ok(())
     }
 
     fn warn(&mut self, what: &str, answer: &Answer) {

@@ -19,7 +19,7 @@ pub enum Place {
 }
 
 /// One frame of a stack.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The function, or in brackets the file that has no name for it.
     pub name: String,
@@ -32,11 +32,41 @@ pub struct Frame {
 }
 
 /// Stacks, outermost frame first, with their weights (samples, or seconds).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Folded {
     frames: Vec<Frame>,
     known: HashMap<Frame, u32>,
     stacks: BTreeMap<Vec<u32>, f64>,
+}
+
+/// As it is written: every frame once, stacks as places among them.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    frames: Vec<Frame>,
+    stacks: Vec<(Vec<u32>, f64)>,
+}
+
+impl From<Folded> for Written {
+    fn from(folded: Folded) -> Written {
+        Written {
+            frames: folded.frames,
+            stacks: folded.stacks.into_iter().collect(),
+        }
+    }
+}
+
+impl From<Written> for Folded {
+    fn from(written: Written) -> Folded {
+        let mut folded = Folded::default();
+        for (stack, weight) in written.stacks {
+            let frames = stack
+                .iter()
+                .filter_map(|&id| written.frames.get(id as usize));
+            folded.add(frames.cloned(), weight);
+        }
+        folded
+    }
 }
 
 impl Folded {

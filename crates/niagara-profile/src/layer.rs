@@ -8,6 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use crate::folded::{Folded, Frame, Place};
+use crate::rules;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../layers");
 
@@ -56,31 +57,21 @@ impl Layers {
     /// # Errors
     /// A file among them is wrong.
     pub fn built_in() -> Result<Layers> {
-        let files = BUILT_IN.files().filter_map(|file| {
-            let name = file.path().to_str()?;
-            Some((name, file.contents_utf8()?))
-        });
-        Layers::parse(files.filter(|(name, _)| name.ends_with(".toml")))
+        Layers::parse(rules::files(&BUILT_IN))
     }
 
-    /// Reads layers from (file name, text).
+    /// Reads layers from (file name without its ending, text).
     ///
     /// # Errors
     /// A file that is no layer, with its line; no layer for the rest.
     pub fn parse<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Result<Layers> {
         let mut layers = Vec::new();
         for (name, text) in files {
-            let mut layer: Layer = toml::from_str(text).map_err(|error| {
-                let line = error
-                    .span()
-                    .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-                anyhow::anyhow!(
-                    "layers/{name}:{line}: {}\nremedy: correct this line; layers/README.md tells what a layer may say",
-                    error.message()
-                )
-            })?;
-            layer.id = name.trim_end_matches(".toml").to_owned();
-            layers.push(layer);
+            let layer: Layer = rules::read("layers", name, text)?;
+            layers.push(Layer {
+                id: name.to_owned(),
+                ..layer
+            });
         }
         layers.sort_by_key(|layer| layer.order);
         let position = |what: &str, is: &dyn Fn(&Layer) -> bool| -> Result<usize> {
@@ -190,12 +181,12 @@ fn set(
                     layer.id
                 );
             }
-            all.push(format!("^{}$", regex::escape(pattern).replace(r"\*", ".*")));
+            all.push(pattern);
             of.push(index);
         }
     }
     Ok((
-        RegexSet::new(all).context("the layers' patterns are too many")?,
+        rules::any_of(all).context("the layers' patterns are too many")?,
         of,
     ))
 }
@@ -293,10 +284,9 @@ mod tests {
 
     #[test]
     fn a_mistake_is_told_with_its_line() {
-        let error =
-            Layers::parse([("mine.toml", "title = \"x\"\norder = 1\ncolour = 2\n")].into_iter())
-                .unwrap_err()
-                .to_string();
+        let error = Layers::parse([("mine", "title = \"x\"\norder = 1\ncolour = 2\n")].into_iter())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("layers/mine.toml:3"), "{error}");
     }
 }

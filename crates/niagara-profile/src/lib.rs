@@ -18,6 +18,7 @@ pub mod locks;
 mod names;
 pub mod process;
 pub mod result;
+mod rules;
 pub mod symbols;
 mod view;
 
@@ -26,7 +27,7 @@ pub use folded::{Folded, Frame, Place};
 pub use layer::{Layer, Layers};
 pub use limit::{Evidence, FoundLimit, Limit, Only, Seen, diagnose, limits};
 pub use names::Names;
-pub use result::Profile;
+pub use result::{Profile, StoredProfile};
 pub use view::{
     AllocationProbe, AllocationView, CpuSamples, CpuView, FREQUENCY, OffCpu, OffCpuView,
     SyscallCounts, SyscallView, Syscalls, Wait,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
-use regex::RegexSet;
 use serde::{Deserialize, Serialize};
+
+use crate::rules;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../limits");
 
@@ -86,6 +87,8 @@ pub struct Evidence<'a> {
     pub stacks: Vec<Seen<'a>>,
     /// Seconds on a CPU, and waiting for one.
     pub running: f64,
+    /// Whether waiting was looked at too. Without it shares are of the CPU time alone, and nobody knows whether CPUs limit.
+    pub waiting_seen: bool,
     /// Growth of status counters per query.
     pub status: &'a BTreeMap<String, f64>,
 }
@@ -108,29 +111,15 @@ pub struct Seen<'a> {
 /// # Errors
 /// A file among them is wrong.
 pub fn limits() -> Result<Vec<Limit>> {
-    let mut found = Vec::new();
-    for file in BUILT_IN.files() {
-        let Some(name) = file
-            .path()
-            .to_str()
-            .and_then(|name| name.strip_suffix(".toml"))
-        else {
-            continue;
-        };
-        let text = file.contents_utf8().unwrap_or_default();
-        let mut limit: Limit = toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            anyhow::anyhow!(
-                "limits/{name}.toml:{line}: {}\nremedy: correct this line; limits/README.md tells what a limit may say",
-                error.message()
-            )
-        })?;
-        limit.id = name.to_owned();
-        found.push(limit);
-    }
-    Ok(found)
+    rules::files(&BUILT_IN)
+        .map(|(name, text)| {
+            let limit: Limit = rules::read("limits", name, text)?;
+            Ok(Limit {
+                id: name.to_owned(),
+                ..limit
+            })
+        })
+        .collect()
 }
 
 /// What limits: first what should not, by its share of a query's time, then what may.
@@ -156,14 +145,10 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
         if whole <= 0.0 || !limit.status.iter().all(grew) {
             continue;
         }
-        let set = |patterns: &[String]| {
-            let patterns = patterns.iter();
-            RegexSet::new(
-                patterns
-                    .map(|pattern| format!("^{}$", regex::escape(pattern).replace(r"\*", ".*"))),
-            )
-        };
-        let (patterns, except) = (set(&limit.functions)?, set(&limit.except)?);
+        let (patterns, except) = (
+            rules::any_of(&limit.functions)?,
+            rules::any_of(&limit.except)?,
+        );
         let counts = |seen: &&Seen<'_>| {
             let right_kind = match limit.only {
                 None => true,
@@ -181,7 +166,12 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
             .filter(counts)
             .map(|seen| seen.seconds)
             .sum();
-        seconds += if limit.running { evidence.running } else { 0.0 };
+        if limit.running {
+            if !evidence.waiting_seen {
+                continue;
+            }
+            seconds += evidence.running;
+        }
         let share = seconds / whole;
         if share >= limit.from {
             found.push(FoundLimit {
@@ -229,6 +219,7 @@ mod tests {
         let evidence = Evidence {
             stacks,
             running,
+            waiting_seen: true,
             status: &status,
         };
         let found = diagnose(&limits().unwrap(), &evidence).unwrap();
@@ -243,6 +234,19 @@ mod tests {
             seen(&["do_command", "net_flush"], "network-write", false, 2.0),
         ];
         assert_eq!(first(stacks, &[("Opened_tables", 0.0)])[0], "cpu");
+    }
+
+    #[test]
+    fn nobody_knows_whether_cpus_limit_where_waiting_was_not_seen() {
+        let evidence = Evidence {
+            stacks: vec![seen(&["do_command", "malloc"], "memory", false, 1.0)],
+            running: 1.0,
+            waiting_seen: false,
+            status: &BTreeMap::new(),
+        };
+        let found = diagnose(&limits().unwrap(), &evidence).unwrap();
+        let found: Vec<&str> = found.iter().map(|found| &*found.limit).collect();
+        assert_eq!(found, ["memory"]);
     }
 
     #[test]

@@ -1,16 +1,26 @@
 //! The server's own account of its locks: the statements that ask for it, and what the answers say.
 //!
 //! Instruments are switched on for the server that is profiled and for some connections at a time only: a connection
-//! that is not instrumented pays for a test of a flag.
+//! that is not instrumented pays for the test of a flag at each lock, and for the record of its metadata locks, which the
+//! server makes for all connections or none (so that waits for tables are seen of all of them).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 /// Variables that a server starts with so that its locks can be looked at: everything is there, nothing is counted yet.
-pub const VARIABLES: [(&str, &str); 2] = [
+/// What is never looked at (statements, sockets, files, stages, memory) has no room: the server then does not even ask
+/// whether it is counted. An older server that does not know one of these leaves it.
+pub const VARIABLES: [(&str, &str); 9] = [
     ("performance_schema", "ON"),
     ("performance_schema_instrument", "%=OFF"),
+    ("loose_performance_schema_max_statement_classes", "0"),
+    ("loose_performance_schema_max_stage_classes", "0"),
+    ("loose_performance_schema_max_memory_classes", "0"),
+    ("loose_performance_schema_max_socket_classes", "0"),
+    ("loose_performance_schema_max_socket_instances", "0"),
+    ("loose_performance_schema_max_file_classes", "0"),
+    ("loose_performance_schema_max_file_instances", "0"),
 ];
 
 /// Switches the instruments of locks on.

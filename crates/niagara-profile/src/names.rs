@@ -12,6 +12,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::folded::{Folded, Place};
+use crate::rules;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../names");
 /// A chain of functions without names is named from its ends inwards, one of them in a pass.
@@ -50,14 +51,11 @@ impl Names {
     /// # Errors
     /// A file among them is wrong.
     pub fn built_in() -> Result<Names> {
-        let mut rules = Vec::new();
-        for file in BUILT_IN.files() {
-            let name = file.path().display().to_string();
-            if name.ends_with(".toml") {
-                rules.extend(parse(&name, file.contents_utf8().unwrap_or_default())?);
-            }
+        let mut found = Vec::new();
+        for (name, text) in rules::files(&BUILT_IN) {
+            found.extend(parse(name, text)?);
         }
-        Ok(Names(rules))
+        Ok(Names(found))
     }
 
     /// Names what can be named among the server's own functions.
@@ -103,41 +101,23 @@ impl Rule {
     }
 }
 
-fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
-    let parsed: Text = toml::from_str(text).map_err(|error| {
-        let line = error
-            .span()
-            .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        anyhow::anyhow!(
-            "names/{file}:{line}: {}\nremedy: correct this line; names/README.md tells what a rule may say",
-            error.message()
-        )
-    })?;
-    let pattern = |names: &[String]| -> Result<Option<Regex>> {
-        if names.is_empty() {
-            return Ok(None);
-        }
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| regex::escape(name).replace(r"\*", ".*"))
-            .collect();
-        Ok(Some(Regex::new(&format!("^({})$", names.join("|")))?))
-    };
-    let mut rules = Vec::new();
+fn parse(name: &str, text: &str) -> Result<Vec<Rule>> {
+    let parsed: Text = rules::read("names", name, text)?;
+    let mut found = Vec::new();
     for rule in &parsed.function {
         if rule.callers.is_empty() && rule.callees.is_empty() {
             anyhow::bail!(
-                "names/{file}: {} has neither callers nor callees\nremedy: name one of them",
+                "names/{name}.toml: {} has neither callers nor callees\nremedy: name one of them",
                 rule.name
             );
         }
-        rules.push(Rule {
+        found.push(Rule {
             name: rule.name.clone(),
-            caller: pattern(&rule.callers)?,
-            callee: pattern(&rule.callees)?,
+            caller: rules::one_of(&rule.callers)?,
+            callee: rules::one_of(&rule.callees)?,
         });
     }
-    Ok(rules)
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -159,7 +139,7 @@ mod tests {
         add(&["mysql_execute_command", "[m+0x10]", "[m+0x30]"]);
         add(&["mysql_execute_command", "[m+0x20]", "other"]);
         let rules = parse(
-            "test.toml",
+            "test",
             "[[function]]\nname = \"execute_sqlcom_select\"\ncallers = [\"mysql_execute_command\"]\ncallees = [\"handle_select\"]\n\
              [[function]]\nname = \"check\"\ncallers = [\"execute_sqlcom_select\"]\n",
         );
@@ -181,6 +161,6 @@ mod tests {
     #[test]
     fn the_built_in_rules_are_valid() {
         assert!(!Names::built_in().unwrap().0.is_empty());
-        assert!(parse("x.toml", "[[function]]\nname = \"lonely\"\n").is_err());
+        assert!(parse("x", "[[function]]\nname = \"lonely\"\n").is_err());
     }
 }

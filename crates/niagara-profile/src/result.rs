@@ -48,12 +48,40 @@ pub struct Profile {
     pub missing: Vec<String>,
     /// Where the names of functions came from.
     pub symbols: Vec<ModuleSymbols>,
-    /// Stacks of what ran; kept in a file of its own.
+    /// Stacks of what ran; they take more room than all the rest.
     #[serde(skip)]
     pub cpu_stacks: Folded,
-    /// Stacks of what was waited for, in seconds; kept in a file of its own.
+    /// Stacks of what was waited for, in seconds.
     #[serde(skip)]
     pub off_cpu_stacks: Folded,
+}
+
+/// A profile with its stacks, as it is kept among results.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StoredProfile {
+    profile: Profile,
+    cpu_stacks: Folded,
+    off_cpu_stacks: Folded,
+}
+
+impl From<&Profile> for StoredProfile {
+    fn from(profile: &Profile) -> StoredProfile {
+        StoredProfile {
+            profile: profile.clone(),
+            cpu_stacks: profile.cpu_stacks.clone(),
+            off_cpu_stacks: profile.off_cpu_stacks.clone(),
+        }
+    }
+}
+
+impl From<StoredProfile> for Profile {
+    fn from(stored: StoredProfile) -> Profile {
+        Profile {
+            cpu_stacks: stored.cpu_stacks,
+            off_cpu_stacks: stored.off_cpu_stacks,
+            ..stored.profile
+        }
+    }
 }
 
 /// The time of the threads that serve the load, divided: shares, which add up to 1.
@@ -221,4 +249,52 @@ pub struct Cost {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// CPU time of the server per query with the view over the same without, and the ends of its 95 % interval.
+    #[serde(default)]
+    pub cpu: Option<[f64; 3]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::Frame;
+
+    #[test]
+    fn a_profile_is_read_as_it_was_stored() {
+        let frame = |name: &str, place| Frame {
+            name: name.to_owned(),
+            place,
+            named: true,
+            inferred: name == "recv",
+        };
+        let mut profile = Profile {
+            variant: "base".to_owned(),
+            ..Profile::default()
+        };
+        let stack = [frame("main", Place::Server), frame("recv", Place::Kernel)];
+        profile.cpu_stacks.add(stack.clone(), 3.0);
+        profile.cpu_stacks.add(stack[..1].to_vec(), 1.0);
+        profile.off_cpu_stacks.add(stack, 0.25);
+        let text = toml::to_string(&StoredProfile::from(&profile)).unwrap();
+        let again = Profile::from(toml::from_str::<StoredProfile>(&text).unwrap());
+        assert_eq!(again.variant, "base");
+        for (stored, read) in [
+            (&profile.cpu_stacks, &again.cpu_stacks),
+            (&profile.off_cpu_stacks, &again.off_cpu_stacks),
+        ] {
+            let stacks = |folded: &Folded| -> Vec<_> {
+                let stacks = folded.stacks();
+                stacks
+                    .map(|(frames, weight)| {
+                        (frames.into_iter().cloned().collect::<Vec<_>>(), weight)
+                    })
+                    .collect()
+            };
+            assert_eq!(stacks(stored), stacks(read));
+        }
+        assert_eq!(
+            again.cpu_stacks.inferred_share(),
+            profile.cpu_stacks.inferred_share()
+        );
+    }
 }

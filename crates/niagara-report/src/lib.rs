@@ -22,7 +22,8 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use profile::{
-    Graph, headline as profile_headline, profile_html, profile_markdown, profile_text,
+    Graph, LookedAt, headline as profile_headline, limits_in_short, looked_at, profile_html,
+    profile_markdown, profile_text,
 };
 pub use report::Report;
 pub use terminal::terminal;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
-use crate::{Report, ladder, number, study, wording};
+use crate::{Report, ladder, number, profile, study, wording};
 
 /// Headline, tables and how to repeat it.
 pub fn markdown(report: &Report) -> String {
@@ -26,6 +26,11 @@ pub fn markdown(report: &Report) -> String {
             Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {}
         }
         page.study(summary);
+    }
+    for seen in &report.profiles {
+        for section in profile::sections_in_short(seen) {
+            profile::markdown(&mut page.0, &section);
+        }
     }
     page.repeat(report);
     page.0

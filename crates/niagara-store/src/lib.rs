@@ -15,7 +15,9 @@ pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime};
 pub use lock::{LOCK_FILE, StudyLock};
-pub use record::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
+pub use record::{
+    DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
+};
 pub use store::Store;
 pub use study_summary::{
     About, AccountsRecord, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung,

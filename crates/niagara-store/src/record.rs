@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// One invocation of `tune`, `compare`, `doctor --noise`: what was asked, where, with what seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StudyRecord {
-    /// `tune`, `compare`, `ladder`, `matrix`, `sweep` or `noise`.
+    /// `tune`, `compare`, `ladder`, `matrix`, `sweep`, `noise` or `profile`.
     pub kind: String,
     /// The command line as typed.
     pub command: String,
@@ -38,6 +38,15 @@ pub struct VariantRecord {
     pub command: String,
     /// The server's own version string.
     pub server_version: String,
+}
+
+/// Where a variant's time went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileRecord {
+    /// What was looked at, in words: one profile of each is kept.
+    pub subject: String,
+    /// The profile with its stacks: JSON.
+    pub content: serde_json::Value,
 }
 
 /// What a duel was run for.

@@ -10,7 +10,7 @@
 -- What was asked, where, with what seed: one row.
 CREATE TABLE study (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
-    kind            TEXT    NOT NULL,   -- tune, compare, ladder, matrix, sweep, noise
+    kind            TEXT    NOT NULL,   -- tune, compare, ladder, matrix, sweep, noise, profile
     command         TEXT    NOT NULL,   -- the command line as typed
     key             TEXT    NOT NULL,   -- hash of everything that decides what is measured
     seed            TEXT    NOT NULL,

@@ -12,11 +12,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, param
 
 use crate::error::{Result, StoreError};
 use crate::{
-    AccountsRecord, DuelRecord, Ending, EventRecord, Phase, RunTime, SliceRecord, StudyRecord,
-    Summary, VariantRecord,
+    AccountsRecord, DuelRecord, Ending, EventRecord, Phase, ProfileRecord, RunTime, SliceRecord,
+    StudyRecord, Summary, VariantRecord,
 };
 
 const SCHEMA: &str = include_str!("schema.sql");
+/// What was added without a new format: older results lack it.
+const PROFILES: &str = include_str!("profile.sql");
 /// Counted up with every change of `schema.sql`.
 const FORMAT: i64 = 1;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
@@ -48,6 +50,10 @@ impl Store {
         let store = Store::connect(path, OpenFlags::empty())?;
         store.check_format()?;
         store.check_integrity()?;
+        store
+            .connection
+            .execute_batch(PROFILES)
+            .map_err(|e| StoreError::from_sqlite(path, "cannot write", e))?;
         Ok(store)
     }
 
@@ -114,6 +120,7 @@ impl Store {
             return Err(StoreError::Exists { path });
         }
         transaction.execute_batch(SCHEMA).map_err(failed)?;
+        transaction.execute_batch(PROFILES).map_err(failed)?;
         transaction
             .execute_batch(&format!(
                 "PRAGMA user_version = {FORMAT}; PRAGMA application_id = {APPLICATION_ID};"
@@ -333,14 +340,39 @@ impl Store {
     /// What was counted over the slices of sweeps: duel, side, accounts.
     pub fn accounts(&self) -> Result<Vec<(u32, u8, AccountsRecord)>> {
         // Results of older programs have no such table.
-        let there: i64 = self.value("SELECT count(*) FROM sqlite_schema WHERE name = 'account'")?;
-        if there == 0 {
+        if !self.has_table("account")? {
             return Ok(Vec::new());
         }
         self.rows(
             "SELECT duel, side, content FROM account ORDER BY duel, side",
             [],
             |row| Ok((row.get(0)?, row.get(1)?, json(row, 2)?)),
+        )
+    }
+
+    /// Keeps a profile; another of the same subject is replaced.
+    pub fn set_profile(&self, profile: &ProfileRecord) -> Result<()> {
+        self.write(
+            "INSERT INTO profile (subject, content) VALUES (?1, ?2)
+             ON CONFLICT (subject) DO UPDATE SET content = excluded.content",
+            params![profile.subject, profile.content.to_string()],
+        )
+    }
+
+    /// Every profile, in the order in which they were taken.
+    pub fn profiles(&self) -> Result<Vec<ProfileRecord>> {
+        if !self.has_table("profile")? {
+            return Ok(Vec::new());
+        }
+        self.rows(
+            "SELECT subject, content FROM profile ORDER BY position",
+            [],
+            |row| {
+                Ok(ProfileRecord {
+                    subject: row.get(0)?,
+                    content: json(row, 1)?,
+                })
+            },
         )
     }
 
@@ -513,6 +545,13 @@ impl Store {
             .execute(sql, params)
             .map(drop)
             .map_err(|e| StoreError::from_sqlite(&self.path, "cannot write", e))
+    }
+
+    fn has_table(&self, name: &str) -> Result<bool> {
+        let there: i64 = self.value(&format!(
+            "SELECT count(*) FROM sqlite_schema WHERE name = '{name}'"
+        ))?;
+        Ok(there > 0)
     }
 
     fn value<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {

@@ -5,7 +5,8 @@ mod common;
 use common::{duel, slices, study, variant};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    CompareSummary, Comparison, Ending, EventRecord, Phase, Store, StoreError, Summary,
+    CompareSummary, Comparison, Ending, EventRecord, Phase, ProfileRecord, Store, StoreError,
+    Summary,
 };
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
@@ -61,6 +62,32 @@ fn everything_survives_being_closed_and_opened() {
     assert_eq!(store.events().expect("there"), [event]);
     let used = store.total_run_time().expect("there");
     assert_eq!((used.elapsed_seconds, used.load_seconds), (150.5, 90.0));
+}
+
+#[test]
+fn profiles_are_kept_one_for_each_subject() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    let profile = |subject: &str, queries: u32| ProfileRecord {
+        subject: subject.into(),
+        content: serde_json::json!({ "queries": queries }),
+    };
+    for kept in [profile("b", 1), profile("a", 2), profile("b", 3)] {
+        store.set_profile(&kept).expect("room");
+    }
+    drop(store);
+    let path = folder.path().join("results.db");
+    let kept = || Store::open_read_only(&path).and_then(|store| store.profiles());
+    assert_eq!(kept().expect("there"), [profile("b", 3), profile("a", 2)]);
+
+    // As an older program left it: nothing to read, and room again for whoever goes on with it.
+    let plain = rusqlite::Connection::open(&path).expect("there");
+    plain.execute_batch("DROP TABLE profile").expect("room");
+    drop(plain);
+    assert_eq!(kept().expect("readable"), []);
+    let store = Store::open(&path).expect("of this format");
+    store.set_profile(&profile("a", 4)).expect("room");
+    assert_eq!(kept().expect("there"), [profile("a", 4)]);
 }
 
 #[test]

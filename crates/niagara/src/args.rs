@@ -83,6 +83,9 @@ pub struct TuneArgs {
     /// All but these levers, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub without: Vec<String>,
+    /// Do not look at what limits the final variant (a short profile at the end, within the budget)
+    #[arg(long)]
+    pub no_profile: bool,
     /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
     pub screen_couples: Option<u32>,
@@ -529,6 +532,9 @@ pub struct RunArgs {
     /// Time for all measurements, set-up aside [default: what the file says]
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
+    /// Do not look at what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
+    #[arg(long)]
+    pub no_profile: bool,
     /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
@@ -582,6 +588,9 @@ pub struct SweepArgs {
     /// Time for all measurements, set-up aside
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
+    /// Do not look at what limits each variant at its knee (a short profile at the end, within the budget)
+    #[arg(long)]
+    pub no_profile: bool,
     /// Fresh starts of each point at the most
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=128))]
     pub starts: u32,

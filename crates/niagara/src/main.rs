@@ -12,6 +12,7 @@ mod progress;
 mod resolve;
 mod setting;
 mod steps;
+mod symbols;
 
 use std::process::ExitCode;
 

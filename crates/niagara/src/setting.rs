@@ -219,9 +219,7 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
         opening.name,
         &key,
     )?;
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = since_epoch();
     let seed = folder
         .seed
         .or(opening.args.seed)
@@ -232,7 +230,7 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
         command: command_line(),
         key,
         seed,
-        started_unix_ms: now.as_millis() as i64,
+        started_unix_ms: unix_ms(),
         plan,
         machine: serde_json::to_value(opening.machine)?,
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -250,7 +248,19 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
     Ok((study, seed))
 }
 
-fn key(content: &impl Serialize) -> Result<String> {
+fn since_epoch() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+/// This moment, milliseconds since the Unix epoch.
+pub fn unix_ms() -> i64 {
+    since_epoch().as_millis() as i64
+}
+
+/// The hash that stands for everything that decides what is measured.
+pub fn key(content: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(content)?);
     Ok(digest
         .iter()

@@ -4,9 +4,13 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use common::{Place, run};
+use common::{Place, run, socket_of};
+use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
 use niagara_profile::kernel::{Access, Reach};
+use niagara_store::{Store, Summary};
 use serde_json::Value;
 
 /// A profile that takes seconds; `more` has the views.
@@ -128,6 +132,41 @@ fn every_view_of_a_point_select_and_the_files() {
     let markdown = std::fs::read_to_string(place.out().join("report.md")).expect("written");
     assert!(markdown.contains("## Allocations") && markdown.contains("## What looking cost"));
     assert!(place.servers().is_empty(), "no server is left");
+    done_again_from_the_results(&place);
+}
+
+/// `niagara report` makes the files of a profile anew, as they were.
+fn done_again_from_the_results(place: &Place) {
+    let files = || -> Vec<(PathBuf, Vec<u8>)> {
+        let entries = std::fs::read_dir(place.out()).expect("the folder of the profile");
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut files: Vec<_> = paths
+            .filter(|path| path.extension().is_some_and(|kind| kind != "db"))
+            .map(|path| (path.clone(), std::fs::read(path).expect("a file")))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    assert!(before.len() >= 3, "{before:?}");
+    for (path, _) in &before {
+        std::fs::remove_file(path).expect("ours");
+    }
+    let mut report = place.niagara(&["report", "--format", "files"]);
+    let (code, _, stderr) = run(report.arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let names = |files: &[(PathBuf, Vec<u8>)]| -> Vec<PathBuf> {
+        files.iter().map(|(path, _)| path.clone()).collect()
+    };
+    let after = files();
+    assert_eq!(names(&after), names(&before));
+    for ((path, old), (_, new)) in before.iter().zip(&after) {
+        assert!(old == new, "{} is another one", path.display());
+    }
+    let mut table = place.niagara(&["report", "--format", "csv"]);
+    let (code, _, stderr) = run(table.arg(place.out()));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("--format json"), "{stderr}");
 }
 
 #[test]
@@ -184,6 +223,139 @@ fn a_table_cache_of_one_is_named_first() {
     }
 }
 
+/// How long the hot session holds the table, and how long it lets the others in: short beside a slice of load.
+const HELD: Duration = Duration::from_millis(90);
+const FREE: Duration = Duration::from_millis(10);
+
+#[test]
+fn a_table_that_a_session_keeps_locking_is_named_first() {
+    let place = Place::new();
+    let mut command = small(&place, &["base"], &["--views", "cpu,off-cpu"]);
+    let profile = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("niagara starts");
+    let over = AtomicBool::new(false);
+    let (output, blocked) = std::thread::scope(|scope| {
+        let hot = scope.spawn(|| {
+            let mut blocked = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                for server in place.servers() {
+                    // One that starts, or ends, is tried again.
+                    if let Some(mut session) = session(server) {
+                        keep_locking(&mut session, &over, &mut blocked);
+                    }
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            blocked
+        });
+        let output = profile.wait_with_output().expect("niagara ends");
+        over.store(true, Ordering::Relaxed);
+        (output, hot.join().expect("no panic"))
+    });
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    // The session really stood in the way: nearly all connections waited for the table, time and again.
+    let most = blocked.iter().filter(|&&waiting| waiting >= 6).count();
+    assert!(most > 20 && 2 * most > blocked.len(), "{blocked:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (first, profile) = first_limit(&document);
+    if sees_waiting(profile) {
+        assert_eq!(first, "metadata-locks", "{}", profile["limits"]);
+    }
+}
+
+/// A session of one's own on a private server: its account is beside its data.
+fn session(server: i32) -> Option<Admin> {
+    let command = std::fs::read(format!("/proc/{server}/cmdline")).ok()?;
+    let command = String::from_utf8_lossy(&command).into_owned();
+    let datadir = command
+        .split('\0')
+        .find_map(|word| word.strip_prefix("--datadir="))?;
+    let account = std::fs::read(Path::new(datadir).join("niagara-account.json")).ok()?;
+    let account: Value = serde_json::from_slice(&account).ok()?;
+    let endpoint = Endpoint {
+        transport: Transport::Unix(socket_of(server)?),
+        user: account["user"].as_str()?.to_owned(),
+        password: account["password"].as_str()?.to_owned(),
+        database: "sbtest".to_owned(),
+        tls: TlsOptions::default(),
+    };
+    Admin::connect(&endpoint, Duration::from_secs(10)).ok()
+}
+
+/// Takes and gives back the loaded table until the server is gone; notes how many waited for it each time.
+fn keep_locking(session: &mut Admin, over: &AtomicBool, blocked: &mut Vec<u32>) {
+    let number = |session: &mut Admin, what: &str| -> Option<u32> {
+        let sql = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE {what}");
+        session.value(&sql).ok()??.parse().ok()
+    };
+    while !over.load(Ordering::Relaxed) {
+        // Not before the load is connected: while tables are made, nobody is to be held up.
+        match number(session, "USER = 'niagara'") {
+            Some(connections) if connections > 8 => {}
+            Some(_) => {
+                std::thread::sleep(FREE);
+                continue;
+            }
+            None => return,
+        }
+        if session.rows("LOCK TABLES sbtest.sbtest1 WRITE").is_err() {
+            return;
+        }
+        std::thread::sleep(HELD);
+        match number(session, "STATE = 'Waiting for table metadata lock'") {
+            Some(waiting) => blocked.push(waiting),
+            None => return,
+        }
+        if session.rows("UNLOCK TABLES").is_err() {
+            return;
+        }
+        std::thread::sleep(FREE);
+    }
+}
+
+#[test]
+fn without_privileges_what_the_kernel_allows_is_shown_and_the_rest_is_named() {
+    let place = Place::new();
+    let niagara = small(&place, &["base"], &[]);
+    // Root without a capability is anybody to the kernel's perf events.
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--inh-caps=-all", "--bounding-set=-all", "--"])
+        .arg(niagara.get_program())
+        .args(niagara.get_args())
+        .env("NIAGARA_WORK", place.work())
+        .current_dir(place.folder.path())
+        .stdin(Stdio::null());
+    let document = document(&mut command);
+    let profile = &document["profiles"][0];
+    // SQL and the preloaded library need nobody's leave.
+    assert!(!profile["locks"].is_null() && !profile["allocations"].is_null());
+    assert!(profile["syscalls"].is_null(), "tracepoints are root's");
+    let missing = profile["missing"].to_string();
+    assert!(missing.contains("syscalls: "), "{missing}");
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    let paranoid: i32 = paranoid.map_or(4, |text| text.trim().parse().unwrap_or(4));
+    if paranoid == 2 {
+        // The server's own code is sampled; who waits is not seen, so nobody says that CPUs limit.
+        assert!(profile["cpu"]["samples"].as_u64() > Some(100), "{profile}");
+        assert!(profile["off_cpu"].is_null());
+        assert!(missing.contains("off-cpu: "), "{missing}");
+        assert!(
+            missing.contains("kernel.perf_event_paranoid=1"),
+            "{missing}"
+        );
+        let limits = profile["limits"].as_array().cloned().unwrap_or_default();
+        assert!(
+            limits.iter().all(|limit| limit["limit"] != "cpu"),
+            "{limits:?}"
+        );
+    }
+}
+
 #[test]
 fn two_variants_are_set_side_by_side() {
     let place = Place::new();
@@ -200,6 +372,65 @@ fn two_variants_are_set_side_by_side() {
             .is_some_and(|line| line.contains("× ")),
         "{document}"
     );
+}
+
+#[test]
+fn a_tuning_says_within_its_budget_what_limits_its_final_variant() {
+    let place = Place::new();
+    let mut command = place.niagara(&[
+        "tune",
+        "mariadb-10.11",
+        "--only",
+        "transport-unix",
+        "--budget",
+        "1m",
+        "--threads",
+        "4",
+        "--table-size",
+        "1000",
+        "--workload",
+        "oltp_point_select",
+        "--slice",
+        "100ms",
+        "--screen-couples",
+        "2",
+        "--couples",
+        "2",
+        "--warm-up",
+        "200ms",
+        "--disturbance",
+        "100%",
+        "--seed",
+        "3",
+        "--out",
+    ]);
+    let (code, stdout, stderr) = run(command.arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let Ok(Some(Summary::Tune(tune))) = store.summary() else {
+        panic!("no summary of a tuning");
+    };
+    assert!(tune.complete);
+    assert!(
+        tune.elapsed_seconds <= 1.2 * tune.budget_seconds,
+        "{} s",
+        tune.elapsed_seconds
+    );
+    let seen = niagara_report::looked_at(&store).expect("readable");
+    assert_eq!(seen.len(), 1);
+    let heading = "What limits the final variant now";
+    assert_eq!(seen[0].subject, "the final variant");
+    assert!(stdout.contains(heading), "{stdout}");
+    let profile = serde_json::to_value(&seen[0].profile).expect("JSON");
+    if sees_waiting(&profile) {
+        assert!(!seen[0].profile.limits.is_empty(), "{profile}");
+    }
+    for format in ["markdown", "html"] {
+        let mut report = place.niagara(&["report", "--format", format]);
+        let (code, page, stderr) = run(report.arg(place.out()));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(page.contains(heading), "{format}");
+    }
 }
 
 #[test]

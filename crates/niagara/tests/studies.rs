@@ -163,6 +163,23 @@ fn a_sweep_says_where_the_time_goes() {
         .arg(place.out()));
     assert_eq!(code, Some(0));
     assert!(markdown.contains("where the time goes"), "{markdown}");
+    // What limits at the knee is in the results, so that every report made from them has it.
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let seen = niagara_report::looked_at(&store).expect("readable");
+    let knee = curve.knee.as_ref().map_or(0, |knee| knee.threads);
+    assert_eq!(seen.len(), 1);
+    assert!(
+        seen[0]
+            .subject
+            .contains(&format!("at its knee, {knee} thread")),
+        "{}",
+        seen[0].subject
+    );
+    let heading = format!("What limits {} now", seen[0].subject);
+    assert!(stdout.contains(&heading), "{stdout}");
+    assert!(markdown.contains(&format!("## {heading}")), "{markdown}");
+    assert!(report(&place).contains(&heading));
+    assert!(sweep.elapsed_seconds < 1.2 * sweep.budget_seconds);
 }
 
 #[test]
@@ -174,8 +191,11 @@ fn two_variants_of_a_sweep_meet_in_duels() {
         "threads = [1, 2]\nsweep = [\"base\", \"transport=unix\"]",
         "",
     );
-    let (code, _, stderr) = run(&mut study(&place, &path));
+    let (code, _, stderr) = run(study(&place, &path).arg("--no-profile"));
     assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let seen = niagara_report::looked_at(&store).expect("readable");
+    assert!(seen.is_empty(), "nobody was to look: {seen:?}");
     let Summary::Sweep(sweep) = summary(&place) else {
         panic!("a sweep");
     };

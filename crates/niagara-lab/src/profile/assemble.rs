@@ -136,8 +136,22 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
     }
 }
 
-/// What limits, from everything that was seen.
+/// What limits, from everything that was seen: nothing is said where neither running nor waiting was.
 pub(super) fn limits(profile: &mut Profile) -> Result<()> {
+    let unknown = match (&profile.cpu, &profile.time) {
+        (Some(_), Some(_)) => None,
+        (Some(_), None) => Some(
+            "what limits, as far as it is waiting: only the off-cpu view knows; the shares are of CPU time alone",
+        ),
+        (None, Some(_)) => {
+            Some("what limits, as far as it is what runs: only the cpu view knows what that is")
+        }
+        (None, None) => Some("what limits: the views cpu and off-cpu together tell"),
+    };
+    profile.missing.extend(unknown.map(str::to_owned));
+    if profile.cpu.is_none() && profile.time.is_none() {
+        return Ok(());
+    }
     let layers = Layers::built_in()?;
     let time = profile.time.clone().unwrap_or(ThreadTime {
         // Without a view of the waiting, the running is all that is known.
@@ -182,6 +196,7 @@ pub(super) fn limits(profile: &mut Profile) -> Result<()> {
         &Evidence {
             stacks,
             running: on_cpu,
+            waiting_seen: profile.time.is_some(),
             status: &profile.status_per_query,
         },
     )?;

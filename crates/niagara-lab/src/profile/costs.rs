@@ -21,7 +21,10 @@ pub(super) trait Switch {
 /// The slices behind a view.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
+    /// Transactions per second.
     couples: Vec<Couple>,
+    /// CPU time of the server per query.
+    cpu_couples: Vec<Couple>,
     /// Queries per second of each slice without it.
     pub queries_without: Vec<f64>,
     /// Transactions per second of each slice without it.
@@ -45,6 +48,13 @@ impl Watched {
             b: rate(&with.0),
             disturbed: [false, false],
         });
+        let [a, b] = [without, with].map(|(stats, cpu)| per_query(*cpu, stats));
+        self.cpu_couples.push(Couple {
+            a,
+            b,
+            // A side without a query says nothing of a query's cost.
+            disturbed: [a <= 0.0, b <= 0.0],
+        });
         self.transactions_without.push(rate(&without.0));
         self.queries_without
             .push(per(without.0.queries, without.0.seconds));
@@ -62,23 +72,40 @@ impl Watched {
         }
     }
 
-    /// What it cost, with an interval of 95 % by Student's t over the couples: the coin was thrown for each of them, so
-    /// they are what chance has decided. `None` of fewer than three.
+    /// What it cost, in throughput and in the server's CPU time, which a busy machine disturbs less. `None` of fewer than
+    /// three couples.
     pub(super) fn cost(&self, view: View) -> Option<Cost> {
-        let score = duel_score(&self.couples)?;
-        if score.used < 3 {
-            return None;
-        }
-        let error = score.couple_sd / (score.used as f64).sqrt();
-        let t = student::quantile(0.975, score.used as f64 - 1.0);
-        let estimate = Estimate::from_log_std_err(score.score, error, t);
+        let (couples, throughput) = estimate(&self.couples)?;
         Some(Cost {
             view: view.name().to_owned(),
-            couples: score.used,
-            ratio: estimate.ratio,
-            low: estimate.low,
-            high: estimate.high,
+            couples,
+            ratio: throughput.ratio,
+            low: throughput.low,
+            high: throughput.high,
+            cpu: estimate(&self.cpu_couples).map(|(_, cpu)| [cpu.ratio, cpu.low, cpu.high]),
         })
+    }
+}
+
+/// How many couples count, and the ratio within them with an interval of 95 % by Student's t: the coin was thrown for each
+/// of them, so they are what chance has decided. `None` of fewer than three.
+fn estimate(couples: &[Couple]) -> Option<(usize, Estimate)> {
+    let score = duel_score(couples)?;
+    if score.used < 3 {
+        return None;
+    }
+    let error = score.couple_sd / (score.used as f64).sqrt();
+    let t = student::quantile(0.975, score.used as f64 - 1.0);
+    Some((
+        score.used,
+        Estimate::from_log_std_err(score.score, error, t),
+    ))
+}
+
+fn per_query(cpu: f64, stats: &SliceStats) -> f64 {
+    match stats.queries_whole {
+        0 => 0.0,
+        queries => cpu / queries as f64,
     }
 }
 
@@ -184,5 +211,6 @@ mod tests {
         let cost = seen.cost(View::Cpu).expect("twelve couples");
         assert!(cost.low < cost.ratio && cost.ratio < cost.high);
         assert!((cost.ratio - 0.964).abs() < 0.003, "{cost:?}");
+        assert_eq!(cost.cpu, None, "nothing was counted");
     }
 }

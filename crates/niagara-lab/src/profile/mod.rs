@@ -7,6 +7,7 @@ mod allocations;
 mod assemble;
 mod costs;
 mod locks;
+mod short;
 mod stage;
 
 use std::time::Duration;
@@ -25,6 +26,8 @@ use crate::variant::Variant;
 use crate::workbench::Workbench;
 
 use costs::{Switch, Watched, watch};
+pub use short::ShortProfile;
+pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
 use stage::Stage;
 
 /// One way to look at a server.
@@ -89,6 +92,8 @@ pub struct ProfileOptions {
     pub warm_up_seconds: f64,
     /// Folders with symbols in files of their own.
     pub symbols: DebugFolders,
+    /// What is known beforehand to be missing, and how to get it.
+    pub missing: Vec<String>,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
 }
@@ -110,7 +115,7 @@ pub fn profile(
         variant: variant.label(),
         workload: bench.load().one_line(),
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        missing: access.missing(),
+        missing: [access.missing(), options.missing.clone()].concat(),
         ..Profile::default()
     };
     let stage_of = |name: &str, observer: &mut dyn Observer| {
@@ -146,79 +151,75 @@ pub fn profile(
 
     if asked(View::Cpu) {
         stage_of("what runs", observer);
-        match CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer) {
-            Ok(mut view) => {
-                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-                let samples = view.finish();
-                assemble::cpu(&mut found, samples, &seen)?;
-                found.costs.extend(seen.cost(View::Cpu));
-                plain.add(&seen);
-            }
-            Err(error) => found
-                .missing
-                .push(format!("{}: {error:#}", View::Cpu.name())),
-        }
+        let view = CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer);
+        let looked = view.and_then(|mut view| {
+            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+            let samples = view.finish();
+            assemble::cpu(&mut found, samples, &seen)?;
+            found.costs.extend(seen.cost(View::Cpu));
+            plain.add(&seen);
+            Ok(())
+        });
+        or_missing(bench, View::Cpu, looked, &mut found)?;
     }
     if asked(View::OffCpu) {
         stage_of("what threads wait for", observer);
-        match OffCpuView::new(pid, workers.clone(), &access, &mut unwinder, &symbolizer) {
-            Ok(mut view) => {
-                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-                let waits = view.finish();
-                assemble::off_cpu(&mut found, waits, &seen)?;
-                found.costs.extend(seen.cost(View::OffCpu));
-                plain.add(&seen);
-            }
-            Err(error) => found
-                .missing
-                .push(format!("{}: {error:#}", View::OffCpu.name())),
-        }
+        let view = OffCpuView::new(pid, workers.clone(), &access, &mut unwinder, &symbolizer);
+        let looked = view.and_then(|mut view| {
+            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+            let waits = view.finish();
+            assemble::off_cpu(&mut found, waits, &seen)?;
+            found.costs.extend(seen.cost(View::OffCpu));
+            plain.add(&seen);
+            Ok(())
+        });
+        or_missing(bench, View::OffCpu, looked, &mut found)?;
     }
     if asked(View::Syscalls) {
         stage_of("system calls", observer);
-        match SyscallView::new(workers, &access) {
-            Ok(mut view) => {
-                let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-                let calls = view.finish();
-                assemble::syscalls(&mut found, &calls, &seen);
-                found.costs.extend(seen.cost(View::Syscalls));
-                plain.add(&seen);
-            }
-            Err(error) => found
-                .missing
-                .push(format!("{}: {error:#}", View::Syscalls.name())),
-        }
+        let looked = SyscallView::new(workers, &access).and_then(|mut view| {
+            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
+            let calls = view.finish();
+            assemble::syscalls(&mut found, &calls, &seen);
+            found.costs.extend(seen.cost(View::Syscalls));
+            plain.add(&seen);
+            Ok(())
+        });
+        or_missing(bench, View::Syscalls, looked, &mut found)?;
     }
     // The counters of the whole of it, for the limits that ask for them.
     found.status_per_query = stage.status_per_query()?;
     stage.close();
     if asked(View::Locks) {
         stage_of("locks", observer);
-        match locks::locks(bench, variant, options, &mut rng, observer, &mut found) {
-            Ok(seen) => plain.add(&seen),
-            Err(error) => {
-                bench.cancel().check()?;
-                found
-                    .missing
-                    .push(format!("{}: {error:#}", View::Locks.name()));
-            }
-        }
+        let looked = locks::locks(bench, variant, options, &mut rng, observer, &mut found);
+        let looked = looked.map(|seen| plain.add(&seen));
+        or_missing(bench, View::Locks, looked, &mut found)?;
     }
     if asked(View::Allocations) {
         stage_of("allocations", observer);
-        match allocations::allocations(bench, variant, options, &mut rng, observer, &mut found) {
-            Ok(seen) => plain.add(&seen),
-            Err(error) => {
-                bench.cancel().check()?;
-                found
-                    .missing
-                    .push(format!("{}: {error:#}", View::Allocations.name()));
-            }
-        }
+        let looked =
+            allocations::allocations(bench, variant, options, &mut rng, observer, &mut found);
+        let looked = looked.map(|seen| plain.add(&seen));
+        or_missing(bench, View::Allocations, looked, &mut found)?;
     }
     plain.tell(&mut found);
     assemble::limits(&mut found)?;
     Ok(found)
+}
+
+/// A view that cannot be had here is no error: the profile says so.
+fn or_missing(
+    bench: &Workbench,
+    view: View,
+    looked: Result<()>,
+    profile: &mut Profile,
+) -> Result<()> {
+    if let Err(error) = looked {
+        bench.cancel().check()?;
+        profile.missing.push(format!("{}: {error:#}", view.name()));
+    }
+    Ok(())
 }
 
 /// What was measured while nothing was looked at.

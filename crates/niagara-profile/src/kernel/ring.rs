@@ -13,6 +13,10 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 /// Bytes of a thread's stack that are copied with a sample: enough for a statement's, and well below the 64 KB that a
 /// record can hold.
 pub const STACK_BYTES: u32 = 16 << 10;
+/// The largest buffer of any event, in bytes.
+const MOST_BUFFER: usize = 4 << 20;
+/// The smallest: a record with its stack has to fit.
+const LEAST_BUFFER: usize = 32 << 10;
 /// How often the buffers are emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 
@@ -102,7 +106,7 @@ impl Event {
     /// Bytes of the buffer: a few drains' worth of records.
     fn buffer(self) -> usize {
         match self {
-            Event::Machine(..) => 4 << 20,
+            Event::Machine(..) => MOST_BUFFER,
             Event::Clock(..) | Event::Trace(..) => 512 << 10,
             Event::Switches(_) | Event::TraceStack(..) => 2 << 20,
         }
@@ -174,25 +178,14 @@ impl Rings {
     /// # Errors
     /// The kernel refuses an event.
     pub fn open(events: &[Event]) -> Result<Rings> {
-        let mut samplers = Vec::with_capacity(events.len());
-        for &event in events {
-            let opened = event
-                .builder()
-                .build()
-                .and_then(|counter| counter.sampled(event.buffer()));
-            match opened {
-                Ok(sampler) => samplers.push(sampler),
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                Err(error) => {
-                    return Err(anyhow!(error)).with_context(|| {
-                        format!(
-                            "the kernel refuses a perf event ({event:?})\n\
-                             remedy: see kernel.perf_event_paranoid, the limit of open files (ulimit -n), and kernel.perf_event_mlock_kb"
-                        )
-                    });
-                }
+        let mut size = MOST_BUFFER;
+        let mut samplers = loop {
+            match samplers(events, size)? {
+                Some(samplers) => break samplers,
+                // What a user may lock is shared by all buffers: smaller ones hold less between two drains, no more.
+                None => size /= 2,
             }
-        }
+        };
         for sampler in &mut samplers {
             sampler.as_counter_mut().enable()?;
         }
@@ -214,6 +207,41 @@ impl Rings {
             .join()
             .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))
     }
+}
+
+/// The events with buffers of at most `size` bytes; `None` when that is more than this user may lock, and less is possible.
+fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<Sampler>>> {
+    let mut samplers = Vec::with_capacity(events.len());
+    for &event in events {
+        let counter = match event.builder().build() {
+            Ok(counter) => counter,
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
+            Err(error) => {
+                return Err(anyhow!(error)).with_context(|| {
+                    format!(
+                        "the kernel refuses a perf event ({event:?})\n\
+                         remedy: see kernel.perf_event_paranoid and the limit of open files (ulimit -n)"
+                    )
+                });
+            }
+        };
+        match counter.sampled(event.buffer().min(size)) {
+            Ok(sampler) => samplers.push(sampler),
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) && size > LEAST_BUFFER => {
+                return Ok(None);
+            }
+            Err(error) => {
+                return Err(anyhow!(error)).with_context(|| {
+                    format!(
+                        "the kernel refuses buffers for {} perf events\n\
+                         remedy: see kernel.perf_event_mlock_kb and the limit of locked memory (ulimit -l)",
+                        events.len()
+                    )
+                });
+            }
+        }
+    }
+    Ok(Some(samplers))
 }
 
 fn drain_until(mut samplers: Vec<Sampler>, stop: &AtomicBool) -> Vec<Vec<Raw>> {

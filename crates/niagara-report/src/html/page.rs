@@ -5,7 +5,7 @@ use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
 use crate::chart::{self, Latencies};
-use crate::{Report, ladder, number, wording};
+use crate::{Report, ladder, number, profile, wording};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -108,6 +108,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                 (findings::rungs(tune))
             }
         }
+        (limits_now(report))
         @if let Some(forest) = forest {
             section {
                 h2 { "All levers as screened" }
@@ -170,8 +171,18 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
         }
         @if let Some(about) = summary.about() { (study::about(about)) }
         (study::body(summary))
+        (limits_now(report))
         @if let Some(comparison) = evidence_of {
             (evidence(report, comparison, "The evidence from fresh duels"))
+        }
+    }
+}
+
+/// What limits the variants that the study looked at at its end.
+fn limits_now(report: &Report) -> Markup {
+    html! {
+        @for seen in &report.profiles {
+            @for section in profile::sections_in_short(seen) { (profile::part(&section)) }
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
     all
 }
 
-fn limits(profiles: &[Profile]) -> Section {
+pub(super) fn limits(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "What limits now".to_owned(),
         intro: "Shares of the time that a query spends in the server: running, ready to run, waiting. First what should not \
@@ -106,7 +106,7 @@ fn limits(profiles: &[Profile]) -> Section {
     section
 }
 
-fn time(profiles: &[Profile]) -> Section {
+pub(super) fn time(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "What a connection's thread does with its time".to_owned(),
         columns: named(profiles, "The thread", &["share of its time"]),
@@ -336,7 +336,7 @@ fn lock_sites(profiles: &[Profile]) -> Section {
 fn objects(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "Tables and rows that were waited for".to_owned(),
-        intro: "Connections waiting, on average, over looks some 50 ms apart.".to_owned(),
+        intro: "Connections waiting, on average, over looks some 200 ms apart.".to_owned(),
         columns: named(profiles, "Object", &["waiting"]),
         ..Section::default()
     };
@@ -494,9 +494,11 @@ fn machine(profiles: &[Profile]) -> Section {
 fn costs(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "What looking cost".to_owned(),
-        intro: "Throughput with the view over throughput without it, by couples of slices in random order, with its 95 % interval."
+        intro: "With the view over without it: throughput, and CPU time of the server per query; by couples of slices in random \
+                order, with 95 % intervals. Locks and allocations are looked at in servers of their own, whose cost is in no \
+                other figure."
             .to_owned(),
-        columns: named(profiles, "View", &["throughput", "interval", "couples"]),
+        columns: named(profiles, "View", &["throughput", "CPU per query", "couples"]),
         ..Section::default()
     };
     let order = keys(
@@ -509,8 +511,8 @@ fn costs(profiles: &[Profile]) -> Section {
         for profile in profiles {
             match profile.costs.iter().find(|cost| cost.view == view) {
                 Some(cost) => row.extend([
-                    format!("× {:.3}", cost.ratio),
-                    format!("[{:.3}, {:.3}]", cost.low, cost.high),
+                    with_interval([cost.ratio, cost.low, cost.high]),
+                    cost.cpu.map_or(NOTHING.to_owned(), with_interval),
                     cost.couples.to_string(),
                 ]),
                 None => row.extend([NOTHING; 3].map(str::to_owned)),
@@ -521,7 +523,11 @@ fn costs(profiles: &[Profile]) -> Section {
     section
 }
 
-fn missing(profiles: &[Profile]) -> Section {
+fn with_interval([ratio, low, high]: [f64; 3]) -> String {
+    format!("× {ratio:.3} [{low:.3}, {high:.3}]")
+}
+
+pub(super) fn missing(profiles: &[Profile]) -> Section {
     let mut notes: Vec<String> = Vec::new();
     for missing in profiles.iter().flat_map(|profile| &profile.missing) {
         if !notes.contains(missing) {

@@ -6,10 +6,15 @@ mod content;
 mod difference;
 mod page;
 mod plain;
+mod stored;
 
 pub use content::headline;
+pub(crate) use page::part;
 pub use page::{Graph, profile_html};
+pub(crate) use plain::markdown;
 pub use plain::{profile_markdown, profile_text};
+pub(crate) use stored::sections_in_short;
+pub use stored::{LookedAt, limits_in_short, looked_at};
 
 /// A part of the report.
 #[derive(Debug, Clone, Default, PartialEq)]

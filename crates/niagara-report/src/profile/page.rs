@@ -92,7 +92,8 @@ fn drawn_height(svg: &str) -> Option<u32> {
     height.parse::<u32>().ok().map(|height| height + 6)
 }
 
-fn part(section: &Section) -> Markup {
+/// A section of a page.
+pub(crate) fn part(section: &Section) -> Markup {
     let numbers = section.columns.len() - section.words;
     let class = |index: usize| (index > 0 && index < numbers).then_some("number");
     let table = html! {

@@ -79,7 +79,8 @@ pub fn profile_markdown(profiles: &[Profile], command: &str) -> String {
     page
 }
 
-fn markdown(page: &mut String, section: &Section) {
+/// Adds a section to a page in Markdown.
+pub(crate) fn markdown(page: &mut String, section: &Section) {
     *page += &format!("## {}\n\n", section.title);
     if !section.intro.is_empty() {
         *page += &format!("{}\n\n", escaped(&section.intro));

@@ -139,7 +139,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let summary = Summary::Compare(Box::new(compared));
     study.store().set_summary(&summary)?;
     write_files(study.folder(), study.store())?;
-    print_result(&summary, study.folder(), args.study.json)?;
+    print_result(&summary, study.store(), study.folder(), args.study.json)?;
     if is_job {
         let table = steps::pairs(&study.steps()?);
         write(&study.folder().join("steps.txt"), &table)?;

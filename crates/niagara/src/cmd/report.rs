@@ -6,11 +6,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use niagara_lab::RESULTS_FILE;
-use niagara_report::{DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report};
+use niagara_report::{
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, limits_in_short, looked_at,
+};
 use niagara_stats::Verdict;
 use niagara_store::{Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs};
+use crate::cmd::profile;
 use crate::outdir::RESULTS;
 use crate::progress::colour_on_stdout;
 use crate::setting::write;
@@ -28,6 +31,10 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         );
     }
     let store = Store::open_read_only(&file)?;
+    if store.study()?.kind == profile::kept::KIND {
+        profile::kept::report(&store, &folder, args.format)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.format == Format::Csv {
         print!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
@@ -41,8 +48,8 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         );
     };
     match args.format {
-        Format::Text => print_result(&summary, &folder, false)?,
-        Format::Json => print_result(&summary, &folder, true)?,
+        Format::Text => print_result(&summary, &store, &folder, false)?,
+        Format::Json => print_result(&summary, &store, &folder, true)?,
         Format::Markdown => print!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => print!("{}", niagara_report::html(&Report::load(&store)?)),
         Format::Files => write_files(&folder, &store)?,
@@ -131,7 +138,7 @@ fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
 }
 
 /// The summary on standard output, and where the rest is.
-pub fn print_result(summary: &Summary, folder: &Path, json: bool) -> Result<()> {
+pub fn print_result(summary: &Summary, store: &Store, folder: &Path, json: bool) -> Result<()> {
     if json {
         println!("{}", serde_json::to_string_pretty(summary)?);
         return Ok(());
@@ -141,6 +148,9 @@ pub fn print_result(summary: &Summary, folder: &Path, json: bool) -> Result<()> 
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns));
     print!("{}", niagara_report::terminal(summary, colour, width));
+    for line in limits_in_short(&looked_at(store)?) {
+        println!("\n{line}");
+    }
     println!("\nreport:  {}", folder.join("report.html").display());
     let deploy = folder.join("deploy");
     if deploy.is_dir() {

@@ -83,5 +83,5 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         question: StudyQuestion::Sweep { variants },
     };
     let name = format!("{}-{}", args.variants.join("-"), args.workload);
-    execute(&study, &name, args.study)
+    execute(&study, &name, args.study, !args.no_profile)
 }

@@ -17,6 +17,7 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
+use crate::symbols::symbols;
 
 /// What decides what a tuning measures.
 #[derive(Serialize)]
@@ -95,6 +96,10 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         machine: &fingerprint,
     })?;
     terminal.resumed(&study);
+    let profile = match args.no_profile {
+        true => None,
+        false => Some(symbols(&setting, &bench, [&base], &mut terminal)?),
+    };
     let options = TuneOptions {
         base,
         candidates,
@@ -112,6 +117,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
         seed,
         machine: fingerprint.one_line(),
+        profile,
     };
     let one_line = load.one_line();
     let mut announced = None;
@@ -127,7 +133,12 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let folder = study.folder().to_owned();
     write_files(&folder, study.store())?;
     let complete = tuned.complete;
-    print_result(&Summary::Tune(Box::new(tuned)), &folder, args.study.json)?;
+    print_result(
+        &Summary::Tune(Box::new(tuned)),
+        study.store(),
+        &folder,
+        args.study.json,
+    )?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
 

@@ -22,6 +22,7 @@ use crate::cmd::study::{read, server_names};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
 use crate::setting::{Opening, Setting, lengths, open_study, server_name};
+use crate::symbols::symbols;
 use crate::{machine, resolve};
 
 pub fn run(args: RunArgs) -> Result<ExitCode> {
@@ -57,7 +58,12 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    execute(&study, &format!("{stem}-{size}"), args.study)
+    execute(
+        &study,
+        &format!("{stem}-{size}"),
+        args.study,
+        !args.no_profile,
+    )
 }
 
 /// How variants meet in this study.
@@ -84,8 +90,14 @@ fn lengths_of(study: &StudyDescription) -> Lengths {
     lengths(&args, &load.load, protocol_of(study))
 }
 
-/// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by.
-pub fn execute(study: &StudyDescription, name: &str, mut args: StudyArgs) -> Result<ExitCode> {
+/// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by. The variants of a sweep
+/// are looked at where they stop scaling if `profile` says so.
+pub fn execute(
+    study: &StudyDescription,
+    name: &str,
+    mut args: StudyArgs,
+    profile: bool,
+) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let setting = Setting::open(&args.servers, &args.levers)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
@@ -111,13 +123,14 @@ pub fn execute(study: &StudyDescription, name: &str, mut args: StudyArgs) -> Res
         couples: lengths.couples,
         seed,
         base: Variant::base(&server_name(&study.server)?),
+        profile,
     };
     let ran = runner.run(&mut results, &mut terminal);
     terminal.finish();
     let summary = ran?;
     results.store().set_summary(&summary)?;
     write_files(results.folder(), results.store())?;
-    print_result(&summary, results.folder(), args.json)?;
+    print_result(&summary, results.store(), results.folder(), args.json)?;
     Ok(exit_code(cancel.is_cancelled(), summary.is_complete()))
 }
 
@@ -129,6 +142,8 @@ struct Runner<'a> {
     couples: u32,
     seed: u64,
     base: Variant,
+    /// Whether the variants of a sweep are looked at.
+    profile: bool,
 }
 
 impl Runner<'_> {
@@ -229,6 +244,13 @@ impl Runner<'_> {
             }
             benches.insert(threads, bench);
         }
+        let profile = match (self.profile, benches.values().next()) {
+            (true, Some(bench)) => {
+                let variants = variants.iter().map(|(_, variant)| variant);
+                Some(symbols(self.setting, bench, variants, observer)?)
+            }
+            _ => None,
+        };
         let options = SweepOptions {
             about: (!study.about.asked.is_empty()).then(|| study.about.clone()),
             variants,
@@ -239,6 +261,7 @@ impl Runner<'_> {
             seed: self.seed,
             budget_seconds: study.budget.as_secs_f64(),
             workload: without_threads(&study.workloads[0].load),
+            profile,
         };
         results.fix_warm_up();
         results.start_clock();

@@ -1,0 +1,207 @@
+//! The short profile at the end of a study: what limits now, in a few per cent of its budget.
+//!
+//! Only the two views that limits are told from, on the study's own server: what runs, and what is waited for. What was
+//! looked at once is kept in the results and not looked at again.
+
+use anyhow::{Context, Result};
+use niagara_profile::StoredProfile;
+use niagara_profile::symbols::DebugFolders;
+use niagara_store::ProfileRecord;
+
+use super::{ProfileOptions, View, profile};
+use crate::duel_plan::START_SECONDS;
+use crate::observer::{Event, Observer};
+use crate::study::Study;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+/// Share of the budget that all profiles of a study may take.
+const SHARE: f64 = 0.05;
+/// A profile of fewer seconds sees too little.
+const LEAST_SECONDS: f64 = 5.0;
+/// More than this tells no more of what limits.
+const MOST_SECONDS: f64 = 20.0;
+/// Where the shortest profiles would take more of the budget than this, there is none.
+const MOST_SHARE: f64 = 0.15;
+/// What a study says that has no time for them.
+pub(crate) const NO_TIME_FOR_A_PROFILE: &str =
+    "what limits now was not looked at: the budget is too short for a profile";
+const VIEWS: [View; 2] = [View::Cpu, View::OffCpu];
+
+/// What a study's short profiles are taken with.
+#[derive(Debug, Clone, Default)]
+pub struct ShortProfile {
+    /// Folders with symbols in files of their own.
+    pub symbols: DebugFolders,
+    /// What is known beforehand to be missing, and how to get it.
+    pub missing: Vec<String>,
+}
+
+/// Seconds of each of so many profiles within a budget; `None` when it is too short for them.
+pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> {
+    let profiles = profiles.max(1) as f64;
+    let each = (budget_seconds * SHARE / profiles).clamp(LEAST_SECONDS, MOST_SECONDS);
+    (each * profiles <= budget_seconds * MOST_SHARE).then_some(each)
+}
+
+/// Takes the profile of `subject` in about `seconds`, its start included, and keeps it, unless it is kept already. What
+/// went wrong comes back as a warning: a study is none the worse for it.
+///
+/// # Errors
+/// The study was stopped; results that cannot be written.
+pub(crate) fn look(
+    study: &Study,
+    bench: &Workbench,
+    subject: &str,
+    variant: &Variant,
+    short: &ShortProfile,
+    seconds: f64,
+    observer: &mut dyn Observer,
+) -> Result<Option<String>> {
+    let kept = study.store().profiles()?;
+    if kept.iter().any(|profile| profile.subject == subject) {
+        return Ok(None);
+    }
+    bench.cancel().check()?;
+    observer.see(Event::Stage {
+        name: "what limits now",
+        seconds,
+    });
+    let found = profile(
+        bench,
+        variant,
+        &options(short, seconds, study.seed()),
+        observer,
+    );
+    match found {
+        Ok(found) => {
+            let content = serde_json::to_value(StoredProfile::from(&found))
+                .context("cannot write a profile as JSON")?;
+            study.store().set_profile(&ProfileRecord {
+                subject: subject.to_owned(),
+                content,
+            })?;
+            Ok(None)
+        }
+        Err(error) => {
+            bench.cancel().check()?;
+            Ok(Some(format!(
+                "what limits {subject} could not be looked at: {error:#}"
+            )))
+        }
+    }
+}
+
+fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
+    let slice_seconds = if seconds < 10.0 { 0.25 } else { 0.5 };
+    let warm_up_seconds = seconds / 10.0;
+    // The start, the slice that shows which threads are busy, the warm-up; views share the rest.
+    let left = seconds - START_SECONDS - slice_seconds - warm_up_seconds;
+    ProfileOptions {
+        views: VIEWS.to_vec(),
+        seconds: left / VIEWS.len() as f64,
+        slice_seconds,
+        warm_up_seconds,
+        symbols: short.symbols.clone(),
+        missing: short.missing.clone(),
+        seed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::spec::{Lengths, Load, Protocol};
+    use crate::study::StudyOptions;
+    use niagara_load::WorkloadSpec;
+    use niagara_server::{Cache, Catalog};
+    use niagara_store::StudyRecord;
+
+    #[test]
+    fn profiles_take_their_share_of_the_budget_or_none() {
+        assert_eq!(seconds_each(600.0, 1), Some(20.0));
+        assert_eq!(seconds_each(240.0, 1), Some(12.0));
+        assert_eq!(seconds_each(60.0, 1), Some(5.0));
+        assert_eq!(seconds_each(60.0, 2), None);
+        assert_eq!(seconds_each(10.0, 1), None);
+        for budget in [40.0, 90.0, 200.0, 3600.0] {
+            let Some(seconds) = seconds_each(budget, 1) else {
+                continue;
+            };
+            let options = options(&ShortProfile::default(), seconds, 1);
+            let load = options.warm_up_seconds
+                + options.slice_seconds
+                + options.seconds * options.views.len() as f64;
+            assert!(load + START_SECONDS <= seconds + 1e-9);
+            // Three couples at the least.
+            assert!(
+                options.seconds >= 6.0 * options.slice_seconds - 1e-9,
+                "{options:?}"
+            );
+        }
+    }
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn see(&mut self, _: Event<'_>) {}
+    }
+
+    #[test]
+    fn what_was_looked_at_is_not_looked_at_again_and_what_cannot_be_is_a_warning() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let record = StudyRecord {
+            kind: "tune".into(),
+            command: "niagara tune".into(),
+            key: "k".into(),
+            seed: 5,
+            started_unix_ms: 0,
+            plan: serde_json::json!({}),
+            machine: serde_json::json!({}),
+            niagara_version: "0".into(),
+        };
+        let lengths = Lengths {
+            couples: 4,
+            slice_seconds: 0.5,
+            ramp_seconds: 0.05,
+            warm_up_seconds: 1.0,
+            disturbance: 0.05,
+        };
+        let options = StudyOptions {
+            folder: folder.path().join("study"),
+            budget_seconds: 600.0,
+            lengths,
+            protocol: Protocol::Duel,
+        };
+        let study = Study::open(&record, options)?;
+        study.store().set_profile(&ProfileRecord {
+            subject: "kept".to_owned(),
+            content: serde_json::json!({}),
+        })?;
+        // A workbench on which no server was set up: whoever looks at one fails.
+        let bench = Workbench::new(
+            Cache::at(&folder.path().join("cache"))?,
+            Catalog::load(&[])?,
+            Load {
+                workload: WorkloadSpec::default(),
+                engine: "InnoDB".to_owned(),
+                threads: 2,
+            },
+            Cancel::default(),
+        );
+        let variant = Variant::base("mariadb-10.11");
+        let look_at = |subject: &str| {
+            let short = ShortProfile::default();
+            look(&study, &bench, subject, &variant, &short, 5.0, &mut Nobody)
+        };
+        assert_eq!(look_at("kept")?, None);
+        let warning = look_at("the final variant")?.unwrap_or_default();
+        assert!(
+            warning.starts_with("what limits the final variant could not be looked at: "),
+            "{warning}"
+        );
+        assert_eq!(study.store().profiles()?.len(), 1);
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Profiles among the results of a study: what limits what it looked at, in short.
+
+use niagara_profile::{FoundLimit, Profile, StoredProfile};
+use niagara_store::{Store, StoreError};
+use serde::Serialize;
+
+use super::Section;
+use super::content::{limits, missing, time};
+use crate::number::percent;
+
+/// A profile, and what it is of.
+#[derive(Debug, Clone, Serialize)]
+pub struct LookedAt {
+    /// What was looked at: `the final variant`.
+    pub subject: String,
+    /// What was seen.
+    pub profile: Profile,
+}
+
+/// The profiles that are kept, in the order in which they were taken.
+///
+/// # Errors
+/// The results cannot be read.
+pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
+    let read = |kept: niagara_store::ProfileRecord| {
+        let stored: StoredProfile =
+            serde_json::from_value(kept.content).map_err(|error| StoreError::Nonsense {
+                path: store.path().to_owned(),
+                what: "profile.content",
+                detail: error.to_string(),
+            })?;
+        Ok(LookedAt {
+            subject: kept.subject,
+            profile: stored.into(),
+        })
+    };
+    store.profiles()?.into_iter().map(read).collect()
+}
+
+/// A sentence for each: `What limits the final variant now: CPU (70 % of a query's time) and nothing that should not …`.
+pub fn limits_in_short(all: &[LookedAt]) -> Vec<String> {
+    all.iter()
+        .map(|LookedAt { subject, profile }| {
+            format!("What limits {subject} now: {}", verdict(profile))
+        })
+        .collect()
+}
+
+/// What a study's report says of it.
+pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
+    let LookedAt { subject, profile } = seen;
+    let one = std::slice::from_ref(profile);
+    let mut what_limits = limits(one);
+    what_limits.title = format!("What limits {subject} now");
+    let sentence = verdict(profile);
+    let mut first = sentence.chars();
+    let sentence = first.next().map_or(String::new(), |letter| {
+        letter.to_uppercase().chain(first).collect()
+    });
+    what_limits.notes.push(sentence);
+    what_limits.notes.push(format!(
+        "{}; {}. From one short profile of one start: `niagara profile` looks closer, from all sides.",
+        profile.variant, profile.workload
+    ));
+    let mut all = vec![what_limits, time(one)];
+    if profile.cpu.is_none() || profile.time.is_none() {
+        all.push(missing(one));
+    }
+    all.retain(|section| !section.rows.is_empty() || !section.notes.is_empty());
+    all
+}
+
+/// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
+fn verdict(profile: &Profile) -> String {
+    let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
+        profile.limits.iter().partition(|limit| limit.natural);
+    let list = |limits: &[&FoundLimit]| -> String {
+        let named = limits.iter().map(|limit| {
+            format!(
+                "{} ({} of a query's time)",
+                limit.title,
+                percent(limit.share)
+            )
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let levers = |limits: &[&FoundLimit]| -> String {
+        let mut all: Vec<&str> = Vec::new();
+        for lever in limits.iter().flat_map(|limit| &limit.levers) {
+            if !all.contains(&&**lever) {
+                all.push(lever);
+            }
+        }
+        match all.is_empty() {
+            true => "no lever addresses that".to_owned(),
+            false => format!("levers that address that: {}", all.join(", ")),
+        }
+    };
+    if !unnatural.is_empty() {
+        return format!(
+            "{}, which should not limit a server; {}.",
+            list(&unnatural),
+            levers(&unnatural)
+        );
+    }
+    match (natural.is_empty(), &profile.time) {
+        (false, _) => format!(
+            "{}, and nothing that should not limit a server; {}.",
+            list(&natural),
+            levers(&natural)
+        ),
+        (true, Some(_)) => "nothing that was looked at stands out.".to_owned(),
+        (true, None) => "it could not be seen here.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use niagara_profile::result::{Cpu, ThreadTime};
+
+    fn limit(title: &str, natural: bool, share: f64, levers: &[&str]) -> FoundLimit {
+        FoundLimit {
+            limit: title.to_lowercase(),
+            title: title.to_owned(),
+            why: "Because.".to_owned(),
+            natural,
+            share,
+            levers: levers.iter().map(|&lever| lever.to_owned()).collect(),
+        }
+    }
+
+    fn seen(limits: Vec<FoundLimit>) -> LookedAt {
+        LookedAt {
+            subject: "the final variant".to_owned(),
+            profile: Profile {
+                limits,
+                cpu: Some(Cpu::default()),
+                time: Some(ThreadTime::default()),
+                ..Profile::default()
+            },
+        }
+    }
+
+    #[test]
+    fn what_should_not_limit_has_the_word() {
+        let cpu = || limit("CPU", true, 0.7, &["transport=unix"]);
+        let healthy = seen(vec![
+            cpu(),
+            limit("network", true, 0.31, &["transport=unix"]),
+        ]);
+        assert_eq!(
+            limits_in_short(&[healthy]),
+            [
+                "What limits the final variant now: CPU (70 % of a query's time), network (31 % of a query's time), \
+                 and nothing that should not limit a server; levers that address that: transport=unix."
+            ]
+        );
+        let ill = seen(vec![limit("table locks", false, 0.2, &[]), cpu()]);
+        let said = &limits_in_short(std::slice::from_ref(&ill))[0];
+        assert!(
+            said.ends_with("now: table locks (20 % of a query's time), which should not limit a server; no lever addresses that."),
+            "{said}"
+        );
+        let sections = sections_in_short(&ill);
+        assert_eq!(sections[0].title, "What limits the final variant now");
+        assert!(sections[0].notes[0].starts_with("Table locks"));
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_called_healthy() {
+        let mut blind = seen(Vec::new());
+        blind.profile.time = None;
+        blind
+            .profile
+            .missing
+            .push("no waiting: run as root".to_owned());
+        assert!(limits_in_short(std::slice::from_ref(&blind))[0].contains("could not be seen"));
+        let sections = sections_in_short(&blind);
+        assert!(sections.last().expect("a section").notes[0].contains("root"));
+    }
+}

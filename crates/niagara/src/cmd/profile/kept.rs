@@ -1,0 +1,156 @@
+//! What the folder of a profile holds, made from its results alone: it can be done again at any time.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use niagara_profile::{Profile, StoredProfile, flame_graph, flame_graph_of_difference};
+use niagara_report::{
+    Graph, LookedAt, looked_at, profile_headline, profile_html, profile_markdown, profile_text,
+};
+use niagara_store::{ProfileRecord, Store};
+use serde::Serialize;
+
+use crate::args::Format;
+use crate::setting::write;
+
+/// What the results of a profile call themselves.
+pub const KIND: &str = "profile";
+/// The version of the JSON document.
+const FORMAT: u32 = 1;
+/// What stands for a profile in the names of its files.
+const MARKS: [&str; 2] = ["a", "b"];
+
+/// What is printed and kept as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    niagara: &'a str,
+    command: &'a str,
+    headline: String,
+    profiles: &'a [Profile],
+}
+
+/// The `number`th profile (from 1) as it is stored.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn record(number: usize, profile: &Profile) -> Result<ProfileRecord> {
+    Ok(ProfileRecord {
+        // The two may be of the same variant.
+        subject: format!("{number}: {}", profile.variant),
+        content: serde_json::to_value(StoredProfile::from(profile))?,
+    })
+}
+
+/// Prints the profiles, or writes their files into `folder` anew.
+///
+/// # Errors
+/// Results that cannot be read, a folder that cannot be written to; a form that profiles do not have.
+pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
+    let study = store.study()?;
+    let all = looked_at(store)?.into_iter();
+    let profiles: Vec<Profile> = all.map(|LookedAt { profile, .. }| profile).collect();
+    if profiles.is_empty() {
+        bail!(
+            "{} was stopped before the first profile was whole: the command to take it again is\n  {}",
+            folder.display(),
+            study.command
+        );
+    }
+    let json = || {
+        serde_json::to_string_pretty(&Document {
+            format: FORMAT,
+            niagara: &study.niagara_version,
+            command: &study.command,
+            headline: profile_headline(&profiles),
+            profiles: &profiles,
+        })
+    };
+    match format {
+        Format::Text => {
+            print!("{}", profile_text(&profiles));
+            println!("\nreport: {}", folder.join("report.html").display());
+        }
+        Format::Json => println!("{}", json()?),
+        Format::Markdown => print!("{}", profile_markdown(&profiles, &study.command)),
+        Format::Html => print!(
+            "{}",
+            profile_html(&profiles, &graphs(&profiles)?, &study.command)
+        ),
+        Format::Csv => bail!(
+            "a profile has no table of slices\nremedy: --format json, or the stacks in {}/*.folded",
+            folder.display()
+        ),
+        Format::Files => write_files(folder, &profiles, &study.command, &json()?)?,
+    }
+    Ok(())
+}
+
+fn write_files(folder: &Path, profiles: &[Profile], command: &str, json: &str) -> Result<()> {
+    let graphs = graphs(profiles)?;
+    write(&folder.join("profile.json"), json)?;
+    write(
+        &folder.join("report.html"),
+        &profile_html(profiles, &graphs, command),
+    )?;
+    write(
+        &folder.join("report.md"),
+        &profile_markdown(profiles, command),
+    )?;
+    for (index, profile) in profiles.iter().enumerate() {
+        let mark = MARKS.get(index).copied().unwrap_or("c");
+        let lines = |name: &str, folded: &niagara_profile::Folded, scale: f64| {
+            let text: String = folded
+                .lines(scale)
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect();
+            match text.is_empty() {
+                true => Ok(()),
+                false => write(&folder.join(format!("{name}-{mark}.folded")), &text),
+            }
+        };
+        lines("cpu", &profile.cpu_stacks, 1.0)?;
+        lines("off-cpu-us", &profile.off_cpu_stacks, 1e6)?;
+    }
+    Ok(())
+}
+
+/// The flame graphs of everything that has stacks.
+fn graphs(profiles: &[Profile]) -> Result<Vec<Graph>> {
+    let mut graphs = Vec::new();
+    for (index, profile) in profiles.iter().enumerate() {
+        let of = match (profiles.len(), index) {
+            (1, _) => String::new(),
+            (_, 0) => format!(", A: {}", profile.variant),
+            _ => format!(", B: {}", profile.variant),
+        };
+        if !profile.cpu_stacks.is_empty() {
+            let title = format!("On CPU{of}");
+            graphs.push(Graph {
+                svg: flame_graph(&profile.cpu_stacks, &title, "samples")?,
+                title,
+                caption: "What runs: the wider a frame, the more of the server's CPU time is in it and in what it calls. Orange is the kernel.".to_owned(),
+            });
+        }
+        if !profile.off_cpu_stacks.is_empty() {
+            let title = format!("Off CPU{of}");
+            graphs.push(Graph {
+                svg: flame_graph(&profile.off_cpu_stacks.scaled(1e3), &title, "ms")?,
+                title,
+                caption: "What the threads that serve the load wait for: the wider a frame, the more time passes in it.".to_owned(),
+            });
+        }
+    }
+    if let [a, b] = profiles
+        && !a.cpu_stacks.is_empty()
+        && !b.cpu_stacks.is_empty()
+    {
+        graphs.insert(0, Graph {
+                title: "On CPU, B against A".to_owned(),
+                caption: "B's stacks; red frames have a larger share of the CPU time than in A, blue ones a smaller.".to_owned(),
+                svg: flame_graph_of_difference(&a.cpu_stacks, &b.cpu_stacks, "On CPU, B against A", "samples")?,
+            });
+    }
+    Ok(graphs)
+}

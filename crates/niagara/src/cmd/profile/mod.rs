@@ -1,0 +1,216 @@
+//! `niagara profile A [B]`: where the time goes, lock by lock and call by call.
+
+pub mod kept;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use niagara_lab::{ProfileOptions, RESULTS_FILE, ShortProfile, Variant, View, profile};
+use niagara_store::{Store, StudyRecord};
+use serde::Serialize;
+
+use crate::args::{Format, LoadArgs, duration};
+use crate::cmd::compare::variant;
+use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::machine;
+use crate::outdir::{RESULTS, file_name};
+use crate::progress::Terminal;
+use crate::setting::{Setting, command_line, key, load, unix_ms};
+use crate::symbols::symbols;
+
+/// Where does the time go? CPU, waiting, system calls, locks, allocations
+///
+/// Starts a private server as `compare` does, drives load on it and looks at it in one way after another; each view is
+/// on in every other slice of load, so that its cost is known. With B, the two are set side by side, and the report says
+/// what explains the change. The folder then holds report.html with flame graphs, report.md, profile.json and the stacks.
+#[derive(Debug, Args)]
+#[command(after_help = "Views:
+  cpu          what runs: flame graph, functions, share by layer (perf events; as root with the kernel's part)
+  off-cpu      what threads wait for: flame graph, reasons, locks by call site (perf events with the kernel)
+  syscalls     system calls per query, with time (tracepoints: root)
+  locks        named locks of the server, rows and tables waited for (SQL: any user)
+  allocations  calls and bytes per query by call site, pairs within a query (any user)
+
+Examples:
+  niagara profile mariadb-10.11 --workload oltp_point_select
+  niagara profile base transport=unix --workload oltp_point_select
+  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30")]
+pub struct ProfileArgs {
+    /// What to look at: a server, or changes to one, as in `niagara compare`
+    #[arg(value_name = "A", default_value = "base")]
+    pub a: String,
+    /// What to set beside it
+    #[arg(value_name = "B")]
+    pub b: Option<String>,
+    /// The server that `base` and bare changes speak of
+    #[arg(long, default_value = "mariadb-10.11")]
+    pub server: String,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// What to look at, comma-separated [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "VIEW")]
+    pub views: Vec<View>,
+    /// Load for each view, half of it with the view on
+    #[arg(long, default_value = "12s", value_parser = duration)]
+    pub seconds: Duration,
+    /// Length of a slice of load
+    #[arg(long, default_value = "500ms", value_parser = duration)]
+    pub slice: Duration,
+    /// Load before anything is looked at
+    #[arg(long, default_value = "3s", value_parser = duration)]
+    pub warm_up: Duration,
+    /// Do not fetch symbols from the distribution's debug packages
+    #[arg(long)]
+    pub no_symbols: bool,
+    /// Folder for the report [default: niagara-results/profile-…]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of every random choice
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Further folders with levers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub levers: Vec<PathBuf>,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub servers: Vec<PathBuf>,
+    /// Print the profile as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What decides what a profile looks at.
+#[derive(Serialize)]
+struct Plan<'a> {
+    variants: &'a [Variant],
+    load: &'a niagara_lab::Load,
+    views: Vec<&'static str>,
+    seconds: f64,
+    slice_seconds: f64,
+    warm_up_seconds: f64,
+}
+
+pub fn run(args: ProfileArgs) -> Result<ExitCode> {
+    let cancel = on_ctrl_c()?;
+    let setting = Setting::open(&args.servers, &args.levers)?;
+    let load = load(&args.load)?;
+    let folder = folder(&args)?;
+    let views = match args.views.is_empty() {
+        true => View::ALL.to_vec(),
+        false => args.views.clone(),
+    };
+    let texts: Vec<&String> = std::iter::once(&args.a).chain(&args.b).collect();
+    let budget = args.warm_up + args.seconds * views.len() as u32;
+    let mut terminal = Terminal::new(budget * texts.len() as u32);
+    let mut bench = setting.workbench(load.clone(), cancel.clone());
+    let mut variants = Vec::new();
+    for text in texts {
+        variants.push(variant(
+            text,
+            &args.server,
+            &setting,
+            &mut bench,
+            &mut terminal,
+        )?);
+    }
+    let symbols = match args.no_symbols {
+        true => ShortProfile::default(),
+        false => symbols(&setting, &bench, &variants, &mut terminal)?,
+    };
+    let options = ProfileOptions {
+        views,
+        seconds: args.seconds.as_secs_f64(),
+        slice_seconds: args.slice.as_secs_f64(),
+        warm_up_seconds: args.warm_up.as_secs_f64(),
+        symbols: symbols.symbols,
+        missing: symbols.missing,
+        seed: args.seed,
+    };
+    let store = results(&folder, &setting, &options, &variants, &load)?;
+    let mut taken = 0;
+    for variant in &variants {
+        terminal.line(&format!("{}; {}", variant.label(), load.one_line()));
+        match profile(&bench, variant, &options, &mut terminal) {
+            Ok(found) => {
+                taken += 1;
+                store.set_profile(&kept::record(taken, &found)?)?;
+            }
+            Err(error) if cancel.is_cancelled() && taken > 0 => {
+                terminal.line(&format!("{error:#}"));
+                break;
+            }
+            Err(error) => {
+                terminal.finish();
+                return Err(error.context(format!("cannot profile {}", variant.label())));
+            }
+        }
+    }
+    terminal.finish();
+    let format = if args.json {
+        Format::Json
+    } else {
+        Format::Text
+    };
+    kept::report(&store, &folder, Format::Files)?;
+    kept::report(&store, &folder, format)?;
+    Ok(exit_code(cancel.is_cancelled(), taken == variants.len()))
+}
+
+/// The results that the profiles go into.
+fn results(
+    folder: &Path,
+    setting: &Setting,
+    options: &ProfileOptions,
+    variants: &[Variant],
+    load: &niagara_lab::Load,
+) -> Result<Store> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let plan = serde_json::to_value(Plan {
+        variants,
+        load,
+        views: options.views.iter().map(|view| view.name()).collect(),
+        seconds: options.seconds,
+        slice_seconds: options.slice_seconds,
+        warm_up_seconds: options.warm_up_seconds,
+    })?;
+    let record = StudyRecord {
+        kind: kept::KIND.to_owned(),
+        command: command_line(),
+        key: key(&(kept::KIND, &plan, options.seed))?,
+        seed: options.seed,
+        started_unix_ms: unix_ms(),
+        plan,
+        machine: serde_json::to_value(machine::fingerprint(&setting.cache)?)?,
+        niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)
+}
+
+/// A folder that is free.
+fn folder(args: &ProfileArgs) -> Result<PathBuf> {
+    if let Some(path) = &args.out {
+        if path.join(RESULTS_FILE).exists() {
+            bail!(
+                "{} holds results already\nremedy: name another folder with --out",
+                path.display()
+            );
+        }
+        return Ok(path.clone());
+    }
+    let name = match &args.b {
+        Some(b) => format!("profile-{}-vs-{b}", args.a),
+        None => format!("profile-{}", args.a),
+    };
+    let stem = file_name(&name);
+    let free = (1..10_000)
+        .map(|number| match number {
+            1 => Path::new(RESULTS).join(&stem),
+            n => Path::new(RESULTS).join(format!("{stem}-{n}")),
+        })
+        .find(|path| !path.exists());
+    free.with_context(|| format!("{RESULTS} is full of profiles: name a folder with --out"))
+}
