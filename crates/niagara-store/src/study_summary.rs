@@ -247,7 +247,7 @@ pub struct SweepSummary {
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
-    /// False when it was interrupted, or ended before all rounds.
+    /// False when it was interrupted.
     pub complete: bool,
     /// A curve for each variant.
     pub curves: Vec<SweepCurve>,
