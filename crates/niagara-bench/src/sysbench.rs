@@ -79,7 +79,7 @@ impl Sysbench {
     pub fn prepare(&mut self) -> Result<(Duration, Duration)> {
         let options = format!("--config-file={}", self.options.path().display());
         let began = Instant::now();
-        let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let before = cpu_time(UsageWho::RUSAGE_CHILDREN)?;
         let output = Command::new("sysbench")
             .args([&options, &self.workload, "prepare"])
             .output()
@@ -92,14 +92,8 @@ impl Sysbench {
                 String::from_utf8_lossy(&output.stderr)
             );
         }
-        let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-        let used = |usage: &nix::sys::resource::Usage| {
-            let time = |value: nix::sys::time::TimeVal| {
-                Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()).max(0) as u64)
-            };
-            time(usage.user_time()) + time(usage.system_time())
-        };
-        Ok((began.elapsed(), used(&after).saturating_sub(used(&before))))
+        let used = cpu_time(UsageWho::RUSAGE_CHILDREN)?.saturating_sub(before);
+        Ok((began.elapsed(), used))
     }
 
     /// Runs it for a second and then for `duration`, rounded to whole seconds, which is what counts.
@@ -177,6 +171,15 @@ impl Sysbench {
         }
         bail!("sysbench ended early\ncommand: {command:?}\n{said}{errors}")
     }
+}
+
+/// CPU time that this process, or its children that have ended, used so far.
+pub fn cpu_time(who: UsageWho) -> Result<Duration> {
+    let usage = getrusage(who)?;
+    let time = |value: nix::sys::time::TimeVal| {
+        Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()).max(0) as u64)
+    };
+    Ok(time(usage.user_time()) + time(usage.system_time()))
 }
 
 /// Transactions and queries per second: `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …`

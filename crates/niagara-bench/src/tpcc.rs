@@ -6,7 +6,7 @@
 use crate::contestant::{Contestant, Sample};
 use crate::ground::endpoint;
 use crate::ratio::ratio;
-use crate::sysbench::Sysbench;
+use crate::sysbench::{Sysbench, cpu_time};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use niagara_load::{
@@ -17,7 +17,7 @@ use niagara_server::{
     Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, WorkFolder, get, launch,
 };
 use niagara_stats::median;
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::UsageWho;
 use rand::seq::SliceRandom;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -141,10 +141,13 @@ fn measure_loading(server: &str, time: Duration, script: &NamedTempFile) -> Resu
         order.shuffle(&mut rand::rng());
         for who in order {
             let (wall, used) = if who == 0 {
-                let before = process_cpu()?;
+                let before = cpu_time(UsageWho::RUSAGE_SELF)?;
                 let began = Instant::now();
                 prepare_tables(&endpoint, &spec, &TableOptions::default(), &mut |_| {})?;
-                (began.elapsed(), process_cpu()?.saturating_sub(before))
+                (
+                    began.elapsed(),
+                    cpu_time(UsageWho::RUSAGE_SELF)?.saturating_sub(before),
+                )
             } else {
                 // The same tables and indexes, made for the script before and after it fills them.
                 let (tables, indexes) = tpcc_schema("InnoDB");
@@ -207,14 +210,6 @@ fn bare() -> WorkloadSpec {
         table_size: 1,
         ..WorkloadSpec::default()
     }
-}
-
-fn process_cpu() -> Result<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    let time = |value: nix::sys::time::TimeVal| {
-        Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()).max(0) as u64)
-    };
-    Ok(time(usage.user_time()) + time(usage.system_time()))
 }
 
 /// Rounds of one slice each, in random order.

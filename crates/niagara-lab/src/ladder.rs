@@ -42,6 +42,11 @@ pub struct LadderOptions {
     pub budget_seconds: f64,
 }
 
+/// The looks at each of `rungs` that are tried, which share `alpha`: is it faster than what was kept before it?
+pub fn rung_plan(alpha: f64, rungs: usize, duels: usize) -> LookPlan {
+    LookPlan::one_sided(alpha / rungs.max(1) as f64).truncated(duels)
+}
+
 /// A rung on top of what was kept so far: the variant, and what it changes in one line; or why it cannot be tried here.
 pub type RungStart = Result<(Variant, String), String>;
 
@@ -77,10 +82,7 @@ pub fn climb_ladder(
             .push("stopped on request: the same command goes on from here".to_owned()),
         Err(error) => return Err(error),
     }
-    let summary = climb.summary(bench, study)?;
-    let kept = Summary::Ladder(Box::new(summary.clone()));
-    study.store().set_summary(&kept)?;
-    Ok(summary)
+    climb.summary(bench, study)
 }
 
 struct Climb<'a> {
@@ -106,8 +108,7 @@ impl Climb<'_> {
             .iter()
             .filter(|rung| rung.cannot.is_none())
             .count();
-        let plan =
-            LookPlan::one_sided(options.alpha / to_try.max(1) as f64).truncated(options.duels);
+        let plan = rung_plan(options.alpha, to_try, options.duels);
         if first_useful_look(&plan) == usize::MAX {
             self.warnings.push(format!(
                 "{} duels a rung can prove nothing at α = {} shared by {to_try} rungs: give more duels",

@@ -87,11 +87,7 @@ pub fn fill_matrix(
             .push("stopped on request: the same command goes on from here".to_owned()),
         Err(error) => return Err(error),
     }
-    let summary = filling.summary(study);
-    study
-        .store()
-        .set_summary(&Summary::Matrix(Box::new(summary.clone())))?;
-    Ok(summary)
+    Ok(filling.summary(study))
 }
 
 /// Where a cell stands.

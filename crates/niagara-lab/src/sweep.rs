@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use niagara_stats::{Level, Start, scalability};
 use niagara_store::{
-    About, AccountsRecord, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord, Summary,
-    SweepCurve, SweepPoint, SweepSummary,
+    About, AccountsRecord, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord, SweepCurve,
+    SweepPoint, SweepSummary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -65,6 +65,9 @@ impl SweepOptions<'_> {
             .and_then(|_| seconds_each(self.budget_seconds, variants))
     }
 }
+
+/// Threads of a sweep at most: every one is a connection of the load generator and of the server.
+pub const MOST_SWEPT: u32 = 1024;
 
 /// How variants meet in a sweep of so many of them.
 pub fn sweep_protocol(variants: usize) -> Protocol {
@@ -139,9 +142,6 @@ pub fn sweep(
             ),
         }
     }
-    study
-        .store()
-        .set_summary(&Summary::Sweep(Box::new(summary.clone())))?;
     Ok(summary)
 }
 

@@ -26,8 +26,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Driver {
     loops: Vec<Loop>,
     reports: Receiver<(usize, Report)>,
-    /// How each side's sockets are waited for; the same on all loops.
-    io: Vec<IoChoice>,
+    /// How sockets are waited for, on all sides and loops.
+    io: IoChoice,
     /// Why a side can no longer be used.
     broken: Vec<Option<LoadError>>,
     cancel: Arc<AtomicBool>,
@@ -96,6 +96,9 @@ impl Driver {
         let loops = loops.min(options.threads as usize);
         allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
 
+        let tokens = (options.threads as usize).div_ceil(loops);
+        let servers = sides.iter().flatten();
+        let io = options.io.settled(servers, sides.len() * loops, tokens);
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed)?);
         let kinds = Arc::new(Kinds::of(&plan));
         let (report, reports) = mpsc::channel();
@@ -103,7 +106,7 @@ impl Driver {
         let mut driver = Driver {
             loops: Vec::with_capacity(loops),
             reports,
-            io: Vec::new(),
+            io,
             broken: vec![None; sides.len()],
             cancel: Arc::clone(&options.cancel),
             stall_timeout: options.stall_timeout,
@@ -121,7 +124,7 @@ impl Driver {
                 kinds: Arc::clone(&kinds),
                 connections: share(index)..share(index + 1),
                 connect_timeout: options.connect_timeout,
-                io: options.io,
+                io,
                 policy: Policy {
                     ignored_errors: options.ignored_errors.clone(),
                     retry: options.retry,
@@ -142,7 +145,7 @@ impl Driver {
                     // A driver that is gone already needs no answer.
                     match event_loop {
                         Ok(event_loop) => {
-                            let _ = ready.send(Ok(event_loop.choices()));
+                            let _ = ready.send(Ok(()));
                             event_loop.serve(&inbox, &report);
                         }
                         Err(error) => drop(ready.send(Err(error))),
@@ -157,7 +160,7 @@ impl Driver {
         drop(ready);
         for _ in 0..loops {
             match readiness.recv() {
-                Ok(result) => driver.io = result?,
+                Ok(result) => result?,
                 Err(_) => return Err(LoadError::Client("a thread of the load died".into())),
             }
         }
@@ -210,9 +213,9 @@ impl Driver {
         result
     }
 
-    /// How each side's sockets are waited for: [`IoChoice::Epoll`] or [`IoChoice::Uring`].
-    pub fn io(&self) -> &[IoChoice] {
-        &self.io
+    /// How sockets are waited for, on all sides alike: [`IoChoice::Epoll`] or [`IoChoice::Uring`].
+    pub fn io(&self) -> IoChoice {
+        self.io
     }
 
     /// Says goodbye to the servers.
@@ -367,7 +370,7 @@ fn gathers_by_itself(
 ) -> Result<bool, LoadError> {
     let crowded = threads as usize >= CROWDED * machine_cpus()?;
     let here = sides.iter().flatten().all(|one| one.transport.is_local());
-    Ok(crowded && here && !spec.kind.writes())
+    Ok(crowded && here && !spec.writes())
 }
 
 /// Files that are open beside the connections: standard streams, polls, libraries, what the caller has open.

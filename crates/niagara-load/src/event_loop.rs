@@ -195,11 +195,6 @@ impl EventLoop {
         })
     }
 
-    /// How each side's sockets are waited for.
-    pub fn choices(&self) -> Vec<IoChoice> {
-        self.sides.iter().map(|side| side.io.choice()).collect()
-    }
-
     /// Follows orders until no more can come, then says goodbye to the servers.
     pub fn serve(mut self, orders: &Receiver<Order>, reports: &Sender<(usize, Report)>) {
         // Sleeps may otherwise be 50 µs longer than asked for, and transactions of an open loop as much late. Only a

@@ -74,10 +74,10 @@ impl Floor {
         patience: Duration,
     ) -> Result<Self, LoadError> {
         spec.validate()?;
-        if spec.kind.writes() {
+        if spec.writes() {
             return Err(LoadError::Invalid(format!(
                 "{} changes data, so its replies cannot be foreseen: take a workload that only reads",
-                spec.kind
+                spec.name()
             )));
         }
         let plan = Plan::new(spec, connections, 1)?;

@@ -27,6 +27,41 @@ impl IoChoice {
     pub const NAMES: [&'static str; 3] = ["auto", "epoll", "uring"];
 }
 
+impl IoChoice {
+    /// What it comes to, once for all sides and loops: of two servers that are compared one must not be waited for
+    /// otherwise than the other. There will be so many `rings`, each for up to `tokens` connections.
+    pub fn settled<'e>(
+        self,
+        mut servers: impl Iterator<Item = &'e Endpoint>,
+        rings: usize,
+        tokens: usize,
+    ) -> IoChoice {
+        if self != IoChoice::Auto {
+            return self;
+        }
+        // All at once: what the kernel allows of one it may not allow of many.
+        let allowed = || {
+            (0..rings)
+                .map(|_| Ring::new(tokens))
+                .collect::<io::Result<Vec<_>>>()
+        };
+        if servers.any(is_encrypted) || allowed().is_err() {
+            IoChoice::Epoll
+        } else {
+            IoChoice::Uring
+        }
+    }
+}
+
+/// Whether connections to `server` may be encrypted.
+fn is_encrypted(server: &Endpoint) -> bool {
+    match server.tls.mode {
+        TlsMode::Disabled => false,
+        TlsMode::Preferred => !matches!(server.transport, Transport::Unix(_)),
+        _ => true,
+    }
+}
+
 impl fmt::Display for IoChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(Self::NAMES[*self as usize])
@@ -110,11 +145,7 @@ const MOST_EVENTS: usize = 64;
 impl Io {
     /// For tokens below `tokens`, of connections to `servers`.
     pub fn new(choice: IoChoice, servers: &[Endpoint], tokens: usize) -> Result<Self, LoadError> {
-        let encrypted = servers.iter().any(|server| match server.tls.mode {
-            TlsMode::Disabled => false,
-            TlsMode::Preferred => !matches!(server.transport, Transport::Unix(_)),
-            _ => true,
-        });
+        let encrypted = servers.iter().any(is_encrypted);
         if choice == IoChoice::Uring && encrypted {
             return Err(LoadError::Invalid(
                 "encrypted connections do without io_uring: take epoll or auto, or disable TLS"
@@ -141,6 +172,7 @@ impl Io {
     }
 
     /// What it came to.
+    #[cfg(test)]
     pub fn choice(&self) -> IoChoice {
         match self {
             Io::Epoll { .. } => IoChoice::Epoll,
@@ -272,6 +304,21 @@ mod tests {
         let preferred = get(unix(), TlsMode::Preferred, IoChoice::Auto).unwrap();
         let disabled = get(unix(), TlsMode::Disabled, IoChoice::Auto).unwrap();
         assert_eq!(preferred.choice(), disabled.choice());
+    }
+
+    #[test]
+    fn all_sides_are_waited_for_alike() {
+        let sides = [TlsMode::Disabled, TlsMode::Required]
+            .map(|mode| endpoint(Transport::Unix("/s".into()), mode));
+        let settled = |choice: IoChoice, sides: &[Endpoint]| choice.settled(sides.iter(), 2, 4);
+        assert_eq!(settled(IoChoice::Auto, &sides), IoChoice::Epoll);
+        // Whatever this kernel allows, it is the same for both.
+        let open = [sides[0].clone(), sides[0].clone()];
+        let one = Io::new(IoChoice::Auto, &open, 4).unwrap().choice();
+        assert_eq!(settled(IoChoice::Auto, &open), one);
+        for choice in [IoChoice::Epoll, IoChoice::Uring] {
+            assert_eq!(settled(choice, &sides), choice);
+        }
     }
 
     #[test]

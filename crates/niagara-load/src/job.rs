@@ -2,13 +2,12 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::session::{Session, SessionError};
+use crate::session::{self, SessionError};
 use crate::workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bound on one statement: those of the study took hours.
 const LONGEST_STEP: Duration = Duration::from_secs(24 * 3600);
 
@@ -47,12 +46,7 @@ pub fn run_job(
         side: 0,
         cause: error.to_string(),
     };
-    let mut session = Session::connect(endpoint, Some(&endpoint.database), CONNECT_TIMEOUT)
-        .map_err(|error| LoadError::Connect {
-            endpoint: endpoint.to_string(),
-            cause: error.to_string(),
-        })?;
-    session.set_timeout(LONGEST_STEP);
+    let mut session = session::connect(endpoint, Some(&endpoint.database), LONGEST_STEP)?;
     let timed = steps.iter().filter(|step| step.name.is_some()).count();
     let mut times = Vec::with_capacity(timed);
     for step in steps {

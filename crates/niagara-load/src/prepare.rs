@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, own, schema, tpcc, values};
 use rand::SeedableRng;
 use std::io::Write;
@@ -15,7 +15,6 @@ use std::time::Duration;
 const INSERT_BYTES: usize = 512 * 1024;
 /// Bound on a single statement; building an index over many rows takes its time.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3600);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How the tables are worked on.
 #[derive(Debug, Clone)]
@@ -308,7 +307,11 @@ fn for_each(
                 scope.spawn(move || {
                     let result = (|| {
                         let mut at_work = Work {
-                            session: connect(endpoint, Some(&endpoint.database))?,
+                            session: session::connect(
+                                endpoint,
+                                Some(&endpoint.database),
+                                STATEMENT_TIMEOUT,
+                            )?,
                             events,
                             failed,
                             cancel: &options.cancel,
@@ -347,7 +350,7 @@ fn for_each(
 }
 
 fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
-    let mut session = connect(endpoint, None)?;
+    let mut session = session::connect(endpoint, None, STATEMENT_TIMEOUT)?;
     let name = endpoint.database.replace('`', "``");
     execute(
         &mut session,
@@ -355,17 +358,6 @@ fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
     )?;
     session.quit();
     Ok(())
-}
-
-fn connect(endpoint: &Endpoint, database: Option<&str>) -> Result<Session, LoadError> {
-    let mut session = Session::connect(endpoint, database, CONNECT_TIMEOUT).map_err(|error| {
-        LoadError::Connect {
-            endpoint: endpoint.to_string(),
-            cause: error.to_string(),
-        }
-    })?;
-    session.set_timeout(STATEMENT_TIMEOUT);
-    Ok(session)
 }
 
 /// Runs a statement; its beginning is part of the error.

@@ -2,6 +2,7 @@
 //! bounded. Under load it becomes a [`Connection`](crate::connection::Connection).
 
 use crate::endpoint::{Endpoint, TlsMode};
+use crate::error::LoadError;
 use crate::protocol::auth::Channel;
 use crate::protocol::command;
 use crate::protocol::inbox::Inbox;
@@ -55,6 +56,25 @@ pub fn describe_io(error: &io::Error) -> String {
         | io::ErrorKind::ConnectionReset => "the server closed the connection".into(),
         _ => error.to_string(),
     }
+}
+
+/// How long a connection for work on tables may take to log in.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connects for work of which a single statement may take until `timeout`.
+pub fn connect(
+    endpoint: &Endpoint,
+    database: Option<&str>,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    let mut session = Session::connect(endpoint, database, CONNECT_TIMEOUT).map_err(|error| {
+        LoadError::Connect {
+            endpoint: endpoint.to_string(),
+            cause: error.to_string(),
+        }
+    })?;
+    session.set_timeout(timeout);
+    Ok(session)
 }
 
 /// A logged-in blocking connection.

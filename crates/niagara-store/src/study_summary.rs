@@ -1,9 +1,12 @@
 //! What the studies of a file came to: ladders, matrices, sweeps.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use niagara_stats::Level;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{BuildNote, Comparison};
 
@@ -250,7 +253,7 @@ pub struct SweepSummary {
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
-    /// False when it was interrupted, or ended before all rounds.
+    /// False when it was interrupted.
     pub complete: bool,
     /// A curve for each variant.
     pub curves: Vec<SweepCurve>,
@@ -289,6 +292,7 @@ pub struct SweepCurve {
     /// Where it stops scaling.
     pub knee: Option<Knee>,
     /// Thread counts that could not be measured, each with the reason.
+    #[serde(deserialize_with = "by_number")]
     pub failures: BTreeMap<u32, String>,
 }
 
@@ -310,6 +314,7 @@ pub struct SweepPoint {
     /// Slices in which the machine was disturbed, of all.
     pub disturbed: [u32; 2],
     /// Errors of the server by code, all starts together.
+    #[serde(deserialize_with = "by_number")]
     pub errors: BTreeMap<u16, u64>,
     /// What the time went into.
     pub breakdown: Option<Breakdown>,
@@ -420,4 +425,20 @@ pub struct AccountsRecord {
     pub switches: [u64; 2],
     /// The server's counters that changed, by its own names.
     pub status: BTreeMap<String, i64>,
+}
+
+/// Reads a map with numbers for keys, which are texts in JSON. Within an enum that is told by a tag, such as
+/// [`Summary`](crate::Summary), serde does not turn them into numbers.
+fn by_number<'de, D, K, V>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    K: FromStr<Err: Display> + Ord,
+    V: Deserialize<'de>,
+{
+    let texts = BTreeMap::<String, V>::deserialize(deserializer)?;
+    let numbers = texts.into_iter().map(|(text, value)| {
+        let number = text.parse().map_err(D::Error::custom)?;
+        Ok((number, value))
+    });
+    numbers.collect()
 }

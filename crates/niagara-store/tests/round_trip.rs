@@ -3,10 +3,10 @@
 mod common;
 
 use common::{duel, slices, study, variant};
-use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_stats::{Estimate, Judgement, Level, Verdict};
 use niagara_store::{
     CompareSummary, Comparison, Ending, EventRecord, Phase, ProfileRecord, Store, StoreError,
-    Summary,
+    Summary, SweepCurve, SweepPoint, SweepSummary,
 };
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
@@ -243,6 +243,55 @@ fn a_damaged_file_is_called_damaged() {
         Store::open(&path),
         Err(StoreError::Corrupt { .. })
     ));
+}
+
+/// Codes of errors and thread counts are keys.
+#[test]
+fn a_sweep_with_errors_and_failures_comes_back() {
+    let level = Level {
+        value: 5.0,
+        low: 4.0,
+        high: 6.0,
+    };
+    let point = SweepPoint {
+        threads: 8,
+        starts: 3,
+        tps: level,
+        p50_ms: level,
+        p95_ms: level,
+        p99_ms: level,
+        disturbed: [0, 9],
+        errors: [(1213, 40), (1205, 2)].into(),
+        breakdown: None,
+    };
+    let curve = SweepCurve {
+        title: "base".into(),
+        label: "mariadb-10.11".into(),
+        server_version: String::new(),
+        points: vec![point],
+        law: None,
+        no_law: None,
+        knee: None,
+        failures: [(1024, "it did not start".into())].into(),
+    };
+    let summary = Summary::Sweep(Box::new(SweepSummary {
+        about: None,
+        protocol: "solo".into(),
+        workload: "tpcc".into(),
+        seed: 1,
+        alpha: 0.05,
+        budget_seconds: 60.0,
+        elapsed_seconds: 60.0,
+        load_seconds: 50.0,
+        complete: true,
+        curves: vec![curve],
+        ratios: Vec::new(),
+        warnings: Vec::new(),
+    }));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    store.set_summary(&summary).expect("room");
+    assert_eq!(store.summary().expect("there"), Some(summary));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use niagara_lab::Protocol;
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
+use niagara_lab::study_file::names_file;
 use niagara_load::WorkloadKind;
 
 use crate::cmd::bench::BenchArgs;
@@ -190,7 +191,7 @@ impl std::str::FromStr for WorkloadArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.contains('/') || text.ends_with(".toml") {
+        if names_file(text) {
             return Ok(Self::File(text.into()));
         }
         text.parse().map(Self::Named).map_err(|error| {
@@ -570,9 +571,9 @@ pub struct SweepArgs {
     /// Thread counts: 1..64 doubles from the first to the last, 1,2,4,8 is a list
     #[arg(long, default_value = "1..64")]
     pub threads: String,
-    /// One of the workloads (`niagara bench --help` lists them)
-    #[arg(long, default_value = "oltp_read_only")]
-    pub workload: WorkloadKind,
+    /// One of the workloads (`niagara bench --help` lists them), or the path of a file of your own
+    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
+    pub workload: WorkloadArg,
     /// Tables
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub tables: u32,
@@ -582,7 +583,7 @@ pub struct SweepArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
-    /// An option of the workload by sysbench's name; may be repeated
+    /// An option of the workload by sysbench's name, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
     /// Time for all measurements, set-up aside

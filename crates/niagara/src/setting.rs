@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_lab::lever::{self, Lever};
-use niagara_lab::study_file::unknown_option;
+use niagara_lab::study_file::{load_of, own_workload};
 use niagara_lab::{
     Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
 };
-use niagara_load::{OwnFile, WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec};
+use niagara_load::WorkloadSpec;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
 use niagara_store::StudyRecord;
@@ -100,53 +100,28 @@ pub fn server_name(text: &str) -> Result<String> {
     Ok(direct.unwrap_or(path).display().to_string())
 }
 
+/// The workload that the command line names, nothing set yet.
+pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {
+    match arg {
+        WorkloadArg::Named(kind) => Ok(WorkloadSpec {
+            kind: *kind,
+            ..WorkloadSpec::default()
+        }),
+        WorkloadArg::File(path) => own_workload(path),
+    }
+}
+
 /// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
-    let (kind, own) = match &args.workload {
-        WorkloadArg::Named(kind) => (*kind, None),
-        WorkloadArg::File(path) => (WorkloadKind::Own, Some(own_file(path)?)),
-    };
-    let mut builder = WorkloadBuilder::from(WorkloadSpec {
-        kind,
-        own,
+    let base = WorkloadSpec {
         tables: args.tables,
         table_size: args.table_size,
         warehouses: args.warehouses,
-        ..WorkloadSpec::default()
-    });
-    builder.set("mysql_storage_engine", &args.engine)?;
-    for (name, value) in &args.set {
-        let known = WorkloadOption::find(name).is_some_and(|option| option.applies_to(kind));
-        if known && builder.set(name, value)? {
-            continue;
-        }
-        if kind.is_from_file() {
-            builder.set_scale(name, value)?;
-        } else {
-            bail!("--set {}", unknown_option(kind, name));
-        }
-    }
-    let workload = builder.build()?;
-    Ok(Load {
-        workload,
-        engine: args.engine.clone(),
-        threads: args.threads,
-    })
-}
-
-/// The file of a workload of one's own, whole.
-fn own_file(path: &Path) -> Result<OwnFile> {
-    let text = std::fs::read_to_string(path).with_context(|| {
-        format!(
-            "cannot read the workload {}\nremedy: name a file as docs/own-workload.md describes it, or one of: {}",
-            path.display(),
-            WorkloadKind::ALL.map(WorkloadKind::name).join(", ")
-        )
-    })?;
-    Ok(OwnFile {
-        path: path.display().to_string(),
-        text,
-    })
+        ..workload(&args.workload)?
+    };
+    let set = args.set.iter();
+    let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
+    load_of(base, options, &args.engine, args.threads)
 }
 
 /// The lengths that the options and the defaults of the protocol give.

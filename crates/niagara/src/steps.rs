@@ -1,12 +1,29 @@
 //! Jobs as tables: one job's steps, and pairs of jobs step by step, as the study printed them.
 
+use anyhow::Result;
+use niagara_lab::Study;
 use niagara_load::StepTime;
 use niagara_stats::{LookPlan, Rule, judge_final, median};
+
+use crate::setting::write;
 
 /// Pairs below which an interval cannot be had.
 const FEWEST_PAIRS: usize = 6;
 /// Simulated sign flips behind a critical value beyond 16 pairs.
 const SIMULATIONS: usize = 100_000;
+
+/// Writes the table of a comparison's pairs beside its results, and prints it unless JSON is printed.
+///
+/// # Errors
+/// The results cannot be read, the table cannot be written.
+pub fn hand_over(study: &Study, json: bool) -> Result<()> {
+    let table = pairs(&study.steps()?);
+    write(&study.folder().join("steps.txt"), &table)?;
+    if !json {
+        print!("\n{table}");
+    }
+    Ok(())
+}
 
 /// One job.
 pub fn one(steps: &[StepTime]) -> String {

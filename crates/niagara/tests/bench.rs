@@ -146,6 +146,30 @@ fn a_private_server_is_loaded_and_leaves_nothing(name: &str) {
 }
 
 #[test]
+fn other_engines_take_the_same_load() {
+    let existing = Existing::start("mariadb-10.11", &[]);
+    for engine in ["Aria", "MyISAM"] {
+        let bench = |action: &str| {
+            let mut command = existing.bench(&["oltp_read_write", action, "--engine", engine]);
+            command.args(["--table-size", "1000"]);
+            command
+        };
+        succeed(&mut bench("prepare"));
+        let found = existing
+            .server
+            .query("SELECT engine FROM information_schema.tables WHERE table_schema = 'sbtest'")
+            .expect("a query");
+        assert_eq!(found.concat(), [engine]);
+        let mut load = bench("run");
+        load.args(["--threads", "4", "--time", "1s", "--warm-up", "0"]);
+        let run = &json(&mut load)["runs"][0];
+        adds_up(run);
+        assert!(number(run, "/transactions") > 0.0, "{run:#}");
+        succeed(&mut bench("cleanup"));
+    }
+}
+
+#[test]
 fn a_private_mariadb_is_loaded_and_leaves_nothing() {
     a_private_server_is_loaded_and_leaves_nothing("mariadb-10.11");
 }

@@ -27,8 +27,20 @@ options = { table_size = 1000 }
 "#;
 
 fn file(place: &Place, kind: &str, top: &str, rest: &str) -> PathBuf {
+    file_with(place, kind, top, &format!("{SMALL}{rest}"))
+}
+
+/// The same with another workload and its options.
+fn file_of(place: &Place, kind: &str, top: &str, workload: &str, options: &str) -> PathBuf {
+    let text = SMALL
+        .replace("oltp_point_select", workload)
+        .replace("table_size = 1000", options);
+    file_with(place, kind, top, &text)
+}
+
+fn file_with(place: &Place, kind: &str, top: &str, rest: &str) -> PathBuf {
     let path = place.folder.path().join(format!("{kind}.toml"));
-    let text = format!("kind = \"{kind}\"\n{top}\n{SMALL}{rest}\n");
+    let text = format!("kind = \"{kind}\"\n{top}\n{rest}\n");
     std::fs::write(&path, text).expect("written");
     path
 }
@@ -206,6 +218,85 @@ fn two_variants_of_a_sweep_meet_in_duels() {
         sweep.curves[1].no_law.is_some(),
         "two thread counts are no law"
     );
+}
+
+#[test]
+fn engines_meet_in_duels() {
+    let place = Place::new();
+    let engines = "threads = 2\nsweep = [\"engine=Aria\", \"engine=MyISAM\"]";
+    let path = file_of(
+        &place,
+        "sweep",
+        engines,
+        "oltp_read_write",
+        "table_size = 1000",
+    );
+    let (code, _, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    let Summary::Sweep(sweep) = summary(&place) else {
+        panic!("a sweep");
+    };
+    for (curve, engine) in sweep.curves.iter().zip(["Aria", "MyISAM"]) {
+        assert!(curve.label.contains(engine), "{}", curve.label);
+        assert!(curve.points[0].tps.value > 0.0);
+    }
+    assert_eq!(sweep.ratios[0].duels, 2);
+}
+
+#[test]
+fn a_study_takes_a_workload_that_stands_beside_it() {
+    let place = Place::new();
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/shop.toml");
+    let kept = place.folder.path().join("loads");
+    std::fs::create_dir(&kept).expect("a folder");
+    std::fs::copy(shop, kept.join("shop.toml")).expect("room");
+    let path = file_of(
+        &place,
+        "sweep",
+        "threads = [1, 2]",
+        "loads/shop.toml",
+        "customers = 500",
+    );
+    // From elsewhere: its path begins at the study's folder.
+    let (code, _, stderr) =
+        run(study(&place, &path).current_dir(place.folder.path().join("loads")));
+    assert_eq!(code, Some(0), "{stderr}");
+    let Summary::Sweep(sweep) = summary(&place) else {
+        panic!("a sweep");
+    };
+    assert!(
+        sweep.workload.starts_with("shop (A small shop)"),
+        "{}",
+        sweep.workload
+    );
+    assert_eq!(sweep.curves[0].points.len(), 2);
+
+    let bad = std::fs::read_to_string(shop).expect("the example");
+    let bad = bad.replace("weight = 3", "weight = -3");
+    std::fs::write(kept.join("shop.toml"), bad).expect("room");
+    let (code, _, stderr) = run(place.niagara(&["study", "check"]).arg(&path));
+    assert_eq!(code, Some(1), "{stderr}");
+    let (study, workload) = ("sweep.toml:15:8: ", "loads/shop.toml:");
+    assert!(
+        stderr.contains(study) && stderr.contains(workload),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_study_compares_by_a_job() {
+    let place = Place::new();
+    let sides = "a = \"base\"\nb = \"transport=unix\"";
+    let path = file_of(&place, "compare", sides, "report", "rows = 20000");
+    let (code, stdout, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("medians of 2 pairs"), "{stdout}");
+    let Summary::Compare(compared) = summary(&place) else {
+        panic!("a comparison");
+    };
+    assert_eq!((compared.protocol.as_str(), compared.threads), ("pair", 1));
+    let steps = std::fs::read_to_string(place.out().join("steps.txt")).expect("the table");
+    assert!(steps.contains("filter the whole table"), "{steps}");
 }
 
 #[test]

@@ -124,8 +124,27 @@ fn a_file_is_a_workload_like_any_other() {
         0
     );
 
-    let file = existing.place.folder.path().join("bad.toml");
     let text = std::fs::read_to_string(shop).expect("the example");
+    // A transaction of one's own may be called as one of tpcc's is.
+    let named = existing.place.folder.path().join("named.toml");
+    let order = "name = \"order\"";
+    assert!(text.contains(order), "the test changes something");
+    std::fs::write(&named, text.replace(order, "name = \"new_order\"")).expect("written");
+    let of_named = |action: &str| {
+        let mut command = existing.bench(&["./named.toml", action]);
+        command.args(small);
+        command
+    };
+    succeed(&mut of_named("prepare"));
+    let mut command = of_named("run");
+    command.args(["--time", "1s", "--warm-up", "0", "--json"]);
+    let result: Value = serde_json::from_str(&succeed(&mut command)).expect("JSON");
+    let found = &result["runs"][0];
+    assert_eq!(found["types"][0]["name"], "new_order");
+    assert_eq!(found["new_orders_per_minute"], Value::Null);
+    succeed(&mut of_named("cleanup"));
+
+    let file = existing.place.folder.path().join("bad.toml");
     std::fs::write(&file, text.replace("weight = 3", "weight = -3")).expect("written");
     let (code, _, stderr) = run(&mut existing.bench(&["./bad.toml"]));
     assert_eq!(code, Some(1));

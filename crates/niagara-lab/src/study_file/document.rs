@@ -28,7 +28,7 @@ pub(crate) struct Document {
     pub axes: Option<Spanned<Vec<Spanned<Axis>>>>,
     pub combine: Option<Spanned<String>>,
     pub sweep: Option<Spanned<Vec<Spanned<String>>>>,
-    pub protocol: Option<String>,
+    pub protocol: Option<Spanned<String>>,
     pub alpha: Option<f64>,
     pub min_effect: Option<Value>,
     pub seed: Option<u64>,
@@ -64,6 +64,7 @@ pub(crate) struct SizeEntry {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Workload {
     pub name: Spanned<String>,
+    pub title: Option<Spanned<String>>,
     #[serde(default)]
     pub options: BTreeMap<String, Spanned<Value>>,
     #[serde(default)]

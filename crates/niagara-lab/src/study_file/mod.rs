@@ -6,6 +6,7 @@
 
 mod changes;
 mod document;
+mod level_sets;
 mod mistake;
 mod read;
 mod schema;
@@ -16,6 +17,7 @@ mod study;
 mod tests;
 mod workload;
 
+pub use level_sets::{LevelSet, level_sets};
 pub use mistake::Mistake;
 pub use read::{Known, StudyFile, read_study};
 pub use schema::schema;
@@ -23,4 +25,4 @@ pub use study::{
     AxisRecipe, LevelRecipe, RungRecipe, StudyDescription, StudyKind, StudyQuestion, StudySize,
     StudyWorkload, VariantRecipe,
 };
-pub use workload::{load_of, unknown_option};
+pub use workload::{load_of, names_file, own_workload};

@@ -1,15 +1,17 @@
 //! From a file's text to a study: what the names in it mean, and whether it all fits together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use niagara_load::WorkloadKind;
+use niagara_load::{WorkloadKind, WorkloadSpec};
 use niagara_store::About;
 use toml::{Spanned, Value};
 
 use super::changes::{Parts, engine, of_parts, of_variant, reference, server};
 use super::document::{Axis, Document, Rung, SizeEntry, Workload, plain};
+use super::level_sets::{count, level_sets};
 use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
 use super::structure;
@@ -17,10 +19,11 @@ use super::study::{
     AxisRecipe, LevelRecipe, RungRecipe, StudyDescription, StudyKind, StudyQuestion, StudySize,
     StudyWorkload, VariantRecipe,
 };
-use super::workload::{load_of, options_of};
+use super::workload::{load_of, names_file, own_workload, settings_of};
 use crate::lever::{Lever, did_you_mean};
 use crate::quantity;
 use crate::spec::Protocol;
+use crate::sweep::{MOST_SWEPT, sweep_protocol};
 
 /// What names in a study file may mean.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +32,8 @@ pub struct Known<'a> {
     pub levers: &'a [Lever],
     /// Servers of the catalogue.
     pub servers: &'a [String],
+    /// Where the paths of workload files begin: the folder of the study file.
+    pub folder: &'a Path,
 }
 
 /// A study file that was understood: the study in each of its sizes.
@@ -101,8 +106,8 @@ const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
 const MOST_DUELS: usize = 44;
 /// Fresh starts of a sweep's point.
 const SWEEP_STARTS: usize = 8;
-/// Threads of a sweep at most: every one is a connection of the load generator and of the server.
-const MOST_SWEPT: u32 = 1024;
+/// Combinations of a matrix; more is surely a mistake.
+const MOST_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
     fn kind(&self) -> Option<StudyKind> {
@@ -162,13 +167,16 @@ impl Reader<'_> {
                     self.missing("axes", "an [[axes]] for each", kind, mistakes);
                     return None;
                 };
+                let all = document
+                    .combine
+                    .as_ref()
+                    .is_none_or(|word| word.get_ref() == "all");
+                let recipes = self.axes(axes.get_ref(), mistakes);
+                tell_apart(axes, &recipes, all, mistakes);
                 StudyQuestion::Matrix {
                     start,
-                    axes: self.axes(axes.get_ref(), mistakes),
-                    all: document
-                        .combine
-                        .as_ref()
-                        .is_none_or(|word| word.get_ref() == "all"),
+                    axes: recipes,
+                    all,
                 }
             }
             StudyKind::Sweep => StudyQuestion::Sweep {
@@ -205,11 +213,17 @@ impl Reader<'_> {
         let document = self.document;
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.span().start);
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 7] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 8] = [
             ("a", text(&document.a), &[Compare]),
             ("b", text(&document.b), &[Compare]),
             ("start", text(&document.start), &[Ladder, Matrix]),
             ("combine", text(&document.combine), &[Matrix]),
+            // Two variants of a sweep meet in duels, one or several others are measured each alone.
+            (
+                "protocol",
+                text(&document.protocol),
+                &[Compare, Ladder, Matrix],
+            ),
             (
                 "rungs",
                 document.rungs.as_ref().map(|rungs| rungs.span().start),
@@ -343,17 +357,21 @@ impl Reader<'_> {
         mistakes: &mut Mistakes<'_>,
     ) -> Option<StudyDescription> {
         let document = self.document;
-        let threads = self.threads(entry, kind, mistakes)?;
+        let mut threads = self.threads(entry, kind, mistakes)?;
         let engine = match &document.engine {
             Some(name) => engine(name, mistakes)?,
             None => DEFAULT_ENGINE.to_owned(),
         };
-        let protocol = match document.protocol.as_deref() {
-            Some("pair") => Protocol::Pair,
-            Some("trimmed") => Protocol::Trimmed,
-            _ => Protocol::Duel,
-        };
-        let workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
+        let mut workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
+        let is_job = workloads[0].load.workload.kind.is_job();
+        if is_job {
+            self.check_job(entry, mistakes);
+            threads = vec![1];
+            for workload in &mut workloads {
+                workload.load.threads = 1;
+            }
+        }
+        let protocol = self.protocol(question, is_job, mistakes);
         // Texts that the structure's check let pass can be read.
         let time = |value: &Option<Value>| {
             value
@@ -412,6 +430,63 @@ impl Reader<'_> {
             disturbance: share(&document.disturbance).unwrap_or(0.05),
             question: question.clone(),
         })
+    }
+
+    /// How variants meet in this study.
+    fn protocol(
+        &self,
+        question: &StudyQuestion,
+        is_job: bool,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Protocol {
+        let kind = match question {
+            StudyQuestion::Sweep { variants } => return sweep_protocol(variants.len()),
+            other => other.kind(),
+        };
+        let Some(word) = &self.document.protocol else {
+            return if is_job {
+                Protocol::Pair
+            } else {
+                Protocol::Duel
+            };
+        };
+        let at = word.span().start;
+        match word.get_ref().as_str() {
+            "pair" => Protocol::Pair,
+            other if is_job => {
+                mistakes.add(
+                    at,
+                    format!("protocol = \"{other}\" for a job"),
+                    "a single long job cannot be sliced, its runs meet in pairs: leave `protocol` out",
+                );
+                Protocol::Pair
+            }
+            "trimmed" => {
+                if kind != StudyKind::Compare {
+                    mistakes.add(
+                        at,
+                        format!("protocol = \"trimmed\" in a {kind}"),
+                        "it has no interval, so nothing can be judged by it: take duel or pair, or write kind = \"compare\"",
+                    );
+                }
+                Protocol::Trimmed
+            }
+            _ => Protocol::Duel,
+        }
+    }
+
+    /// A job is done on one connection.
+    fn check_job(&self, entry: &SizeEntry, mistakes: &mut Mistakes<'_>) {
+        let given = entry.threads.as_ref().or(self.document.threads.as_ref());
+        if let Some(value) = given
+            && quantity::threads(&plain(value.get_ref())).is_ok_and(|counts| counts != [1])
+        {
+            mistakes.add(
+                value.span().start,
+                "several connections for a job",
+                "it is done on one connection: leave `threads` out",
+            );
+        }
     }
 
     fn threads(
@@ -484,6 +559,7 @@ impl Reader<'_> {
                     0..0,
                     Workload {
                         name: Spanned::new(0..0, "oltp_read_only".to_owned()),
+                        title: None,
                         options: BTreeMap::new(),
                         trained: false,
                     },
@@ -496,15 +572,19 @@ impl Reader<'_> {
             .iter()
             .map(|(name, value)| (name.as_str(), value.span().start))
             .collect();
-        let mut workloads = Vec::new();
+        let mut workloads: Vec<StudyWorkload> = Vec::new();
         let wanted = entries.len();
         for workload in entries {
             let workload = workload.get_ref();
-            if let Some(found) =
+            let Some(found) =
                 self.one_workload(workload, entry, engine, threads, &mut unused, mistakes)
-            {
-                workloads.push(found);
+            else {
+                continue;
+            };
+            if let Some((at, cause, remedy)) = misfit(workload, &found, kind, &workloads) {
+                mistakes.add(at, cause, remedy);
             }
+            workloads.push(found);
         }
         // Of a workload that is not known nobody can tell the options.
         if workloads.len() < wanted {
@@ -529,70 +609,207 @@ impl Reader<'_> {
         unused: &mut BTreeMap<&'e str, usize>,
         mistakes: &mut Mistakes<'_>,
     ) -> Option<StudyWorkload> {
-        let name = workload.name.get_ref().trim();
-        let Ok(kind) = WorkloadKind::from_str(name) else {
-            let names = WorkloadKind::ALL.map(WorkloadKind::name);
-            mistakes.add(
-                workload.name.span().start,
-                format!("no workload is called `{name}`"),
-                format!("{}known: {}", did_you_mean(name, names), names.join(", ")),
-            );
-            return None;
+        let base = self.base_workload(&workload.name, mistakes)?;
+        let at_name = workload.name.span().start;
+        let has = match settings_of(&base) {
+            Ok(has) => has,
+            Err(error) => {
+                blame(at_name, &error, mistakes);
+                return None;
+            }
         };
-        let has = options_of(kind);
+        // sysbench's names may be written with dashes.
+        let known = |option: &str| {
+            let names = [option.to_owned(), option.replace('-', "_")];
+            names.into_iter().find(|name| has.contains(name))
+        };
         let mut options: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for (option, value) in &workload.options {
             let at = value.span().start;
-            let name = option.replace('-', "_");
-            if !has.contains(&name.as_str()) {
+            let Some(name) = known(option) else {
                 mistakes.add(
                     at,
-                    format!("{kind} has no option `{option}`"),
+                    format!("{} has no option `{option}`", base.name()),
                     format!(
                         "{}options: {}",
-                        did_you_mean(&name, has.iter().copied()),
+                        did_you_mean(&option.replace('-', "_"), has.iter().map(String::as_str)),
                         has.join(", ")
                     ),
                 );
                 return None;
-            }
+            };
             options.insert(name, (plain(value.get_ref()), at));
         }
         for (option, value) in &entry.options {
-            let name = option.replace('-', "_");
-            if has.contains(&name.as_str()) {
+            if let Some(name) = known(option) {
                 unused.remove(option.as_str());
                 options.insert(name, (plain(value.get_ref()), value.span().start));
             }
         }
         // One by one first, so that a value is blamed where it stands.
         for (name, (value, at)) in &options {
-            if let Err(error) = load_of(kind, [(name.as_str(), value.as_str())], engine, threads) {
-                mistakes.add(
-                    *at,
-                    error.to_string(),
-                    "docs/workloads.md tells the options",
-                );
+            let alone = [(name.as_str(), value.as_str())];
+            if let Err(error) = load_of(base.clone(), alone, engine, threads) {
+                blame(*at, &error, mistakes);
                 return None;
             }
         }
         let pairs = options
             .iter()
             .map(|(name, (value, _))| (name.as_str(), value.as_str()));
-        match load_of(kind, pairs, engine, threads) {
+        match load_of(base, pairs, engine, threads) {
             Ok(load) => Some(StudyWorkload {
-                name: name.to_owned(),
+                name: match &workload.title {
+                    Some(title) => title.get_ref().trim().to_owned(),
+                    None => load.workload.name().to_owned(),
+                },
                 trained: workload.trained,
                 load,
             }),
             Err(error) => {
+                blame(at_name, &error, mistakes);
+                None
+            }
+        }
+    }
+
+    /// The workload of this name or path, nothing set yet.
+    fn base_workload(
+        &self,
+        name: &Spanned<String>,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Option<WorkloadSpec> {
+        let at = name.span().start;
+        let text = name.get_ref().trim();
+        if names_file(text) {
+            let path = text.strip_prefix("./").unwrap_or(text);
+            return match own_workload(&self.known.folder.join(path)) {
+                Ok(workload) => Some(workload),
+                Err(error) => {
+                    let reason = error.root_cause();
+                    mistakes.add(
+                        at,
+                        format!("the workload `{text}` cannot be read: {reason}"),
+                        "name a file as docs/own-workload.md describes it, by its path from this file's folder",
+                    );
+                    None
+                }
+            };
+        }
+        match WorkloadKind::from_str(text) {
+            Ok(kind) => Some(WorkloadSpec {
+                kind,
+                ..WorkloadSpec::default()
+            }),
+            Err(_) => {
+                let names = WorkloadKind::ALL.map(WorkloadKind::name);
                 mistakes.add(
-                    workload.name.span().start,
-                    error.to_string(),
-                    "docs/workloads.md tells the options",
+                    at,
+                    format!("no workload is called `{text}`"),
+                    format!(
+                        "{}known: {}; one of your own is named by its path: ./{text}.toml",
+                        did_you_mean(text, names),
+                        names.join(", ")
+                    ),
                 );
                 None
             }
         }
+    }
+}
+
+/// Notes a workload's error. A mistake in the workload's own file comes with its place and its remedy.
+fn blame(at: usize, error: &dyn std::fmt::Display, mistakes: &mut Mistakes<'_>) {
+    let text = error.to_string();
+    match text.split_once("\nremedy: ") {
+        Some((cause, remedy)) => mistakes.add(at, cause, remedy),
+        None => mistakes.add(at, text, "docs/workloads.md tells the options"),
+    }
+}
+
+/// Why `found` does not fit in here: where, what, what to do.
+fn misfit(
+    workload: &Workload,
+    found: &StudyWorkload,
+    kind: StudyKind,
+    before: &[StudyWorkload],
+) -> Option<(usize, String, &'static str)> {
+    let (at_name, name) = (workload.name.span().start, &found.name);
+    let at_title = workload
+        .title
+        .as_ref()
+        .unwrap_or(&workload.name)
+        .span()
+        .start;
+    let is_job = |workload: &StudyWorkload| workload.load.workload.kind.is_job();
+    if before.iter().any(|other| other.name == *name) {
+        return Some((
+            at_title,
+            format!("a second workload is called `{name}`"),
+            "results are told apart by that: give one of them another title",
+        ));
+    }
+    // What a cell is called ends with its workload and its threads, with commas before them.
+    if name.contains(',') {
+        return Some((
+            at_title,
+            format!("a comma in what a workload is called: `{name}`"),
+            "give it a title without one",
+        ));
+    }
+    if is_job(found) && kind == StudyKind::Sweep {
+        return Some((
+            at_name,
+            format!("{name} is a job, done on one connection: there is nothing to sweep"),
+            "write kind = \"compare\", \"ladder\" or \"matrix\"",
+        ));
+    }
+    let others = before.iter().find(|other| is_job(other) != is_job(found));
+    others.map(|_| {
+        (
+            at_name,
+            "a job and a load in one matrix".to_owned(),
+            "jobs meet in pairs, loads in duels: give each a study of its own",
+        )
+    })
+}
+
+/// Results are told apart by what combinations are called, so no two may be called the same.
+fn tell_apart(
+    axes: &Spanned<Vec<Spanned<Axis>>>,
+    recipes: &[AxisRecipe],
+    all: bool,
+    mistakes: &mut Mistakes<'_>,
+) {
+    let combinations = count(recipes, all);
+    if combinations > MOST_COMBINATIONS {
+        mistakes.add(
+            axes.span().start,
+            format!("more than {MOST_COMBINATIONS} combinations of levels"),
+            "take fewer axes or levels, or combine = \"each\"",
+        );
+        return;
+    }
+    let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for set in level_sets(recipes, all) {
+        let Some(other) = seen.insert(set.title.clone(), set.levels.clone()) else {
+            continue;
+        };
+        // The last axis in which they differ; at least one of the two levels there is beside the baseline.
+        let axis = (0..recipes.len()).rfind(|&axis| other[axis] != set.levels[axis]);
+        let Some(axis) = axis else { continue };
+        let level = other[axis].max(set.levels[axis]);
+        let levels = &recipes[axis].levels;
+        if levels[other[axis]].name == levels[set.levels[axis]].name {
+            // Two levels of one axis: said already.
+            continue;
+        }
+        let name = &axes.get_ref()[axis].get_ref().levels[level].get_ref().name;
+        mistakes.add(
+            name.span().start,
+            format!("two combinations of levels are called `{}`", set.title),
+            "results are told apart by that: give this level another name",
+        );
+        return;
     }
 }

@@ -152,11 +152,20 @@ static RUNTIME_KEYS: Group = Group {
 static WORKLOAD: Group = Group {
     name: "a workload",
     keys: &[
-        required("name", Shape::Text, "A workload that Niagara knows"),
+        required(
+            "name",
+            Shape::Text,
+            "A workload that Niagara knows, or the path of one of your own, from this file's folder: ./shop.toml",
+        ),
+        key(
+            "title",
+            Shape::Text,
+            "What it is called in the report, without a comma; its name unless given",
+        ),
         key(
             "options",
             Shape::Map,
-            "Options by sysbench's names: table_size = 100000, point_selects = 5",
+            "Options by sysbench's names: table_size = 100000, point_selects = 5; of a workload from a file the numbers of its [scale]",
         ),
         key(
             "trained",
@@ -316,7 +325,7 @@ pub(crate) static FILE: Group = Group {
         key(
             "threads",
             Shape::Threads,
-            "Connections: 32, [1, 2, 4] or \"1..256\" (doubling); a list is for matrix and sweep",
+            "Connections: 32, [1, 2, 4] or \"1..256\" (doubling); a list is for matrix and sweep; a job has one",
         ),
         key(
             "variants",
@@ -357,7 +366,7 @@ pub(crate) static FILE: Group = Group {
         key(
             "protocol",
             Shape::Word(&["duel", "pair", "trimmed"]),
-            "How variants meet (docs/methodology.md); duel unless given",
+            "compare, ladder, matrix: how variants meet (docs/methodology.md); duel unless given, pair of jobs; trimmed is for compare alone",
         ),
         key(
             "alpha",

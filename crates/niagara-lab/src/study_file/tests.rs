@@ -4,6 +4,7 @@ use niagara_server::Catalog;
 
 use super::*;
 use crate::lever;
+use crate::spec::Protocol;
 
 const LADDER: &str = r#"kind = "ladder"
 title = "A small ladder"
@@ -32,6 +33,10 @@ options = { table_size = 1000000 }
 "#;
 
 fn read(text: &str) -> Result<StudyFile, Vec<Mistake>> {
+    read_in(Path::new(""), text)
+}
+
+fn read_in(folder: &Path, text: &str) -> Result<StudyFile, Vec<Mistake>> {
     let levers = lever::load(&[]).expect("valid levers");
     let servers: Vec<String> = Catalog::load(&[])
         .expect("valid servers")
@@ -44,6 +49,7 @@ fn read(text: &str) -> Result<StudyFile, Vec<Mistake>> {
         &Known {
             levers: &levers,
             servers: &servers,
+            folder,
         },
     )
 }
@@ -235,6 +241,219 @@ fn variants_are_spoken_of_by_name_or_as_expressions() {
     assert!(found[0].remedy.contains("did you mean `own`?"), "{found:?}");
 }
 
+const MATRIX: &str = r#"kind = "matrix"
+title = "A small matrix"
+asked = "a"
+changed = "c"
+measured = "m"
+
+[[workloads]]
+name = "oltp_read_only"
+[[workloads]]
+name = "oltp_point_select"
+
+[[axes]]
+name = "neighbours"
+levels = [{ name = "on" }, { name = "off", config = { innodb_flush_neighbors = 0 } }]
+[[axes]]
+name = "heap"
+levels = [
+    { name = "small" },
+    { name = "huge", runtime = { huge_pages_heap = true } },
+]
+"#;
+
+/// The only mistake of `text`.
+fn only(text: &str) -> String {
+    let found = read(text).expect_err("a mistake");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found[0].to_string()
+}
+
+#[test]
+fn cells_of_a_matrix_are_told_apart() {
+    let file = read(MATRIX).expect("valid");
+    let StudyQuestion::Matrix { axes, all, .. } = &file.in_size(StudySize::Small).question else {
+        panic!("a matrix");
+    };
+    let titles: Vec<String> = level_sets(axes, *all)
+        .into_iter()
+        .map(|set| set.title)
+        .collect();
+    assert_eq!(titles, ["baseline", "huge", "off", "off + huge"]);
+    // Baselines are not told: they may be called alike.
+    read(&MATRIX.replace("\"small\"", "\"on\"")).expect("valid");
+
+    let same = only(&MATRIX.replace("\"huge\"", "\"off\""));
+    assert!(
+        same.starts_with("x.toml:19:14: two combinations of levels are called `off`"),
+        "{same}"
+    );
+    assert!(same.contains("remedy: results are told apart"), "{same}");
+    let joined = MATRIX.replace(
+        "{ name = \"huge\", runtime",
+        "{ name = \"off + huge\" },\n    { name = \"huge\", runtime",
+    );
+    let joined = only(&joined);
+    assert!(
+        joined.starts_with("x.toml:20:14: two combinations of levels are called `off + huge`"),
+        "{joined}"
+    );
+    let twice = only(&MATRIX.replace("oltp_point_select", "oltp_read_only"));
+    assert!(
+        twice.starts_with("x.toml:10:8: a second workload is called `oltp_read_only`"),
+        "{twice}"
+    );
+    let titled = MATRIX.replace(
+        "name = \"oltp_point_select\"",
+        "name = \"oltp_read_only\"\ntitle = \"long ranges\"\noptions = { range_size = 1000 }",
+    );
+    let file = read(&titled).expect("valid");
+    assert_eq!(
+        file.in_size(StudySize::Small).workloads[1].name,
+        "long ranges"
+    );
+    let comma = only(&titled.replace("long ranges", "long, ranges"));
+    assert!(comma.starts_with("x.toml:11:9: a comma in"), "{comma}");
+
+    let mut many = MATRIX.to_owned();
+    for axis in 1..10 {
+        many += &format!(
+            "[[axes]]\nname = \"{axis}\"\nlevels = [{{ name = \"0\" }}, {{ name = \"{axis}\" }}]\n"
+        );
+    }
+    let many = only(&many);
+    assert!(many.contains("more than 1000 combinations"), "{many}");
+}
+
+#[test]
+fn a_protocol_that_nothing_can_be_judged_by_is_refused() {
+    for (kind, text) in [("ladder", LADDER), ("matrix", MATRIX)] {
+        let asked = "asked = \"a\"\nprotocol = \"trimmed\"";
+        let found = only(&text.replacen("asked = \"a\"", asked, 1));
+        assert!(
+            found.starts_with(&format!("x.toml:4:12: protocol = \"trimmed\" in a {kind}")),
+            "{found}"
+        );
+        assert!(found.contains("duel or pair"), "{found}");
+        let paired = text.replacen("asked = \"a\"", "asked = \"a\"\nprotocol = \"pair\"", 1);
+        let file = read(&paired).expect("valid");
+        assert_eq!(file.in_size(StudySize::Small).protocol, Protocol::Pair);
+    }
+    let sweep =
+        "kind = \"sweep\"\ntitle = \"t\"\nasked = \"a\"\nchanged = \"c\"\nmeasured = \"m\"\n";
+    let file = read(sweep).expect("valid");
+    assert_eq!(file.in_size(StudySize::Small).protocol, Protocol::Solo);
+    for protocol in ["duel", "pair", "trimmed"] {
+        let found = only(&format!("{sweep}protocol = \"{protocol}\"\n"));
+        assert!(
+            found.starts_with("x.toml:6:12: `protocol` says nothing in a sweep"),
+            "{found}"
+        );
+        assert!(found.contains("leave it out"), "{found}");
+    }
+}
+
+const COMPARE: &str = r#"kind = "compare"
+title = "t"
+asked = "a"
+changed = "c"
+measured = "m"
+a = "base"
+b = "base"
+
+[workload]
+name = "report"
+"#;
+
+#[test]
+fn a_job_meets_in_pairs_on_one_connection() {
+    let text = format!("{COMPARE}options = {{ pool_factor = 2 }}\n");
+    let file = read(&text).expect("valid");
+    let study = file.in_size(StudySize::Original);
+    assert_eq!(
+        (study.protocol, &study.threads[..]),
+        (Protocol::Pair, &[1][..])
+    );
+    let load = &study.workloads[0].load;
+    assert_eq!((load.threads, load.workload.scale["pool_factor"]), (1, 2));
+
+    let found = only(&COMPARE.replace("b = \"base\"", "b = \"base\"\nthreads = 4"));
+    assert!(
+        found.starts_with("x.toml:8:11: several connections for a job"),
+        "{found}"
+    );
+    let found = only(&COMPARE.replace("b = \"base\"", "b = \"base\"\nprotocol = \"duel\""));
+    assert!(
+        found.starts_with("x.toml:8:12: protocol = \"duel\" for a job"),
+        "{found}"
+    );
+    let sweep = COMPARE
+        .replace("compare", "sweep")
+        .replace("a = \"base\"\nb = \"base\"\n", "");
+    let found = only(&sweep);
+    assert!(found.starts_with("x.toml:8:8: report is a job"), "{found}");
+    let found = only(&MATRIX.replace("oltp_point_select", "report"));
+    assert!(
+        found.starts_with("x.toml:10:8: a job and a load in one matrix"),
+        "{found}"
+    );
+    let found = only(&format!("{COMPARE}options = {{ rowz = 2 }}\n"));
+    assert!(found.contains("did you mean `rows`?"), "{found}");
+}
+
+#[test]
+fn a_workload_of_ones_own_stands_beside_the_study() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/shop.toml");
+    let shop = std::fs::read_to_string(shop).expect("the example");
+    std::fs::write(folder.path().join("shop.toml"), &shop).expect("room");
+    let bad = shop.replacen("weight = 3", "weight = -3", 1);
+    assert_ne!(bad, shop, "the test changes something");
+    std::fs::write(folder.path().join("bad.toml"), bad).expect("room");
+    let read = |text: &str| read_in(folder.path(), text);
+    let own = COMPARE.replace("report", "./shop.toml");
+
+    let text = format!(
+        "{own}options = {{ customers = 500 }}\n[size.original]\noptions = {{ customers = 5000 }}\n"
+    );
+    let file = read(&text).expect("valid");
+    for (size, customers) in [(StudySize::Small, 500), (StudySize::Original, 5000)] {
+        let workload = &file.in_size(size).workloads[0];
+        assert_eq!(workload.name, "shop");
+        assert_eq!(workload.load.workload.scale["customers"], customers);
+    }
+
+    let found = |text: &str| {
+        let found = read(text).expect_err("a mistake");
+        assert_eq!(found.len(), 1, "{found:#?}");
+        found[0].to_string()
+    };
+    let absent = found(&own.replace("shop.toml", "absent.toml"));
+    assert!(
+        absent
+            .starts_with("x.toml:10:8: the workload `./absent.toml` cannot be read: No such file"),
+        "{absent}"
+    );
+    let wrong = found(&own.replace("shop.toml", "bad.toml"));
+    let place = format!("x.toml:10:8: {}/bad.toml:", folder.path().display());
+    assert!(
+        wrong.starts_with(&place) && wrong.contains("\nremedy: "),
+        "{wrong}"
+    );
+    let unknown = found(&format!("{own}options = {{ custommers = 500 }}\n"));
+    assert!(
+        unknown.starts_with("x.toml:11:26: shop has no option `custommers`"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("did you mean `customers`?"), "{unknown}");
+    let value = found(&format!("{own}options = {{ customers = \"many\" }}\n"));
+    assert!(
+        value.starts_with("x.toml:11:25: customers = many: must be a whole number"),
+        "{value}"
+    );
+}
+
 /// What stands in `studies/` is right, whatever machine it is read on.
 #[test]
 fn the_studies_that_come_with_the_program_are_right() {
@@ -246,7 +465,7 @@ fn the_studies_that_come_with_the_program_are_right() {
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("readable");
-        if let Err(found) = read(&text) {
+        if let Err(found) = read_in(folder, &text) {
             panic!("{}: {found:#?}", path.display());
         }
         assert!(

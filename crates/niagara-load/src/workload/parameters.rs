@@ -83,14 +83,7 @@ impl Parameters for Text<'_> {
     }
 
     fn bytes(self, text: &[u8]) -> Self {
-        self.out.push(b'\'');
-        for &byte in &text[..text.len().min(250)] {
-            if matches!(byte, b'\'' | b'\\' | 0) {
-                self.out.push(b'\\');
-            }
-            self.out.push(if byte == 0 { b'0' } else { byte });
-        }
-        self.out.push(b'\'');
+        quote(self.out, &text[..text.len().min(250)]);
         self.next()
     }
 
@@ -98,6 +91,18 @@ impl Parameters for Text<'_> {
         debug_assert!(self.rest.is_empty(), "fewer values than question marks");
         close_packet(self.out);
     }
+}
+
+/// Appends a text as a literal, with escapes where it needs them.
+pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'\'');
+    for &byte in text {
+        if matches!(byte, b'\'' | b'\\' | 0) {
+            out.push(b'\\');
+        }
+        out.push(if byte == 0 { b'0' } else { byte });
+    }
+    out.push(b'\'');
 }
 
 /// Writes the length of a command that was extended into its header. It must fit one packet.
@@ -126,5 +131,12 @@ mod tests {
         assert_eq!(&out[..], b"\x06\0\0\0\x03BEGIN");
         Text::new(&mut out, b"VALUES (?)").int(5).finish();
         assert_eq!(&out[5..], b"VALUES (5)");
+    }
+
+    #[test]
+    fn texts_are_escaped() {
+        let mut out = Vec::new();
+        quote(&mut out, b"it's \\ \0");
+        assert_eq!(out, b"'it\\'s \\\\ \\0'");
     }
 }

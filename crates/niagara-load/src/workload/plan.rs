@@ -222,7 +222,7 @@ impl Transaction {
         match (self, &plan.script) {
             (Transaction::Own(own), Script::Own(script)) => own.is_open(script),
             (_, Script::Oltp(script)) => script.in_transaction,
-            (_, Script::Tpcc(script)) => script.in_transaction,
+            (_, Script::Tpcc(_)) => true,
             (_, Script::Own(_)) => false,
         }
     }

@@ -126,6 +126,8 @@ impl Default for WorkloadSpec {
 /// The family's default buffer pool, and about what a row of `report` takes, in bytes.
 const DEFAULT_POOL: u64 = 128 << 20;
 const REPORT_ROW: u64 = 256;
+/// What sets the rows of `report` by how many times as large as the buffer pool they are to be.
+const POOL_FACTOR: &str = "pool_factor";
 
 /// Statements of one kind in one transaction; more is surely a mistake.
 const MOST_PER_TRANSACTION: u32 = 100_000;
@@ -245,13 +247,28 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether its transactions change data.
+    /// Whether its transactions change data or lock rows.
     pub fn writes(&self) -> bool {
         match self.kind.is_from_file() {
             // A file with a mistake is refused elsewhere.
             true => self.definition().is_ok_and(|own| own.writes()),
             false => self.kind.writes(),
         }
+    }
+
+    /// Names of the numbers of its file, which can be set; none where it is from no file.
+    ///
+    /// # Errors
+    /// A mistake in the file.
+    pub fn numbers(&self) -> Result<Vec<String>, LoadError> {
+        if !self.kind.is_from_file() {
+            return Ok(Vec::new());
+        }
+        let mut names = self.definition()?.scale;
+        if self.kind == WorkloadKind::Report {
+            names.push(POOL_FACTOR.into());
+        }
+        Ok(names)
     }
 
     /// The file behind a workload that is from one.
@@ -271,7 +288,7 @@ impl WorkloadSpec {
         let file = self.file()?;
         let mut scale = self.scale.clone();
         if self.kind == WorkloadKind::Report
-            && let Some(factor) = scale.remove("pool_factor")
+            && let Some(factor) = scale.remove(POOL_FACTOR)
         {
             let rows = factor.saturating_mul(DEFAULT_POOL) / REPORT_ROW;
             scale.insert("rows".into(), rows.clamp(1, i32::MAX as u64));

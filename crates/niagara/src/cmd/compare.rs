@@ -19,7 +19,7 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::resolve;
-use crate::setting::{Opening, Setting, lengths, load, open_study, server_name, write};
+use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
 use crate::steps;
 
 /// What decides what a comparison measures.
@@ -141,11 +141,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     write_files(study.folder(), study.store())?;
     print_result(&summary, study.store(), study.folder(), args.study.json)?;
     if is_job {
-        let table = steps::pairs(&study.steps()?);
-        write(&study.folder().join("steps.txt"), &table)?;
-        if !args.study.json {
-            print!("\n{table}");
-        }
+        steps::hand_over(&study, args.study.json)?;
     }
     Ok(exit_code(cancel.is_cancelled(), complete))
 }

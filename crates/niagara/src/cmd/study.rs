@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use niagara_lab::lever;
+use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{Known, Mistake, StudyFile, StudySize, read_study, schema};
 use niagara_server::Catalog;
 
@@ -33,13 +33,9 @@ fn check(
 ) -> Result<ExitCode> {
     let levers = lever::load(levers)?;
     let servers = server_names(&Catalog::load(servers)?);
-    let known = Known {
-        levers: &levers,
-        servers: &servers,
-    };
     let mut mistakes = Vec::new();
     for path in files {
-        match read(path, &known)? {
+        match read(path, &levers, &servers)? {
             Ok(file) if !json => println!("{}: {}", path.display(), in_words(&file)),
             Ok(_) => {}
             Err(found) => mistakes.extend(found),
@@ -63,14 +59,23 @@ fn check(
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read(path: &Path, known: &Known<'_>) -> Result<Result<StudyFile, Vec<Mistake>>> {
+pub fn read(
+    path: &Path,
+    levers: &[Lever],
+    servers: &[String],
+) -> Result<Result<StudyFile, Vec<Mistake>>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(
             "cannot read the study {name}\nremedy: name a file such as studies/t2000-ladder.toml"
         )
     })?;
-    Ok(read_study(&name, &text, known))
+    let known = Known {
+        levers,
+        servers,
+        folder: path.parent().unwrap_or(Path::new("")),
+    };
+    Ok(read_study(&name, &text, &known))
 }
 
 /// Names of the catalogue.

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use niagara_lab::study_file::{
     StudyDescription, StudyQuestion, StudyWorkload, VariantRecipe, load_of,
 };
-use niagara_lab::{Protocol, lever, quantity};
+use niagara_lab::{MOST_SWEPT, lever, quantity, sweep_protocol};
 use niagara_load::WorkloadOption;
 use niagara_server::Catalog;
 use niagara_store::About;
@@ -14,15 +14,13 @@ use niagara_store::About;
 use crate::args::SweepArgs;
 use crate::cmd::run::execute;
 use crate::cmd::study::server_names;
-
-/// Threads at most: every one is a connection of the load generator and of the server.
-const MOST_THREADS: u32 = 1024;
+use crate::setting::workload;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let threads = match quantity::threads(&args.threads) {
-        Ok(threads) if threads.last().is_some_and(|&most| most <= MOST_THREADS) => threads,
+        Ok(threads) if threads.last().is_some_and(|&most| most <= MOST_SWEPT) => threads,
         Ok(_) => bail!(
-            "--threads {}: a sweep goes from 1 to {MOST_THREADS}",
+            "--threads {}: a sweep goes from 1 to {MOST_SWEPT}",
             args.threads
         ),
         Err(expected) => bail!("--threads {}: {expected}", args.threads),
@@ -42,6 +40,14 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
             })
         })
         .collect::<Result<Vec<_>>>()?;
+    let base = workload(&args.workload)?;
+    if base.kind.is_job() {
+        bail!(
+            "{} is a job, done on one connection: there is nothing to sweep\n\
+             remedy: `niagara compare A B --workload {0}` compares two servers by it",
+            base.kind
+        );
+    }
     let sizes = [
         ("tables", args.tables.to_string()),
         ("table_size", args.table_size.to_string()),
@@ -50,7 +56,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let options = sizes
         .iter()
         .filter(|(name, _)| {
-            WorkloadOption::find(name).is_some_and(|option| option.applies_to(args.workload))
+            WorkloadOption::find(name).is_some_and(|option| option.applies_to(base.kind))
                 && !args.set.iter().any(|(set, _)| set == name)
         })
         .map(|(name, value)| (*name, value.as_str()))
@@ -59,18 +65,19 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.as_str())),
         );
-    let load = load_of(args.workload, options, &args.engine, threads[0])?;
+    let load = load_of(base.clone(), options, &args.engine, threads[0])?;
+    let workload = load.workload.name().to_owned();
     let study = StudyDescription {
         about: About::default(),
         server: args.server.clone(),
         engine: args.engine.clone(),
         workloads: vec![StudyWorkload {
-            name: args.workload.to_string(),
+            name: workload.clone(),
             trained: false,
             load,
         }],
         threads,
-        protocol: Protocol::Duel,
+        protocol: sweep_protocol(variants.len()),
         alpha: args.alpha,
         min_effect: 0.005,
         seed: args.study.seed,
@@ -82,6 +89,6 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         disturbance: args.lengths.disturbance,
         question: StudyQuestion::Sweep { variants },
     };
-    let name = format!("{}-{}", args.variants.join("-"), args.workload);
+    let name = format!("{}-{workload}", args.variants.join("-"));
     execute(&study, &name, args.study, !args.no_profile)
 }

@@ -1,11 +1,14 @@
 //! What a workload's file says, understood: every name resolved, every number known.
 
 use super::generator::Generator;
+use super::sql;
 
 /// A workload.
 #[derive(Debug, Clone)]
 pub struct Definition {
     pub title: String,
+    /// The names of its numbers, which can be set otherwise than it says.
+    pub scale: Vec<String>,
     pub tables: Vec<Table>,
     pub transactions: Vec<Transaction>,
 }
@@ -65,15 +68,9 @@ pub struct Step {
 }
 
 impl Definition {
-    /// Whether its transactions change data.
+    /// Whether its transactions change data or lock rows.
     pub fn writes(&self) -> bool {
         let mut steps = self.transactions.iter().flat_map(|one| &one.steps);
-        steps.any(|step| {
-            let word = step.sql.split_whitespace().next().unwrap_or_default();
-            let reads = [
-                "SELECT", "WITH", "BEGIN", "START", "COMMIT", "ROLLBACK", "SET", "SHOW", "DO",
-            ];
-            !reads.iter().any(|read| word.eq_ignore_ascii_case(read))
-        })
+        steps.any(|step| !sql::only_reads(&step.sql))
     }
 }

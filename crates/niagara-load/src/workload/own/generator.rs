@@ -1,6 +1,6 @@
 //! Values that are drawn.
 
-use crate::workload::tpcc::letters;
+use crate::workload::tpcc::{decimal, letters};
 use crate::workload::unique::UniqueIds;
 use crate::workload::{Distribution, Rng, Sampler};
 use rand::RngExt;
@@ -81,7 +81,10 @@ impl Drawer {
         }
         text.clear();
         match &self.generator {
-            Generator::Decimal(first, last) => decimal(text, rng.random_range(*first..=*last)),
+            Generator::Decimal(first, last) => {
+                let value = rng.random_range(*first..=*last);
+                text.extend_from_slice(decimal(value, &mut [0; 24]));
+            }
             Generator::Text(fewest, most) => letters(text, rng, *fewest, *most),
             Generator::Pattern(pattern) => {
                 text.extend(pattern.bytes().map(|byte| match byte {
@@ -100,18 +103,6 @@ impl Drawer {
         }
         Drawn::Text
     }
-}
-
-/// Appends hundredths as a decimal number.
-fn decimal(out: &mut Vec<u8>, value: i64) {
-    let mut digits = itoa::Buffer::new();
-    if value < 0 {
-        out.push(b'-');
-    }
-    let value = value.unsigned_abs();
-    out.extend_from_slice(digits.format(value / 100).as_bytes());
-    out.push(b'.');
-    out.extend_from_slice(&digits.format(value % 100 + 100).as_bytes()[1..]);
 }
 
 #[cfg(test)]

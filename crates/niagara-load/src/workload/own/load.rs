@@ -4,6 +4,7 @@ use super::definition::{Column, Definition, Table};
 use super::generator::{Drawer, Drawn};
 use crate::error::LoadError;
 use crate::prepare::{JobWork, TableEvent, Work};
+use crate::workload::parameters::quote;
 use crate::workload::{Rng, WorkloadSpec};
 use rand::SeedableRng;
 
@@ -97,15 +98,4 @@ fn fill(work: &mut Work<'_>, number: usize, table: &Table, first: u64) -> Result
         }
     }
     Ok(())
-}
-
-fn quote(sql: &mut Vec<u8>, text: &[u8]) {
-    sql.push(b'\'');
-    for &byte in text {
-        if matches!(byte, b'\'' | b'\\') {
-            sql.push(b'\\');
-        }
-        sql.push(byte);
-    }
-    sql.push(b'\'');
 }

@@ -155,6 +155,7 @@ fn parse(text: &str, set: &BTreeMap<String, u64>) -> Read<Definition> {
     }
     Ok(Definition {
         title: file.title.get_ref().trim().into(),
+        scale: scale.into_keys().collect(),
         tables,
         transactions,
     })

@@ -21,7 +21,6 @@ enum Job {
     Stock(i32, i32),
     Customers(i32, i32),
     Orders(i32, i32),
-    Index(usize),
 }
 
 /// Rows of all tables of `warehouses`, lines of orders by their mean.
@@ -52,14 +51,14 @@ pub fn load(
     let jobs = jobs(spec.warehouses as i32);
     each(jobs.len() as u32, &|work, number| {
         // No row is there twice, and there are no foreign keys: the server need not look.
-        work.execute(b"SET unique_checks = 0")?;
-        work.execute(b"SET foreign_key_checks = 0")?;
+        work.execute(b"SET unique_checks = 0, foreign_key_checks = 0")?;
         do_job(work, jobs[number as usize - 1])
     })?;
     let indexes = create_indexes();
     each(indexes.len() as u32, &|work, number| {
         work.say(TableEvent::Step("making the indexes"));
-        do_job(work, Job::Index(number as usize - 1))
+        let (_, sql) = indexes[number as usize - 1];
+        work.execute(sql.as_bytes())
     })
 }
 
@@ -134,10 +133,6 @@ fn do_job(work: &mut Work<'_>, job: Job) -> Result<(), LoadError> {
     };
     let work = &std::cell::RefCell::new(work);
     match job {
-        Job::Index(number) => {
-            let (_, sql) = create_indexes()[number];
-            work.borrow_mut().execute(sql.as_bytes())
-        }
         Job::Items(first) => {
             let mut rng = seed(1, 0, first);
             let mut items = Insert::new(work, "INSERT INTO item VALUES");

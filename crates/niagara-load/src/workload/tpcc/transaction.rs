@@ -20,8 +20,6 @@ pub struct TpccPlan {
     /// Rows of several keys are asked for at once.
     pub batch: bool,
     think_time: bool,
-    /// A failed transaction must be rolled back.
-    pub in_transaction: bool,
 }
 
 impl TpccPlan {
@@ -34,7 +32,6 @@ impl TpccPlan {
             warehouses: spec.warehouses,
             batch: spec.tpcc_batch,
             think_time: spec.think_time,
-            in_transaction: true,
         }
     }
 

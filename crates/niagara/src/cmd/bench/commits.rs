@@ -15,8 +15,8 @@ pub struct Commits {
     pub syncs_per_second: Option<f64>,
     /// Commits to one sync: the size of a group commit.
     pub commits_per_sync: Option<f64>,
-    /// The server's counters behind them.
-    pub from: Vec<String>,
+    /// The server's counter of those syncs.
+    pub counter: Option<String>,
 }
 
 /// Counters of syncs, best first: those of the binary log's groups, of InnoDB's log, of all of InnoDB's files.
@@ -44,7 +44,7 @@ impl Commits {
             mean_ms: run.latency_ms.mean,
             syncs_per_second: syncs.map(|(_, count)| per(count, window.seconds)),
             commits_per_sync: syncs.map(|(_, count)| per(window.transactions, count as f64)),
-            from: syncs.map(|(name, _)| name.to_owned()).into_iter().collect(),
+            counter: syncs.map(|(name, _)| name.to_owned()),
         }
     }
 }

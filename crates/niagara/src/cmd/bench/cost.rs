@@ -111,7 +111,7 @@ impl Before {
         admin: &mut Admin,
         meter: &Result<UsageMeter, String>,
         stats: &SliceStats,
-        io: &[IoChoice],
+        io: IoChoice,
     ) -> Cost {
         let usage = self
             .usage
@@ -174,7 +174,7 @@ impl PerTransaction {
 }
 
 impl Client {
-    fn of(stats: &SliceStats, io: &[IoChoice]) -> Client {
+    fn of(stats: &SliceStats, io: IoChoice) -> Client {
         let queries = stats.queries_whole.max(1) as f64;
         let busiest = stats.loop_cpu_seconds.iter().copied().fold(0.0, f64::max);
         Client {
@@ -188,7 +188,7 @@ impl Client {
                 0.0
             },
             loops: stats.loop_cpu_seconds.len(),
-            io: io.first().map(IoChoice::to_string).unwrap_or_default(),
+            io: io.to_string(),
         }
     }
 }

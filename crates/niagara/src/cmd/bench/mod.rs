@@ -134,8 +134,10 @@ fn measure(
     };
     for pacing in &pacings {
         if let Some(mut run) = bench.run(pacing)? {
-            if load.workload.kind == WorkloadKind::Commit {
-                run.commits = Some(Commits::of(&run));
+            match load.workload.kind {
+                WorkloadKind::Commit => run.commits = Some(Commits::of(&run)),
+                WorkloadKind::Tpcc => run.new_orders_per_minute = run.per_minute("new_order"),
+                _ => {}
             }
             runs.push(run);
         }

@@ -11,7 +11,7 @@ use super::cost::Cost;
 use super::status::Delta;
 
 /// The number of this shape.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -274,11 +274,7 @@ impl RunResult {
                     latency_ms: Latency::of(&one.latency),
                 })
                 .collect(),
-            new_orders_per_minute: stats
-                .types
-                .iter()
-                .find(|one| one.name == "new_order")
-                .map(|one| 60.0 * per(one.latency.len(), stats.seconds)),
+            new_orders_per_minute: None,
             commits: None,
             statements: stats
                 .statements
@@ -312,6 +308,12 @@ impl RunResult {
             cost,
             intervals,
         }
+    }
+
+    /// Transactions of this type per minute of counted time.
+    pub fn per_minute(&self, name: &str) -> Option<f64> {
+        let found = self.types.iter().find(|one| one.name == name);
+        found.map(|one| 60.0 * per(one.count, self.seconds))
     }
 }
 

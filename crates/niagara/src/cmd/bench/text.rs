@@ -166,11 +166,14 @@ impl Page {
             number::grouped(commits.transactions_per_minute),
             milliseconds(commits.mean_ms)
         ));
-        if let (Some(syncs), Some(group)) = (commits.syncs_per_second, commits.commits_per_sync) {
+        if let (Some(syncs), Some(group), Some(counter)) = (
+            commits.syncs_per_second,
+            commits.commits_per_sync,
+            &commits.counter,
+        ) {
             self.line(&format!(
-                "  {} syncs/s, {group:.1} commits to a sync (by {})",
-                rate(syncs),
-                commits.from.join(" and ")
+                "  {} syncs/s, {group:.1} commits to a sync (by {counter})",
+                rate(syncs)
             ));
         }
     }

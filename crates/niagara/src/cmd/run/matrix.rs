@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use niagara_lab::study_file::{AxisRecipe, VariantRecipe};
+use niagara_lab::study_file::{AxisRecipe, VariantRecipe, level_sets};
 use niagara_lab::{Combination, MatrixOptions, Observer, Variant, Workbench};
+use niagara_load::WorkloadKind;
 use niagara_store::{Axis, MatrixWorkload};
 
 use super::{Runner, without_threads};
@@ -26,12 +27,11 @@ pub fn parts(
     observer: &mut dyn Observer,
 ) -> Result<Parts> {
     let study = runner.study;
-    let sizes: Vec<usize> = axes.iter().map(|axis| axis.levels.len()).collect();
-    let mut combinations: Vec<Combination> = level_sets(&sizes, all)
+    let mut combinations: Vec<Combination> = level_sets(axes, all)
         .into_iter()
-        .map(|levels| Combination {
-            title: title(axes, &levels),
-            levels,
+        .map(|set| Combination {
+            title: set.title,
+            levels: set.levels,
             variants: Vec::new(),
         })
         .collect();
@@ -108,50 +108,6 @@ fn merge(into: &mut VariantRecipe, from: &VariantRecipe) {
     into.lock_memory = from.lock_memory.or(into.lock_memory);
 }
 
-/// Every combination, or the baseline and every level beside it; the baseline first.
-fn level_sets(sizes: &[usize], all: bool) -> Vec<Vec<usize>> {
-    if all {
-        let mut sets = vec![Vec::new()];
-        for &size in sizes {
-            sets = sets
-                .iter()
-                .flat_map(|set| {
-                    (0..size).map(move |level| {
-                        let mut longer = set.clone();
-                        longer.push(level);
-                        longer
-                    })
-                })
-                .collect();
-        }
-        return sets;
-    }
-    let baseline = vec![0; sizes.len()];
-    let mut sets = vec![baseline.clone()];
-    for (axis, &size) in sizes.iter().enumerate() {
-        for level in 1..size {
-            let mut set = baseline.clone();
-            set[axis] = level;
-            sets.push(set);
-        }
-    }
-    sets
-}
-
-fn title(axes: &[AxisRecipe], levels: &[usize]) -> String {
-    let names: Vec<&str> = axes
-        .iter()
-        .zip(levels)
-        .filter(|&(_, &level)| level > 0)
-        .map(|(axis, &level)| axis.levels[level].name.as_str())
-        .collect();
-    if names.is_empty() {
-        "baseline".to_owned()
-    } else {
-        names.join(" + ")
-    }
-}
-
 impl Parts {
     /// As the lab takes them.
     pub fn options(&self, runner: &Runner<'_>) -> MatrixOptions<'_> {
@@ -168,7 +124,7 @@ impl Parts {
                 .map(|(index, workload)| MatrixWorkload {
                     name: workload.name.clone(),
                     one_line: without_threads(&workload.load),
-                    trained: workload.trained || self.trains_on(index, &workload.name),
+                    trained: workload.trained || self.trains_on(index, workload.load.workload.kind),
                 })
                 .collect(),
             threads: study.threads.clone(),
@@ -184,22 +140,11 @@ impl Parts {
     }
 
     /// Whether some build of this matrix had its profile from the workload.
-    fn trains_on(&self, workload: usize, name: &str) -> bool {
+    fn trains_on(&self, workload: usize, kind: WorkloadKind) -> bool {
         self.combinations
             .iter()
             .filter_map(|combination| combination.variants[workload].as_ref().ok())
             .filter_map(|variant| variant.build.as_ref())
-            .any(|recipe| recipe.trained_on().contains(name))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn combinations_begin_with_the_baseline() {
-        assert_eq!(level_sets(&[2, 2], true), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-        assert_eq!(level_sets(&[3, 2], false), [[0, 0], [1, 0], [2, 0], [0, 1]]);
+            .any(|recipe| recipe.trained_on().contains(kind.name()))
     }
 }

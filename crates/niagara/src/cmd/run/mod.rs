@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use niagara_lab::study_file::{Known, StudyDescription, StudyQuestion, StudySize, VariantRecipe};
+use niagara_lab::study_file::{StudyDescription, StudyQuestion, StudySize, VariantRecipe};
 use niagara_lab::{
-    Cancel, CompareOptions, History, LadderOptions, Lengths, Load, Observer, Protocol, Study,
-    SweepOptions, Variant, Workbench, climb_ladder, compare, fill_matrix, sweep, sweep_protocol,
-    with_room,
+    Cancel, CompareOptions, History, LadderOptions, Lengths, Load, Observer, Study, SweepOptions,
+    Variant, Workbench, climb_ladder, compare, fill_matrix, sweep, with_room,
 };
 use niagara_stats::{LookPlan, Rule};
 use niagara_store::Summary;
@@ -23,16 +22,12 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
 use crate::setting::{Opening, Setting, lengths, open_study, server_name};
 use crate::symbols::symbols;
-use crate::{machine, resolve};
+use crate::{machine, resolve, steps};
 
 pub fn run(args: RunArgs) -> Result<ExitCode> {
     let levers = niagara_lab::lever::load(&args.study.levers)?;
     let servers = server_names(&niagara_server::Catalog::load(&args.study.servers)?);
-    let known = Known {
-        levers: &levers,
-        servers: &servers,
-    };
-    let file = match read(&args.file, &known)? {
+    let file = match read(&args.file, &levers, &servers)? {
         Ok(file) => file,
         Err(mistakes) => {
             for mistake in mistakes {
@@ -66,14 +61,6 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     )
 }
 
-/// How variants meet in this study.
-fn protocol_of(study: &StudyDescription) -> Protocol {
-    match &study.question {
-        StudyQuestion::Sweep { variants } => sweep_protocol(variants.len()),
-        _ => study.protocol,
-    }
-}
-
 fn lengths_of(study: &StudyDescription) -> Lengths {
     let args = LengthArgs {
         slice: study.slice,
@@ -84,10 +71,14 @@ fn lengths_of(study: &StudyDescription) -> Lengths {
     let writer = study
         .workloads
         .iter()
-        .find(|workload| workload.load.workload.kind.writes());
+        .find(|workload| workload.load.workload.writes());
     // Of several loads the one that writes decides: its slices are the longer ones.
-    let load = writer.unwrap_or(&study.workloads[0]);
-    lengths(&args, &load.load, protocol_of(study))
+    let workload = writer.unwrap_or(&study.workloads[0]);
+    let load = Load {
+        threads: study.threads.iter().copied().max().unwrap_or(1),
+        ..workload.load.clone()
+    };
+    lengths(&args, &load, study.protocol)
 }
 
 /// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by. The variants of a sweep
@@ -109,7 +100,7 @@ pub fn execute(
         name,
         plan: study,
         lengths,
-        protocol: protocol_of(study),
+        protocol: study.protocol,
         budget: study.budget,
         args: &args,
         machine: &fingerprint,
@@ -131,6 +122,10 @@ pub fn execute(
     results.store().set_summary(&summary)?;
     write_files(results.folder(), results.store())?;
     print_result(&summary, results.store(), results.folder(), args.json)?;
+    let is_job = study.workloads[0].load.workload.kind.is_job();
+    if is_job && matches!(summary, Summary::Compare(_)) {
+        steps::hand_over(&results, args.json)?;
+    }
     Ok(exit_code(cancel.is_cancelled(), summary.is_complete()))
 }
 

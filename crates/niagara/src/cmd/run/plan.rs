@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use niagara_lab::lever::Item;
-use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe};
-use niagara_lab::{Lengths, Protocol, assumed_sd, duel_seconds, sweep_protocol};
+use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
+use niagara_lab::{Lengths, Protocol, assumed_sd, duel_seconds, rung_plan};
 use niagara_server::build::Recipe;
-use niagara_stats::{LookPlan, detectable};
+use niagara_stats::{LookPlan, detectable, detectable_in};
 use serde::Serialize;
 
 use crate::progress::clock;
 
-/// Standard deviation of the throughput of one fresh start, as a share: of a pair of runs one after the other it was
-/// 7.7 % on a shared 2-core machine (docs/methodology.md), a run has 1/√2 of that.
+/// Standard deviation of a pair of runs one after the other, of ln throughput: what it was on a shared 2-core machine
+/// (docs/methodology.md).
+const ASSUMED_PAIR_SD: f64 = 0.077;
+/// Of one fresh start: 1/√2 of that.
 const ASSUMED_START_SD: f64 = 0.054;
 
 /// A study's plan.
@@ -34,14 +36,13 @@ pub struct RunPlan {
     pub question: String,
     /// Rungs that the file says cannot be tried today.
     pub cannot: usize,
-    /// Duels (fresh starts) of a question at the most.
+    /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
+    pub protocol: String,
+    /// Duels (pairs, fresh starts) of a question at the most.
     pub duels_each: usize,
-    /// Duels of all questions that fit into the budget.
-    pub duels_in_budget: usize,
-    /// Estimated seconds of a duel (start).
-    pub duel_seconds: f64,
-    /// Seconds when every question takes all of its duels.
-    pub seconds_at_most: f64,
+    /// What they take; none of jobs, whose length nobody knows before the first.
+    #[serde(flatten)]
+    pub time: Option<TimePlan>,
     /// Seconds asked for.
     pub budget_seconds: f64,
     /// Servers to build, by their recipes.
@@ -52,8 +53,19 @@ pub struct RunPlan {
     pub min_effect: f64,
 }
 
+/// What a study's duels take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TimePlan {
+    /// Duels of all questions that fit into the budget.
+    pub duels_in_budget: usize,
+    /// Estimated seconds of a duel (pair, start).
+    pub duel_seconds: f64,
+    /// Seconds when every question takes all of its duels.
+    pub seconds_at_most: f64,
+}
+
 /// Seconds of one duel, pair or start.
-pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
+fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
     let slice = lengths.slice_seconds + lengths.ramp_seconds + 0.03;
     let run = |windows: f64| 1.0 + lengths.warm_up_seconds + windows * slice;
     match protocol {
@@ -66,68 +78,44 @@ pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 
 
 /// The plan of `study`.
 pub fn plan(study: &StudyDescription, lengths: &Lengths) -> RunPlan {
-    let combinations = |axes: &[usize], all: bool| {
-        if all {
-            axes.iter().product::<usize>().saturating_sub(1)
-        } else {
-            axes.iter().map(|levels| levels - 1).sum()
-        }
-    };
     let mut cannot = 0;
-    let (questions, question, protocol) = match &study.question {
-        StudyQuestion::Compare { .. } => (1, "comparison", study.protocol),
+    let (questions, question) = match &study.question {
+        StudyQuestion::Compare { .. } => (1, "comparison"),
         StudyQuestion::Ladder { rungs, .. } => {
             cannot = rungs.iter().filter(|rung| rung.cannot.is_some()).count();
-            (
-                rungs.len() - cannot + 1,
-                "rungs and the total",
-                study.protocol,
-            )
+            (rungs.len() - cannot + 1, "rungs and the total")
         }
         StudyQuestion::Matrix { axes, all, .. } => {
-            let levels: Vec<usize> = axes.iter().map(|axis| axis.levels.len()).collect();
-            let cells = combinations(&levels, *all) * study.workloads.len() * study.threads.len();
+            let combinations = level_sets(axes, *all).len() - 1;
             (
-                cells + 1,
+                combinations * study.workloads.len() * study.threads.len() + 1,
                 "cells and the confirmation of the best",
-                study.protocol,
             )
         }
         StudyQuestion::Sweep { variants } => {
-            let protocol = sweep_protocol(variants.len());
-            let lanes = if protocol == Protocol::Duel {
-                1
-            } else {
-                variants.len()
+            let lanes = match study.protocol {
+                Protocol::Duel => 1,
+                _ => variants.len(),
             };
-            (study.threads.len() * lanes, "points", protocol)
+            (study.threads.len() * lanes, "points")
         }
     };
-    let seconds = unit_seconds(protocol, lengths, lengths.couples);
-    let duels_each = if protocol == Protocol::Trimmed {
-        1
-    } else {
-        study.duels
+    let duels_each = match study.protocol {
+        Protocol::Trimmed => 1,
+        _ => study.duels,
     };
     let budget_seconds = study.budget.as_secs_f64();
-    let in_budget = ((budget_seconds / seconds) as usize).min(questions * duels_each);
-    let fair_share = in_budget / questions;
-    let first_look = LookPlan::standard(study.alpha)
-        .truncated(study.duels)
-        .looks
-        .iter()
-        .find(|look| look.critical.is_some())
-        .map_or(usize::MAX, |look| look.duels);
-    let detectable = match protocol {
-        Protocol::Solo if fair_share >= 2 => Some(detectable(ASSUMED_START_SD, fair_share)),
-        Protocol::Duel
-            if fair_share >= first_look
-                || matches!(study.question, StudyQuestion::Sweep { .. }) && fair_share >= 2 =>
-        {
-            Some(detectable(assumed_sd(lengths.couples), fair_share))
+    let is_job = study.workloads[0].load.workload.kind.is_job();
+    let time = (!is_job).then(|| {
+        let duel_seconds = unit_seconds(study.protocol, lengths, lengths.couples);
+        let most = questions * duels_each;
+        TimePlan {
+            duels_in_budget: ((budget_seconds / duel_seconds) as usize).min(most),
+            duel_seconds,
+            seconds_at_most: duel_seconds * most as f64,
         }
-        _ => None,
-    };
+    });
+    let detectable = time.and_then(|time| detectable_of(study, lengths, questions, &time));
     RunPlan {
         kind: study.question.kind().to_string(),
         title: study.about.title.clone(),
@@ -141,15 +129,44 @@ pub fn plan(study: &StudyDescription, lengths: &Lengths) -> RunPlan {
         questions,
         question: question.to_owned(),
         cannot,
+        protocol: study.protocol.to_string(),
         duels_each,
-        duels_in_budget: in_budget,
-        duel_seconds: seconds,
-        seconds_at_most: seconds * (questions * duels_each) as f64,
+        time,
         budget_seconds,
         builds: builds(&study.question),
         detectable,
         min_effect: study.min_effect,
     }
+}
+
+/// The smallest difference that a question shows 4 times in 5, by the looks that it will be judged at; `None` where
+/// its share of the time is too short for a verdict, or there is none by this protocol.
+fn detectable_of(
+    study: &StudyDescription,
+    lengths: &Lengths,
+    questions: usize,
+    time: &TimePlan,
+) -> Option<f64> {
+    let sd = match study.protocol {
+        Protocol::Duel => assumed_sd(lengths.couples),
+        Protocol::Pair => ASSUMED_PAIR_SD,
+        Protocol::Solo => ASSUMED_START_SD,
+        Protocol::Trimmed => return None,
+    };
+    let looks = match &study.question {
+        // Points have intervals of their own, and nothing is looked at before the end.
+        StudyQuestion::Sweep { .. } => {
+            let starts = time.duels_in_budget / questions;
+            return (starts >= 2).then(|| detectable(sd, starts));
+        }
+        // The total is one question more.
+        StudyQuestion::Ladder { .. } => rung_plan(study.alpha, questions - 1, study.duels),
+        StudyQuestion::Compare { .. } | StudyQuestion::Matrix { .. } => {
+            LookPlan::standard(study.alpha).truncated(study.duels)
+        }
+    };
+    let share = study.budget.as_secs_f64() / questions as f64;
+    detectable_in(share, time.duel_seconds, sd, &looks)
 }
 
 /// Every recipe that some variant of the question is built by. Rungs add to what was kept before them: those are told
@@ -195,21 +212,28 @@ impl RunPlan {
             format!("  load: {}", self.workloads.join("; ")),
             format!("  threads: {}", threads.join(", ")),
         ];
-        let unit = if self.kind == "sweep" {
-            "fresh starts"
-        } else {
-            "duels"
+        let unit = match self.protocol.as_str() {
+            _ if self.kind == "sweep" => "fresh starts",
+            "pair" => "pairs",
+            "trimmed" => "series",
+            _ => "duels",
         };
-        lines.push(format!(
-            "  {} {}, each up to {} {unit} of about {:.0} s; {} with every one of them, {} asked for: room for {} {unit}",
-            self.questions,
-            self.question,
-            self.duels_each,
-            self.duel_seconds,
-            seconds(self.seconds_at_most),
-            seconds(self.budget_seconds),
-            self.duels_in_budget,
-        ));
+        let asked = seconds(self.budget_seconds);
+        let questions = format!(
+            "  {} {}, each up to {} {unit}",
+            self.questions, self.question, self.duels_each
+        );
+        lines.push(match &self.time {
+            Some(time) => format!(
+                "{questions} of about {:.0} s; {} with every one of them, {asked} asked for: room for {} {unit}",
+                time.duel_seconds,
+                seconds(time.seconds_at_most),
+                time.duels_in_budget,
+            ),
+            None => format!(
+                "{questions} of jobs, whose length is not known before the first; {asked} asked for"
+            ),
+        });
         if self.cannot > 0 {
             lines.push(format!(
                 "  {} rungs of the original cannot be tried today: the report says why",
@@ -233,8 +257,86 @@ impl RunPlan {
                 "  it shows a difference of {:.1} % or more, 4 times in 5",
                 effect * 100.0
             ),
+            None if self.protocol == "trimmed" => {
+                "  no interval and no verdict: the protocol of 2008".to_owned()
+            }
+            None if self.time.is_none() => {
+                "  the smallest difference it can show is not known before the first jobs".to_owned()
+            }
             None => "  the time is too short for a verdict on each: a longer --budget, or fewer of them".to_owned(),
         });
         lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use niagara_lab::study_file::{Known, StudySize, read_study};
+
+    use super::*;
+
+    const LENGTHS: Lengths = Lengths {
+        couples: 20,
+        slice_seconds: 0.5,
+        ramp_seconds: 0.05,
+        warm_up_seconds: 3.0,
+        disturbance: 0.05,
+    };
+
+    /// The plan of a study with these lines, a line of words aside.
+    fn plan_of(lines: &str) -> RunPlan {
+        let text =
+            format!("title = \"t\"\nasked = \"a\"\nchanged = \"c\"\nmeasured = \"m\"\n{lines}");
+        let known = Known {
+            levers: &[],
+            servers: &[],
+            folder: Path::new(""),
+        };
+        let file = read_study("x.toml", &text, &known).expect("valid");
+        plan(file.in_size(StudySize::Small), &LENGTHS)
+    }
+
+    fn ladder(rungs: usize, minutes: usize) -> RunPlan {
+        let mut text = format!("kind = \"ladder\"\nduels = 16\nbudget = \"{minutes}m\"\n");
+        for rung in 0..rungs {
+            text += &format!("[[rungs]]\ntitle = \"{rung}\"\nconfig = {{ x = {rung} }}\n");
+        }
+        plan_of(&text)
+    }
+
+    #[test]
+    fn rungs_share_the_error_probability_in_the_plan_as_in_the_ladder() {
+        // Time for all duels of every question.
+        let [one, ten] = [ladder(1, 100), ladder(10, 500)];
+        for plan in [&one, &ten] {
+            let time = plan.time.expect("duels");
+            assert_eq!(time.duels_in_budget, plan.questions * 16);
+        }
+        let shown = |plan: &RunPlan| plan.detectable.expect("time enough");
+        let looks = rung_plan(0.05, 10, 16);
+        let seconds = ten.time.expect("duels").duel_seconds;
+        let share = 500.0 * 60.0 / 11.0;
+        assert_eq!(
+            ten.detectable,
+            detectable_in(share, seconds, assumed_sd(20), &looks)
+        );
+        assert!(shown(&ten) > 1.1 * shown(&one), "{one:?} {ten:?}");
+        // Too few duels for an error probability of 0.5 % each.
+        assert_eq!(ladder(10, 30).detectable, None);
+    }
+
+    #[test]
+    fn a_job_is_as_long_as_it_is() {
+        let plan = plan_of(
+            "kind = \"compare\"\na = \"base\"\nb = \"base\"\n[workload]\nname = \"report\"\noptions = { pool_factor = 2 }\n",
+        );
+        assert_eq!((plan.protocol.as_str(), plan.time), ("pair", None));
+        assert!(
+            plan.text().contains("up to 44 pairs of jobs"),
+            "{}",
+            plan.text()
+        );
     }
 }
