@@ -114,7 +114,8 @@ pub struct BuildStore {
 }
 
 /// How long a build will take.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Forecast {
     /// It is here already.
     There,

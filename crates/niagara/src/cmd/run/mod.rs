@@ -12,11 +12,14 @@ use niagara_lab::{
     Cancel, CompareOptions, History, LadderOptions, Lengths, Load, Observer, Study, SweepOptions,
     Variant, Workbench, climb_ladder, compare, fill_matrix, sweep, with_room,
 };
+use niagara_server::Cache;
+use niagara_server::build::BuildStore;
 use niagara_stats::{LookPlan, Rule};
 use niagara_store::Summary;
 
 use crate::args::{LengthArgs, RunArgs, SizeArg, StudyArgs};
 use crate::cmd::report::{print_result, write_files};
+use crate::cmd::run::plan::RunPlan;
 use crate::cmd::study::{read, server_names};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
@@ -44,7 +47,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
     if args.plan {
-        let plan = plan::plan(&study, &lengths_of(&study));
+        let plan = plan_of(&study, &Cache::open()?);
         if args.study.json {
             println!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
@@ -59,6 +62,13 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         args.study,
         !args.no_profile,
     )
+}
+
+fn plan_of(study: &StudyDescription, cache: &Cache) -> RunPlan {
+    let builds = BuildStore::new(cache);
+    plan::plan(study, &lengths_of(study), &|recipe| {
+        builds.forecast(&study.server, recipe)
+    })
 }
 
 fn lengths_of(study: &StudyDescription) -> Lengths {
@@ -106,7 +116,7 @@ pub fn execute(
         machine: &fingerprint,
     })?;
     terminal.resumed(&results);
-    terminal.line(&plan::plan(study, &lengths).text());
+    terminal.line(&plan_of(study, &setting.cache).text());
     let runner = Runner {
         study,
         setting: &setting,

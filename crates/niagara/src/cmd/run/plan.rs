@@ -1,14 +1,13 @@
 //! What a study is about to do and what it can show, told before it starts.
 
-use std::collections::BTreeSet;
-
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
 use niagara_lab::{Lengths, Protocol, assumed_sd, duel_seconds, rung_plan};
-use niagara_server::build::Recipe;
+use niagara_server::build::{Forecast, Recipe};
 use niagara_stats::{LookPlan, detectable, detectable_in};
 use serde::Serialize;
 
+use crate::cmd::build::words;
 use crate::progress::clock;
 
 /// Standard deviation of a pair of runs one after the other, of ln throughput: what it was on a shared 2-core machine
@@ -45,12 +44,21 @@ pub struct RunPlan {
     pub time: Option<TimePlan>,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Servers to build, by their recipes.
-    pub builds: Vec<String>,
+    /// Servers that have to be there.
+    pub builds: Vec<BuildPlan>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
     pub detectable: Option<f64>,
     /// Smallest gain that is worth the trouble, as a fraction.
     pub min_effect: f64,
+}
+
+/// A server that has to be there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BuildPlan {
+    /// Its recipe in one line.
+    pub recipe: String,
+    /// Whether it is here already, or how long it will take.
+    pub forecast: Forecast,
 }
 
 /// What a study's duels take.
@@ -76,8 +84,12 @@ fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
     }
 }
 
-/// The plan of `study`.
-pub fn plan(study: &StudyDescription, lengths: &Lengths) -> RunPlan {
+/// The plan of `study`; `forecast` tells what a build takes.
+pub fn plan(
+    study: &StudyDescription,
+    lengths: &Lengths,
+    forecast: &dyn Fn(&Recipe) -> Forecast,
+) -> RunPlan {
     let mut cannot = 0;
     let (questions, question) = match &study.question {
         StudyQuestion::Compare { .. } => (1, "comparison"),
@@ -133,7 +145,13 @@ pub fn plan(study: &StudyDescription, lengths: &Lengths) -> RunPlan {
         duels_each,
         time,
         budget_seconds,
-        builds: builds(&study.question),
+        builds: builds(&study.question)
+            .iter()
+            .map(|recipe| BuildPlan {
+                recipe: recipe.one_line(),
+                forecast: forecast(recipe),
+            })
+            .collect(),
         detectable,
         min_effect: study.min_effect,
     }
@@ -169,40 +187,63 @@ fn detectable_of(
     detectable_in(share, time.duel_seconds, sd, &looks)
 }
 
-/// Every recipe that some variant of the question is built by. Rungs add to what was kept before them: those are told
-/// by what they add.
-fn builds(question: &StudyQuestion) -> Vec<String> {
-    let recipes: Vec<&VariantRecipe> = match question {
-        StudyQuestion::Compare { sides } => sides.iter().collect(),
-        StudyQuestion::Ladder { start, rungs } => std::iter::once(&**start)
-            .chain(rungs.iter().map(|rung| &rung.recipe))
+/// Every recipe that some variant of the question is built by, as far as that is known beforehand: a rung stands on what was
+/// kept before it, and is told here as if that were the start alone.
+fn builds(question: &StudyQuestion) -> Vec<Recipe> {
+    let variants: Vec<Vec<&VariantRecipe>> = match question {
+        StudyQuestion::Compare { sides } => sides.iter().map(|side| vec![side]).collect(),
+        StudyQuestion::Sweep { variants } => variants.iter().map(|one| vec![one]).collect(),
+        StudyQuestion::Ladder { start, rungs } => std::iter::once(vec![&**start])
+            .chain(rungs.iter().map(|rung| vec![&**start, &rung.recipe]))
             .collect(),
-        StudyQuestion::Matrix { start, axes, .. } => std::iter::once(&**start)
-            .chain(
-                axes.iter()
-                    .flat_map(|axis| &axis.levels)
-                    .map(|level| &level.recipe),
-            )
+        StudyQuestion::Matrix { start, axes, all } => level_sets(axes, *all)
+            .iter()
+            .map(|set| {
+                let levels = set.levels.iter().zip(axes);
+                let levels = levels.map(|(&level, axis)| &axis.levels[level].recipe);
+                std::iter::once(&**start).chain(levels).collect()
+            })
             .collect(),
-        StudyQuestion::Sweep { variants } => variants.iter().collect(),
     };
-    let found: BTreeSet<String> = recipes
-        .into_iter()
-        .filter_map(|recipe| {
-            let mut build: Option<Recipe> = None;
-            for item in &recipe.items {
-                if let Item::Build { key, value } = item {
-                    // Was read by the same function when the file was, so it is valid.
-                    let _ = build.get_or_insert_default().set(key, value);
-                }
+    let mut found: Vec<Recipe> = Vec::new();
+    for recipes in variants {
+        let mut build: Option<Recipe> = None;
+        for item in recipes.iter().flat_map(|recipe| &recipe.items) {
+            if let Item::Build { key, value } = item {
+                // Was read by the same function when the file was, so it is valid.
+                let _ = build.get_or_insert_default().set(key, value);
             }
-            build.map(|recipe| recipe.one_line())
-        })
-        .collect();
-    found.into_iter().collect()
+        }
+        if let Some(recipe) = build.map(|recipe| recipe.normal())
+            && !found.contains(&recipe)
+        {
+            found.push(recipe);
+        }
+    }
+    found
 }
 
 impl RunPlan {
+    fn builds_text(&self) -> String {
+        if self.builds.is_empty() {
+            return "  nothing to build".to_owned();
+        }
+        let mut text = format!("  {} builds, kept for the next time:", self.builds.len());
+        for build in &self.builds {
+            text += &format!("\n    {} ({})", build.recipe, words(build.forecast));
+        }
+        let seconds = self.builds.iter().map(|build| match build.forecast {
+            Forecast::Seconds(seconds) => seconds,
+            Forecast::There | Forecast::Unknown => 0.0,
+        });
+        let seconds: f64 = seconds.sum();
+        if seconds > 0.0 {
+            let all = clock(std::time::Duration::from_secs_f64(seconds));
+            text += &format!("\n    together about {all}, beside the measuring");
+        }
+        text
+    }
+
     /// For the terminal.
     pub fn text(&self) -> String {
         let seconds = |seconds: f64| clock(std::time::Duration::from_secs_f64(seconds));
@@ -240,13 +281,7 @@ impl RunPlan {
                 self.cannot
             ));
         }
-        lines.push(match self.builds.len() {
-            0 => "  nothing to build".to_owned(),
-            n => format!(
-                "  {n} builds, kept for the next time: {}",
-                self.builds.join("; ")
-            ),
-        });
+        lines.push(self.builds_text());
         lines.push(match self.detectable {
             Some(effect) if effect > self.min_effect && self.kind != "sweep" => format!(
                 "  it shows a difference of {:.1} % or more, 4 times in 5; a smaller one may go unseen in this time: \
@@ -295,7 +330,9 @@ mod tests {
             folder: Path::new(""),
         };
         let file = read_study("x.toml", &text, &known).expect("valid");
-        plan(file.in_size(StudySize::Small), &LENGTHS)
+        plan(file.in_size(StudySize::Small), &LENGTHS, &|_| {
+            Forecast::Unknown
+        })
     }
 
     fn ladder(rungs: usize, minutes: usize) -> RunPlan {
