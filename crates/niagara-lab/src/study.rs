@@ -210,6 +210,11 @@ impl Study {
         self.used_before.load_seconds + self.load_seconds
     }
 
+    /// Counts seconds of load that no duel has.
+    pub(crate) fn was_under_load(&mut self, seconds: f64) {
+        self.load_seconds += seconds;
+    }
+
     /// Seconds left of the budget; never negative.
     pub fn left_seconds(&self) -> f64 {
         (self.budget_seconds - self.used_seconds()).max(0.0)

@@ -192,7 +192,7 @@ impl Run<'_> {
     }
 
     /// What limits each variant where it stops scaling.
-    fn look_at_knees(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
+    fn look_at_knees(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let options = self.options;
         let Some(short) = &options.profile else {
             return Ok(());

@@ -540,7 +540,7 @@ impl Ladder<'_> {
     }
 
     /// What limits the server now that the levers are in.
-    fn look_at_last(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
+    fn look_at_last(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let Some(short) = &self.options.profile else {
             return Ok(());
         };

@@ -50,7 +50,7 @@ pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> 
 /// # Errors
 /// The study was stopped; results that cannot be written.
 pub(crate) fn look(
-    study: &Study,
+    study: &mut Study,
     bench: &Workbench,
     subject: &str,
     variant: &Variant,
@@ -67,14 +67,11 @@ pub(crate) fn look(
         name: "what limits now",
         seconds,
     });
-    let found = profile(
-        bench,
-        variant,
-        &options(short, seconds, study.seed()),
-        observer,
-    );
-    match found {
+    let options = options(short, seconds, study.seed());
+    match profile(bench, variant, &options, observer) {
         Ok(found) => {
+            let views = options.seconds * options.views.len() as f64;
+            study.was_under_load(options.warm_up_seconds + options.slice_seconds + views);
             let content = serde_json::to_value(StoredProfile::from(&found))
                 .context("cannot write a profile as JSON")?;
             study.store().set_profile(&ProfileRecord {
@@ -174,7 +171,7 @@ mod tests {
             lengths,
             protocol: Protocol::Duel,
         };
-        let study = Study::open(&record, options)?;
+        let mut study = Study::open(&record, options)?;
         study.store().set_profile(&ProfileRecord {
             subject: "kept".to_owned(),
             content: serde_json::json!({}),
@@ -191,9 +188,10 @@ mod tests {
             Cancel::default(),
         );
         let variant = Variant::base("mariadb-10.11");
-        let look_at = |subject: &str| {
-            let short = ShortProfile::default();
-            look(&study, &bench, subject, &variant, &short, 5.0, &mut Nobody)
+        let short = ShortProfile::default();
+        let mut look_at = |subject: &str| {
+            let study = &mut study;
+            look(study, &bench, subject, &variant, &short, 5.0, &mut Nobody)
         };
         assert_eq!(look_at("kept")?, None);
         let warning = look_at("the final variant")?.unwrap_or_default();
