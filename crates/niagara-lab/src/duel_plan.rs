@@ -41,8 +41,9 @@ pub fn couples_within(lengths: &Lengths, couples: u32, seconds: f64) -> u32 {
         .unwrap_or(couples.min(least))
 }
 
-/// Duels that a budget is to have room for, whatever number of couples would pay best in the long run: the second look.
-const DUELS_TO_JUDGE: usize = 12;
+/// Duels that a budget is to have room for, whatever number of couples seems to pay best: of few duels the critical value is
+/// high, and how much restarts differ, which decides what pays, is known but roughly. It is the fourth look.
+const DUELS_TO_JUDGE: usize = 24;
 
 /// The couples of a duel for a budget of so many seconds: `best`, unless that leaves too few duels to judge, or so many
 /// that time is left when the last of them is over.
@@ -69,14 +70,14 @@ mod tests {
         assert_eq!(couples_for(&lengths, 14, 300.0, 44), 14);
         // 44 duels of 14 couples would be over after 7 minutes.
         assert_eq!(couples_for(&lengths, 14, 600.0, 44), 23);
-        // Twelve duels of 60 couples want more than 5 minutes.
-        assert_eq!(couples_for(&lengths, 60, 300.0, 44), 46);
+        // Twenty-four duels of 60 couples want more than 5 minutes.
+        assert_eq!(couples_for(&lengths, 60, 300.0, 44), 21);
         assert_eq!(couples_for(&lengths, 14, 30.0, 44), 8);
         assert_eq!(couples_within(&lengths, 5, 1.0), 5);
     }
 
     #[test]
-    fn an_hour_is_filled_and_five_minutes_hold_a_look() {
+    fn an_hour_is_filled_and_five_minutes_hold_four_looks() {
         let lengths = Lengths {
             couples: 40,
             slice_seconds: 0.1,
@@ -84,7 +85,7 @@ mod tests {
             warm_up_seconds: 0.5,
             disturbance: 0.05,
         };
-        for (seconds, duels) in [(300.0, 12.0..30.0), (3600.0, 40.0..46.0)] {
+        for (seconds, duels) in [(300.0, 24.0..30.0), (3600.0, 40.0..46.0)] {
             let couples = couples_for(&lengths, 40, seconds, 44);
             let fitting = seconds / duel_seconds(&lengths, couples);
             assert!(duels.contains(&fitting), "{fitting} duels of {couples}");

@@ -44,9 +44,8 @@ impl TpccTransaction {
                 self.work.order = number(row.int()?)?;
                 Sql::StatusLines
             }
-            Sql::StatusLines if answer.rows() == 0 => {
-                return Err(missing("an order has no lines"));
-            }
+            // An order may be without lines as yet: an engine without transactions shows it before them. That none stays so
+            // is a condition of consistency, looked at after the run.
             _ => Sql::Commit,
         };
         Ok(())
