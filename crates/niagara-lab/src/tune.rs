@@ -32,7 +32,7 @@ const SPARE_TIME: f64 = 1.15;
 /// Share of the budget that the screening gets at least, or there is no point in it.
 const LEAST_SCREENING: f64 = 0.3;
 /// Share of the budget that the screening takes at most: rungs want claims of their own.
-const MOST_SCREENING: f64 = 0.72;
+const MOST_SCREENING: f64 = 0.6;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
 const SPARE_ROWS: usize = 10;
 /// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).

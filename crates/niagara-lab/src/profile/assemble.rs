@@ -136,8 +136,9 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
     }
 }
 
-/// What limits, from everything that was seen: nothing is said where neither running nor waiting was.
-pub(super) fn limits(profile: &mut Profile) -> Result<()> {
+/// What limits, from everything that was seen: nothing is said where neither running nor waiting was. The levers that address
+/// it are those that are not `applied` already.
+pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
     let unknown = match (&profile.cpu, &profile.time) {
         (Some(_), Some(_)) => None,
         (Some(_), None) => Some(
@@ -209,6 +210,7 @@ pub(super) fn limits(profile: &mut Profile) -> Result<()> {
             limit.levers = limit
                 .levers
                 .iter()
+                .filter(|id| !applied.contains(id))
                 .filter_map(known)
                 .map(Lever::spelling)
                 .collect();
@@ -316,7 +318,28 @@ mod tests {
         );
         let all = time.running + time.ready + time.client + time.locks + time.other;
         assert!((all - 1.0).abs() < 1e-9, "{time:?}");
-        limits(&mut profile).expect("valid limits");
+        limits(&mut profile, &[]).expect("valid limits");
         assert_eq!(profile.limits[0].limit, "metadata-locks");
+    }
+
+    #[test]
+    fn a_lever_that_is_pulled_already_is_no_advice() {
+        let busy = Profile {
+            time: Some(ThreadTime {
+                running: 1.0,
+                ..ThreadTime::default()
+            }),
+            ..Profile::default()
+        };
+        let advice = |applied: &[&str]| {
+            let mut profile = busy.clone();
+            let applied: Vec<String> = applied.iter().map(|&id| id.to_owned()).collect();
+            limits(&mut profile, &applied).expect("valid limits");
+            let cpu = profile.limits.iter().find(|limit| limit.limit == "cpu");
+            cpu.expect("it runs all the time").levers.clone()
+        };
+        assert!(advice(&[]).iter().any(|lever| lever == "transport=unix"));
+        let left = advice(&["transport-unix"]);
+        assert!(!left.is_empty() && !left.iter().any(|lever| lever == "transport=unix"));
     }
 }

@@ -204,7 +204,7 @@ pub fn profile(
         or_missing(bench, View::Allocations, looked, &mut found)?;
     }
     plain.tell(&mut found);
-    assemble::limits(&mut found)?;
+    assemble::limits(&mut found, &variant.levers)?;
     Ok(found)
 }
 
