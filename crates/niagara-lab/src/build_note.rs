@@ -11,6 +11,9 @@ use crate::observer::{Event, Observer};
 use crate::variant::Variant;
 use crate::workbench::Workbench;
 
+/// The name of a ladder's last variant among the notes.
+pub(crate) const FINAL: &str = "final variant";
+
 /// What a reader should know of the built servers among these variants, each under the name that people know it by.
 ///
 /// # Errors
@@ -37,15 +40,26 @@ pub(crate) fn build_notes(
 }
 
 /// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
-/// check that were not looked at yet are looked at now, which takes some minutes.
+/// check that were not looked at yet are looked at now, which takes some minutes. What to say where that cannot be done
+/// here; a server that fails the check says so in its note.
 ///
 /// # Errors
-/// [`Cancelled`] when stopped; a check that cannot be done here. A server that fails it is no error.
+/// [`Cancelled`] when stopped.
 pub(crate) fn check_build(
     bench: &Workbench,
     variant: &Variant,
     observer: &mut dyn Observer,
-) -> Result<()> {
+) -> Result<Option<String>> {
+    match look(bench, variant, observer) {
+        Ok(()) => Ok(None),
+        Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
+        Err(error) => Ok(Some(format!(
+            "the final variant's own build could not be checked: {error:#}"
+        ))),
+    }
+}
+
+fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
     if variant.build.is_none() {
         return Ok(());
     }
@@ -69,7 +83,7 @@ pub(crate) fn check_build(
         None,
         &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
     )?;
-    let checked = check(
+    check(
         bench.cache(),
         bench.catalog(),
         &subject,
@@ -95,23 +109,15 @@ pub(crate) fn check_build(
                 report.figures_line()
             )));
         },
-    );
-    match checked {
-        Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
-        checked => checked.map(drop),
-    }
+    )
+    .map(drop)
 }
 
-/// What is said at the top of a report of a final variant whose build is not known to be correct; `None` of one that is,
+/// What is said at the top of a report of a final variant whose build is not known to be correct; nothing of one that is,
 /// and of a packaged server.
-///
-/// # Errors
-/// As [`build_notes`].
-pub(crate) fn not_recommended(bench: &Workbench, variant: &Variant) -> Result<Option<String>> {
-    if variant.build.is_none() {
-        return Ok(None);
-    }
-    Ok(match known(bench, variant)? {
+pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<String> {
+    let last = notes.iter().find(|note| note.of == FINAL)?;
+    match &last.check {
         BuildCheck::Passed(_) => None,
         BuildCheck::Failed(finding) => Some(format!(
             "the final variant's own build is not correct and therefore not recommended: {finding}"
@@ -119,7 +125,7 @@ pub(crate) fn not_recommended(bench: &Workbench, variant: &Variant) -> Result<Op
         BuildCheck::Unknown(command) => Some(format!(
             "the final variant's own build is not known to be correct and therefore not recommended yet: {command}"
         )),
-    })
+    }
 }
 
 fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
@@ -148,4 +154,30 @@ fn first_finding(record: &CheckRecord) -> String {
         Some(format!("{}: {finding}", report.part.title()))
     });
     finding.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_final_variant_that_passed_is_recommended() {
+        let note = |of: &str, check: BuildCheck| BuildNote {
+            of: of.to_owned(),
+            recipe: "gcc".to_owned(),
+            trained_on: Vec::new(),
+            measured_on_training: false,
+            check,
+        };
+        assert_eq!(not_recommended(&[]), None);
+        let wrong = || BuildCheck::Failed("regression suite: main.select".to_owned());
+        assert_eq!(not_recommended(&[note("start", wrong())]), None);
+        let passed = note(FINAL, BuildCheck::Passed("10 kills".to_owned()));
+        assert_eq!(not_recommended(&[passed]), None);
+        let said = not_recommended(&[note(FINAL, wrong())]).expect("it failed");
+        assert!(said.contains("main.select"), "{said}");
+        let unknown = BuildCheck::Unknown("niagara server check PATH".to_owned());
+        let said = not_recommended(&[note(FINAL, unknown)]).expect("nobody knows");
+        assert!(said.contains("niagara server check PATH"), "{said}");
+    }
 }

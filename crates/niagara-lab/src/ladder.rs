@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_stats::{LookPlan, Rule, Verdict};
 use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
 
-use crate::build_note::{build_notes, check_build, not_recommended};
+use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::observer::{Event, Observer};
@@ -153,12 +153,7 @@ impl Climb<'_> {
             return Ok(());
         }
         let checked = study.aside(|| check_build(bench, &self.best, observer));
-        match checked {
-            Err(error) if !error.is::<Cancelled>() => self.warnings.push(format!(
-                "the final variant's own build could not be checked: {error:#}"
-            )),
-            checked => checked?,
-        }
+        self.warnings.extend(checked?);
         Ok(())
     }
 
@@ -312,9 +307,10 @@ impl Climb<'_> {
                 },
             });
         }
+        let builds = build_notes(bench, &[("start", &options.start), (FINAL, &self.best)])?;
         let mut warnings = Vec::new();
         if self.best.id() != options.start.id() {
-            warnings.extend(not_recommended(bench, &self.best)?);
+            warnings.extend(not_recommended(&builds));
         }
         warnings.extend(self.warnings.clone());
         Ok(LadderSummary {
@@ -332,10 +328,7 @@ impl Climb<'_> {
             complete: self.complete,
             start: options.start.label(),
             rungs,
-            builds: build_notes(
-                bench,
-                &[("start", &options.start), ("final variant", &self.best)],
-            )?,
+            builds,
             total: self.total.clone(),
             sd_duel: pooled_sd(study),
             warnings,

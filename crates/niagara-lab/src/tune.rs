@@ -7,10 +7,9 @@ use niagara_store::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::build_note::{build_notes, check_build, not_recommended};
+use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
-use crate::check::passed;
 use crate::deployment::deployment;
 use crate::duel_plan::{assumed_sd, duel_seconds};
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
@@ -184,12 +183,7 @@ impl Ladder<'_> {
             return Ok(());
         }
         let checked = study.aside(|| check_build(self.bench, &self.last, observer));
-        match checked {
-            Err(error) if !error.is::<Cancelled>() => self.warnings.push(format!(
-                "the final variant's own build could not be checked: {error:#}"
-            )),
-            checked => checked?,
-        }
+        self.warnings.extend(checked?);
         Ok(())
     }
 
@@ -625,8 +619,14 @@ impl Ladder<'_> {
             }
         }
         let mut warnings = self.alarms();
+        let builds = build_notes(self.bench, &[(FINAL, &self.last)])?;
+        let not_recommended = not_recommended(&builds);
+        let deployment = match &not_recommended {
+            None => self.deployment()?,
+            Some(_) => None,
+        };
         if self.is_proven() {
-            warnings.extend(not_recommended(self.bench, &self.last)?);
+            warnings.extend(not_recommended);
         }
         warnings.extend(self.warnings.clone());
         Ok(TuneSummary {
@@ -648,8 +648,8 @@ impl Ladder<'_> {
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
             not_tried,
-            builds: build_notes(self.bench, &[("final variant", &self.last)])?,
-            deployment: self.deployment()?,
+            builds,
+            deployment,
             warnings,
         })
     }
@@ -660,9 +660,6 @@ impl Ladder<'_> {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
-        if self.last.build.is_some() && !passed(self.bench.cache(), &install.server)? {
-            return Ok(None);
-        }
         deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
     }
 }
