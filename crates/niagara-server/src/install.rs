@@ -1,9 +1,10 @@
 //! A server that can be launched: fetched from an archive, or found on the host.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use crate::patch::{Patchelf, library_folders};
 
 /// The record of a finished install; a folder without it is never used.
 const MANIFEST: &str = "install.json";
+/// Longest wait for other processes to close a program that was just written: they do within the milliseconds that it
+/// takes to begin a program, even on a machine with all its CPUs taken.
+const STILL_OPEN: Duration = Duration::from_secs(5);
 
 /// A server that can be launched. All fields are public so that a built server can stand beside a packaged one's files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -146,11 +150,9 @@ struct Printed {
 
 /// Runs `SERVER --version`.
 fn ask_version(server: &Path) -> Result<Printed> {
-    let output = Command::new(server)
-        .args(["--no-defaults", "--version"])
-        .envs(NO_PROFILE)
-        .output();
-    let output = output.with_context(|| {
+    let mut asked = Command::new(server);
+    asked.args(["--no-defaults", "--version"]).envs(NO_PROFILE);
+    let output = output_once_closed(&mut asked).with_context(|| {
         format!("cannot run {}\nremedy: give the path of mariadbd or mysqld, or of the folder it was installed in", server.display())
     })?;
     let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -172,6 +174,23 @@ fn ask_version(server: &Path) -> Result<Printed> {
         version,
         text,
     })
+}
+
+/// Runs a program that may have been written a moment ago. A process that another thread starts meanwhile has the file open
+/// for writing, as its parent had, until it becomes its own program; until then the kernel runs the file for nobody.
+fn output_once_closed(command: &mut Command) -> io::Result<Output> {
+    let deadline = Instant::now() + STILL_OPEN;
+    loop {
+        match command.output() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Whether the loader takes this library before all others.
@@ -500,4 +519,34 @@ pub(crate) fn file_name(text: &str) -> String {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_still_open_for_writing_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = folder.path().join("mariadbd");
+        fs::write(
+            &server,
+            "#!/bin/sh\necho 'mariadbd  Ver 10.11.99-MariaDB for Linux on x86_64'\n",
+        )
+        .expect("written");
+        fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
+        let writing = fs::OpenOptions::new()
+            .append(true)
+            .open(&server)
+            .expect("opens");
+        let closing = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            drop(writing);
+        });
+        let printed = ask_version(&server).expect("runs once it is closed");
+        closing.join().expect("closed");
+        assert_eq!(printed.text, "10.11.99-MariaDB");
+    }
 }
