@@ -175,6 +175,29 @@ fn a_build_is_made_once() {
 }
 
 #[test]
+fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
+    let yard = Yard::new();
+    let hits = || {
+        let output = Command::new("ccache")
+            .arg("--print-stats")
+            .env("CCACHE_DIR", yard.store().ccache())
+            .output()
+            .expect("make test installs ccache");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let value = |name: &str| -> u64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.map_or(0, |value| value.trim().parse().expect("a number"))
+        };
+        value("direct_cache_hit") + value("preprocessed_cache_hit")
+    };
+    yard.build(&[]).expect("built");
+    assert_eq!(hits(), 0);
+    // The patch is one of work.c; main.c is the other file.
+    yard.build(&[("patches", "more")]).expect("built");
+    assert_eq!(hits(), 1);
+}
+
+#[test]
 fn an_interrupted_build_goes_on() {
     let yard = Yard::new();
     fs::remove_file(yard.go()).expect("was there");

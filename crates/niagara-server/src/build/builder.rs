@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::flags::{Stage, cmake_options};
+use super::flags::{LAUNCHERS, Stage, cmake_options};
 use super::ninja_progress::{STATUS, seconds_left, steps};
 use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
@@ -27,6 +28,8 @@ use crate::install::Install;
 
 /// How builds are made: part of every key, so that a change here builds anew.
 const FORM: u32 = 1;
+/// Where a build's folder has its source when ccache serves it: a link to the tree, the same beside every build's `ninja`.
+const SOURCE: &str = "source";
 
 /// Runs an instrumented server under load. The load generator is another crate's, so this is how it comes in.
 pub trait Trainer {
@@ -429,6 +432,11 @@ impl Builder<'_> {
         let log = folder.join("log");
         let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
         if !ninja.join("build.ninja").is_file() {
+            let source = match record.cmake.contains_key(LAUNCHERS[0]) {
+                true => linked(&tree, folder)?,
+                // gcc's profile knows functions by the path of their source, so that must be the same in both of its builds.
+                false => tree,
+            };
             let began = Instant::now();
             let typical =
                 BuildStore::new(self.cache).typical(&order.server, &order.recipe, "configure");
@@ -437,7 +445,7 @@ impl Builder<'_> {
                 .arg("-G")
                 .arg("Ninja")
                 .arg("-S")
-                .arg(&tree)
+                .arg(&source)
                 .arg("-B")
                 .arg(&ninja)
                 .arg("-Wno-dev");
@@ -519,10 +527,14 @@ impl Builder<'_> {
                 command.env(name, value);
             }
         }
-        // Paths below the store are made relative, so that builds in different folders find each other's objects.
+        // Paths below the store are made relative, and a build's source is found at the same relative path in all of them
+        // (`SOURCE`), so that builds in different folders, of patched trees too, find each other's objects. What a file
+        // includes is taken from what the compiler writes (-MD): ccache's own run of the preprocessor before each compilation
+        // took 22 % of the compiler's time more for MariaDB 10.11, and this takes 3 %.
         command
             .env("CCACHE_BASEDIR", store.root())
             .env("CCACHE_NOHASHDIR", "1")
+            .env("CCACHE_DEPEND", "1")
             .env("CCACHE_COMPILERCHECK", "content")
             .env("CCACHE_MAXSIZE", "4G");
         command
@@ -541,6 +553,18 @@ impl Builder<'_> {
             jobs => jobs,
         }
     }
+}
+
+/// A link in `folder` to the tree, at the same place in every build's.
+fn linked(tree: &Path, folder: &Path) -> Result<PathBuf> {
+    let link = folder.join(SOURCE);
+    if fs::read_link(&link).is_ok_and(|target| target != tree) {
+        fs::remove_file(&link)?;
+    }
+    if fs::symlink_metadata(&link).is_err() {
+        symlink(tree, &link).with_context(|| format!("cannot make {}", link.display()))?;
+    }
+    Ok(link)
 }
 
 fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {

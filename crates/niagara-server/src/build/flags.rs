@@ -7,6 +7,10 @@ use super::recipe::{Lto, Recipe, StaticLibrary};
 use super::toolchain::Toolchain;
 use crate::catalog::BuildDescription;
 
+/// The options that have a program run before the compiler.
+pub(super) const LAUNCHERS: [&str; 2] =
+    ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
+
 /// Which of the builds that a recipe takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage<'a> {
@@ -53,11 +57,8 @@ pub(super) fn cmake_options(
     }
     // Profile and place of the objects decide each other: nothing to be found from another build.
     if let (Some(ccache), Stage::Plain) = (&tools.ccache, stage) {
-        for language in ["C", "CXX"] {
-            set(
-                &format!("CMAKE_{language}_COMPILER_LAUNCHER"),
-                ccache.display().to_string(),
-            );
+        for launcher in LAUNCHERS {
+            set(launcher, ccache.display().to_string());
         }
     }
     if recipe.static_libraries.contains(&StaticLibrary::Ssl) {
