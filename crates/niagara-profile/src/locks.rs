@@ -1,17 +1,17 @@
 //! The server's own account of its locks: the statements that ask for it, and what the answers say.
 //!
 //! Instruments are switched on for the server that is profiled and for some connections at a time only: a connection
-//! that is not instrumented pays for the test of a flag at each lock, and for the record of its metadata locks, which the
-//! server makes for all connections or none (so that waits for tables are seen of all of them).
+//! that is not instrumented pays for the test of a flag at each lock. Metadata locks the server records for all connections
+//! or none, with every statement: it does from when one is seen waiting for a table.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 /// Variables that a server starts with so that its locks can be looked at: everything is there, nothing is counted yet.
-/// What is never looked at (statements, sockets, files, stages, memory) has no room: the server then does not even ask
+/// What is never looked at (statements, sockets, files, tables' handles, stages, memory) has no room: the server then does not even ask
 /// whether it is counted. An older server that does not know one of these leaves it.
-pub const VARIABLES: [(&str, &str); 9] = [
+pub const VARIABLES: [(&str, &str); 11] = [
     ("performance_schema", "ON"),
     ("performance_schema_instrument", "%=OFF"),
     ("loose_performance_schema_max_statement_classes", "0"),
@@ -21,14 +21,22 @@ pub const VARIABLES: [(&str, &str); 9] = [
     ("loose_performance_schema_max_socket_instances", "0"),
     ("loose_performance_schema_max_file_classes", "0"),
     ("loose_performance_schema_max_file_instances", "0"),
+    ("loose_performance_schema_max_table_instances", "0"),
+    ("loose_performance_schema_max_table_handles", "0"),
 ];
 
-/// Switches the instruments of locks on.
+/// Chooses the instruments of locks; nothing is counted before [`COUNT`].
 pub const SWITCH_ON: [&str; 4] = [
-    "UPDATE performance_schema.setup_consumers SET ENABLED = IF(NAME IN ('global_instrumentation', 'thread_instrumentation'), 'YES', 'NO')",
-    "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/synch/%' OR NAME LIKE 'wait/lock/%'",
+    "UPDATE performance_schema.setup_consumers SET ENABLED = IF(NAME = 'thread_instrumentation', 'YES', 'NO')",
+    "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE (NAME LIKE 'wait/synch/%' OR NAME LIKE 'wait/lock/%') AND NAME NOT LIKE 'wait/lock/metadata/%'",
     "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO'",
     "TRUNCATE TABLE performance_schema.events_waits_summary_by_thread_by_event_name",
+];
+
+/// Has the instruments count, and rest: while they rest a lock costs next to nothing more than without them.
+pub const COUNT: [&str; 2] = [
+    "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'global_instrumentation'",
+    "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation'",
 ];
 
 /// The connections of clients, but for the one that asks: thread number of the performance schema.
@@ -56,7 +64,14 @@ pub const WAITS: &str = "SELECT EVENT_NAME, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT)
      FROM performance_schema.events_waits_summary_by_thread_by_event_name \
      WHERE COUNT_STAR > 0 AND EVENT_NAME LIKE 'wait/%' GROUP BY EVENT_NAME";
 
-/// Who waits for which table, this moment: type of the object, its name, what is asked for.
+/// How many connections wait for a metadata lock, this moment.
+pub const METADATA_WAITERS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for%metadata lock'";
+
+/// Has metadata locks recorded from now on.
+pub const RECORD_METADATA: &str = "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' \
+     WHERE NAME LIKE 'wait/lock/metadata/%'";
+
+/// Who waits for which table, this moment, once [`RECORD_METADATA`] was said: type of the object, its name, what is asked for.
 pub const METADATA_WAITS: &str = "SELECT OBJECT_TYPE, CONCAT_WS('.', OBJECT_SCHEMA, OBJECT_NAME), LOCK_TYPE \
      FROM performance_schema.metadata_locks WHERE LOCK_STATUS = 'PENDING'";
 

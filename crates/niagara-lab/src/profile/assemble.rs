@@ -98,7 +98,7 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
         preempted_per_query: ratio(seen.preempted as f64, queries),
         reasons,
         sites: sites(&layers, &seen.waiting, seen.observed),
-        truncated_share: ratio(seen.truncated as f64, seen.waits as f64),
+        truncated_share: ratio(seen.truncated as f64, seen.stacks as f64),
     });
     if seen.lost > 0 {
         profile.missing.push(format!(

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use niagara_load::{Admin, SliceStats};
 use niagara_profile::Profile;
 use niagara_profile::locks::{
-    CONNECTIONS, METADATA_WAITS, ObjectSampler, ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at,
-    named,
+    CONNECTIONS, COUNT, METADATA_WAITERS, METADATA_WAITS, ObjectSampler, RECORD_METADATA,
+    ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at, named,
 };
 use niagara_profile::process::Rotation;
 use niagara_profile::result::Locks;
@@ -24,6 +24,8 @@ use crate::workbench::Workbench;
 /// How often it is asked who waits for what: every question costs the server some hundred microseconds, and InnoDB of
 /// MariaDB answers with what it knew before unless a tenth of a second has passed since the last one.
 const LOOK: Duration = Duration::from_millis(200);
+/// Part of a slice in which waits are counted: as much as shows them, so that the server is itself for the rest of the time.
+const COUNTED: f64 = 0.5;
 /// Bound on an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
@@ -73,7 +75,8 @@ pub(super) fn locks(
     }
     let row_waits = ROW_WAITS
         .iter()
-        .find(|statement| stage.server(1).query(statement).is_ok());
+        .find(|statement| stage.server(1).query(statement).is_ok())
+        .copied();
     let row_counters =
         |stage: &Stage<'_>| -> Result<[f64; 2]> {
             let status = stage.server(1).status()?;
@@ -90,10 +93,14 @@ pub(super) fn locks(
 
     let endpoint = bench.endpoint(stage.server(1), &instrumented);
     stage.thaw(1)?;
-    let mut asker = Admin::connect(&endpoint, ANSWER)?;
+    let mut asker = Asker {
+        connection: Admin::connect(&endpoint, ANSWER)?,
+        row_waits,
+        metadata_recorded: false,
+        objects: ObjectSampler::default(),
+    };
     stage.freeze(1)?;
-    let mut objects = ObjectSampler::default();
-    let mut observed = 0.0;
+    let (mut observed, mut queries) = (0.0, 0.0);
     let length = options.slice_seconds;
     let seen = watch_couples(&mut stage, options, rng, observer, |stage, with| {
         let side = usize::from(with);
@@ -102,8 +109,9 @@ pub(super) fn locks(
             for statement in look_at(&rotation.turn()) {
                 stage.server(1).query(&statement)?;
             }
-            let slice = asked_meanwhile(stage, length, &mut asker, row_waits, &mut objects)?;
-            observed += slice.0.load_seconds * rotation.at_once() as f64;
+            let (slice, counted) = asked_meanwhile(stage, length, &mut asker)?;
+            observed += slice.0.load_seconds * counted * rotation.at_once() as f64;
+            queries += slice.0.queries_whole as f64 * counted;
             slice
         } else {
             stage.slice(side, length)?
@@ -117,9 +125,9 @@ pub(super) fn locks(
     let part = rotation.at_once() as f64 / rotation.len() as f64;
     let waits = (after[0] - before[0]).max(0.0);
     profile.locks = Some(Locks {
-        named: named(&rows, observed, seen.queries as f64 * part),
+        named: named(&rows, observed, queries * part),
         threads: (rotation.at_once(), rotation.len()),
-        objects: objects.finish(),
+        objects: asker.objects.finish(),
         row_waits_per_query: waits / (seen.queries.max(1) as f64),
         // The counter is in milliseconds.
         row_wait_us: if waits > 0.0 {
@@ -133,51 +141,83 @@ pub(super) fn locks(
     Ok(seen)
 }
 
-/// A slice on the instrumented server, while another thread asks who waits for what.
+/// A slice on the instrumented server, while another thread asks who waits for what, and in what part of it waits were
+/// counted.
 fn asked_meanwhile(
     stage: &mut Stage<'_>,
     length: f64,
-    asker: &mut Admin,
-    row_waits: Option<&&str>,
-    objects: &mut ObjectSampler,
-) -> Result<(SliceStats, f64)> {
+    asker: &mut Asker,
+) -> Result<((SliceStats, f64), f64)> {
     let over = AtomicBool::new(false);
-    // Within the slice, however short it is.
-    let pause = LOOK.min(seconds(length / 2.0));
+    let count = seconds(length * COUNTED);
+    // Within that part, however short it is.
+    let pause = LOOK.min(count / 2);
+    asker.ask(COUNT[0])?;
+    let began = Instant::now();
     std::thread::scope(|scope| {
-        let looking = scope.spawn(|| -> Result<()> {
-            loop {
-                let until = Instant::now() + pause;
-                while let Some(left) = until.checked_duration_since(Instant::now()) {
-                    if over.load(Ordering::Relaxed) {
-                        return Ok(());
+        let looking = scope.spawn(|| -> Result<Duration> {
+            let mut until = began + pause;
+            while !over.load(Ordering::Relaxed) && began.elapsed() < count {
+                match until
+                    .min(began + count)
+                    .checked_duration_since(Instant::now())
+                {
+                    Some(left) => std::thread::park_timeout(left),
+                    None => {
+                        asker.look()?;
+                        until = Instant::now() + pause;
                     }
-                    std::thread::park_timeout(left);
                 }
-                let tables = ask(asker, METADATA_WAITS)?;
-                let rows = match row_waits {
-                    Some(statement) => ask(asker, statement)?,
-                    None => Vec::new(),
-                };
-                objects.look(&tables, &rows);
             }
+            asker.ask(COUNT[1])?;
+            Ok(began.elapsed())
         });
         let slice = stage.slice(1, length);
+        let whole = began.elapsed().as_secs_f64();
         over.store(true, Ordering::Relaxed);
         looking.thread().unpark();
         let looked = looking.join().map_err(|_| {
             anyhow::anyhow!("the thread that asks for locks has ended with a panic")
         })?;
         let slice = slice?;
-        looked?;
-        Ok(slice)
+        Ok((slice, (looked?.as_secs_f64() / whole).min(1.0)))
     })
 }
 
-fn ask(asker: &mut Admin, statement: &str) -> Result<Vec<Vec<String>>> {
-    let rows = asker.rows(statement)?;
-    Ok(rows
-        .into_iter()
-        .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
-        .collect())
+/// Asks over a connection of its own who waits for what.
+struct Asker {
+    connection: Admin,
+    row_waits: Option<&'static str>,
+    metadata_recorded: bool,
+    objects: ObjectSampler,
+}
+
+impl Asker {
+    fn look(&mut self) -> Result<()> {
+        if !self.metadata_recorded {
+            let waiters = self.ask(METADATA_WAITERS)?;
+            if waiters.iter().flatten().any(|count| count != "0") {
+                self.ask(RECORD_METADATA)?;
+                self.metadata_recorded = true;
+            }
+        }
+        let tables = match self.metadata_recorded {
+            true => self.ask(METADATA_WAITS)?,
+            false => Vec::new(),
+        };
+        let rows = match self.row_waits {
+            Some(statement) => self.ask(statement)?,
+            None => Vec::new(),
+        };
+        self.objects.look(&tables, &rows);
+        Ok(())
+    }
+
+    fn ask(&mut self, statement: &str) -> Result<Vec<Vec<String>>> {
+        let rows = self.connection.rows(statement)?;
+        Ok(rows
+            .into_iter()
+            .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+            .collect())
+    }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_load::SliceStats;
 use niagara_profile::kernel::Access;
-use niagara_profile::process::{Unwinder, busy, schedule};
+use niagara_profile::process::{Unwinder, busy, schedule, turns};
 use niagara_profile::symbols::{DebugFolders, Symbolizer};
 use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
 use rand::SeedableRng;
@@ -133,7 +133,9 @@ pub fn profile(
     stage.run(0, options.warm_up_seconds)?;
     let before = schedule(pid)?;
     stage.run(0, options.slice_seconds)?;
-    let workers = busy(&before, &schedule(pid)?);
+    let after = schedule(pid)?;
+    let workers = busy(&before, &after);
+    let switches = turns(&workers, &before, &after) as f64 / options.slice_seconds;
 
     let mut plain = Plain::default();
     let mut unwinder = Unwinder::of(pid)?;
@@ -164,7 +166,14 @@ pub fn profile(
     }
     if asked(View::OffCpu) {
         stage_of("what threads wait for", observer);
-        let view = OffCpuView::new(pid, workers.clone(), &access, &mut unwinder, &symbolizer);
+        let view = OffCpuView::new(
+            pid,
+            workers.clone(),
+            switches,
+            &access,
+            &mut unwinder,
+            &symbolizer,
+        );
         let looked = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
             let waits = view.finish();

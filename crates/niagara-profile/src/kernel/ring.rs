@@ -43,8 +43,8 @@ pub enum Event {
     Machine(usize, u64),
     /// So many samples a second of a thread while it runs; without the kernel's share where the flag says so.
     Clock(i32, u64, bool),
-    /// A thread's context switches, with the stack it left.
-    Switches(i32),
+    /// A thread's context switches, every so manieth with the stack it left.
+    Switches(i32, u64),
     /// Each passing of a thread through a tracepoint, with its fields.
     Trace(i32, u64),
     /// The same, with the thread's stack.
@@ -57,7 +57,7 @@ impl Event {
         let stack = SampleFlag::CALLCHAIN | SampleFlag::REGS_USER | SampleFlag::STACK_USER;
         let mut builder = match self {
             Event::Machine(..) | Event::Clock(..) => Builder::new(Software::CPU_CLOCK),
-            Event::Switches(_) => Builder::new(Software::CONTEXT_SWITCHES),
+            Event::Switches(..) => Builder::new(Software::CONTEXT_SWITCHES),
             Event::Trace(_, id) | Event::TraceStack(_, id) => Builder::new(Tracepoint::with_id(id)),
         };
         builder
@@ -85,11 +85,11 @@ impl Event {
                     .sample_frequency(frequency)
                     .exclude_kernel(user_only);
             }
-            Event::Switches(thread) => {
+            Event::Switches(thread, period) => {
                 builder
                     .observe_pid(thread)
                     .any_cpu()
-                    .sample_period(1)
+                    .sample_period(period)
                     .context_switch(true);
             }
             Event::Trace(thread, _) | Event::TraceStack(thread, _) => {
@@ -108,7 +108,7 @@ impl Event {
         match self {
             Event::Machine(..) => MOST_BUFFER,
             Event::Clock(..) | Event::Trace(..) => 512 << 10,
-            Event::Switches(_) | Event::TraceStack(..) => 2 << 20,
+            Event::Switches(..) | Event::TraceStack(..) => 2 << 20,
         }
     }
 }
@@ -322,7 +322,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
-        let rings = Rings::open(&[Event::Switches(told.recv().unwrap())]);
+        let rings = Rings::open(&[Event::Switches(told.recv().unwrap(), 1)]);
         let access = Access::probe();
         let rings = match rings {
             Ok(rings) => rings,

@@ -6,7 +6,7 @@ mod threads;
 mod unwind;
 
 pub use maps::{Mapping, mappings};
-pub use schedule::{Rotation, Scheduled, busy, schedule};
+pub use schedule::{Rotation, Scheduled, busy, schedule, turns};
 pub use threads::{Thread, threads};
 pub(crate) use unwind::base_address;
 pub use unwind::{Unwinder, Unwound};

@@ -7,13 +7,15 @@ use anyhow::Result;
 
 use super::threads;
 
-/// A thread's time since it began, in nanoseconds.
+/// A thread's accounts since it began; times are in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scheduled {
     /// On a CPU.
     pub running: u64,
     /// Ready to run, and waiting for a CPU.
     pub ready: u64,
+    /// How often it was given a CPU; no time.
+    pub turns: u64,
 }
 
 /// Every thread's accounts, by thread. All zeros where the kernel keeps none (`CONFIG_SCHED_INFO`).
@@ -33,6 +35,7 @@ fn parse(text: &str) -> Option<Scheduled> {
     Some(Scheduled {
         running: words.next()?.parse().ok()?,
         ready: words.next()?.parse().ok()?,
+        turns: words.next()?.parse().ok()?,
     })
 }
 
@@ -53,6 +56,21 @@ pub fn busy(before: &BTreeMap<i32, Scheduled>, after: &BTreeMap<i32, Scheduled>)
         .collect()
 }
 
+/// How many times all of these threads together were given a CPU between two accounts.
+pub fn turns(
+    threads: &[i32],
+    before: &BTreeMap<i32, Scheduled>,
+    after: &BTreeMap<i32, Scheduled>,
+) -> u64 {
+    let of = |accounts: &BTreeMap<i32, Scheduled>, thread| {
+        accounts.get(thread).map_or(0, |account| account.turns)
+    };
+    let grown = threads
+        .iter()
+        .map(|thread| of(after, thread).saturating_sub(of(before, thread)));
+    grown.sum()
+}
+
 /// Threads looked at in turn, some at a time, so that a view costs the others nothing and yet sees all.
 #[derive(Debug, Clone)]
 pub struct Rotation {
@@ -62,9 +80,9 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// An eighth of the threads at once, four at least.
+    /// A sixteenth of the threads at once, two at least.
     pub fn new(threads: Vec<i32>) -> Rotation {
-        let at_once = threads.len().div_ceil(8).max(4).min(threads.len());
+        let at_once = threads.len().div_ceil(16).max(2).min(threads.len());
         Rotation {
             threads,
             at_once,
@@ -103,7 +121,11 @@ mod tests {
 
     #[test]
     fn busy_threads_are_those_that_ran() {
-        let scheduled = |running| Scheduled { running, ready: 0 };
+        let scheduled = |running| Scheduled {
+            running,
+            ready: 0,
+            turns: running / 10,
+        };
         let before = BTreeMap::from([(1, scheduled(500)), (2, scheduled(0))]);
         let after = BTreeMap::from([
             (1, scheduled(510)),
@@ -113,19 +135,20 @@ mod tests {
         ]);
         assert_eq!(busy(&before, &after), [2, 3]);
         assert!(busy(&BTreeMap::new(), &BTreeMap::new()).is_empty());
+        assert_eq!(turns(&[2, 3, 9], &before, &after), 190);
     }
 
     #[test]
     fn every_thread_has_its_turn() {
         let mut rotation = Rotation::new((0..36).collect());
-        assert_eq!(rotation.at_once(), 5);
+        assert_eq!(rotation.at_once(), 3);
         let mut turns = [0; 36];
         for _ in 0..36 {
             for thread in rotation.turn() {
                 turns[thread as usize] += 1;
             }
         }
-        assert_eq!(turns, [5; 36]);
+        assert_eq!(turns, [3; 36]);
         assert!(Rotation::new(Vec::new()).turn().is_empty());
         assert_eq!(Rotation::new(vec![7]).turn(), [7]);
     }
@@ -138,7 +161,8 @@ mod tests {
             parse("12 34 5\n"),
             Some(Scheduled {
                 running: 12,
-                ready: 34
+                ready: 34,
+                turns: 5
             })
         );
         assert_eq!(parse(""), None);

@@ -1,4 +1,7 @@
-//! What threads wait for: every time one leaves its CPU, with the stack it left, and how long it was away.
+//! What threads wait for: every time one leaves its CPU, and how long it was away; now and then with the stack it left.
+//!
+//! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
+//! every so manieth has one, and stands for those between.
 
 use anyhow::{Result, bail};
 
@@ -16,8 +19,12 @@ pub struct OffCpu {
     pub running: f64,
     /// Ready to run, and waiting for a CPU.
     pub ready: f64,
-    /// Waiting, by stack; weights are seconds.
+    /// Waiting, by stack; weights are seconds. What was waited without a stack is spread over those that have one.
     pub waiting: Folded,
+    /// All waiting, in seconds.
+    pub waited: f64,
+    /// Waits with a stack.
+    pub stacks: u64,
     /// Times a thread waited.
     pub waits: u64,
     /// Times a thread was taken off its CPU although it could have gone on.
@@ -30,11 +37,25 @@ pub struct OffCpu {
     pub threads: (usize, usize),
 }
 
+/// Stacks a second that are aimed at, of all threads that are looked at together.
+const STACKS: f64 = 1000.0;
+/// Every how manieth switch has its stack. Primes, so that a transaction of a fixed number of statements is not always met
+/// at the same one.
+const PERIODS: [u64; 8] = [1, 3, 7, 13, 29, 61, 127, 251];
+
+/// Every how manieth of so many switches a second has its stack.
+fn period(switches: f64) -> u64 {
+    let enough = PERIODS
+        .iter()
+        .find(|&&period| switches / period as f64 <= STACKS);
+    *enough.unwrap_or(&PERIODS[PERIODS.len() - 1])
+}
+
 /// One wait.
 #[derive(Debug)]
 pub struct Wait {
-    /// The thread's stack when it began.
-    pub left: Sampled,
+    /// The thread's stack when it began; most waits have none.
+    pub left: Option<Sampled>,
     /// How long it was away, in seconds.
     pub seconds: f64,
 }
@@ -45,6 +66,7 @@ pub struct OffCpuView<'a> {
     unwinder: &'a mut Unwinder,
     symbolizer: &'a Symbolizer,
     rotation: Rotation,
+    period: u64,
     open: Option<Open>,
     sum: OffCpu,
 }
@@ -57,13 +79,15 @@ struct Open {
 }
 
 impl<'a> OffCpuView<'a> {
-    /// A view of some threads of process `pid`, switched off.
+    /// A view of some threads of process `pid`, switched off. `switches` is how often a second all of them together leave
+    /// their CPUs under this load.
     ///
     /// # Errors
     /// The kernel does not tell this user about context switches; no thread serves the load.
     pub fn new(
         pid: i32,
         threads: Vec<i32>,
+        switches: f64,
         access: &Access,
         unwinder: &'a mut Unwinder,
         symbolizer: &'a Symbolizer,
@@ -78,8 +102,10 @@ impl<'a> OffCpuView<'a> {
         if rotation.is_empty() {
             bail!("no thread of the server ran under load, so there is none to look at");
         }
+        let part = rotation.at_once() as f64 / rotation.len() as f64;
         Ok(OffCpuView {
             pid,
+            period: period(switches * part),
             unwinder,
             symbolizer,
             sum: OffCpu {
@@ -97,7 +123,10 @@ impl<'a> OffCpuView<'a> {
     /// The kernel refuses.
     pub fn on(&mut self) -> Result<()> {
         let threads = self.rotation.turn();
-        let events: Vec<Event> = threads.iter().map(|id| Event::Switches(*id)).collect();
+        let events: Vec<Event> = threads
+            .iter()
+            .map(|id| Event::Switches(*id, self.period))
+            .collect();
         let before = schedule(self.pid)?;
         let rings = Rings::open(&events)?;
         self.open = Some(Open {
@@ -139,18 +168,27 @@ impl<'a> OffCpuView<'a> {
     /// The waits of one thread.
     fn add(&mut self, records: Vec<Raw>) {
         for found in waits(records, &mut self.sum) {
-            let unwound = self.unwinder.unwind(&found.left);
+            self.sum.waited += found.seconds;
+            let Some(left) = found.left else {
+                continue;
+            };
+            let unwound = self.unwinder.unwind(&left);
+            self.sum.stacks += 1;
             self.sum.truncated += u64::from(!unwound.whole);
             let user = unwound.addresses.iter().rev();
             let user = user.map(|address| self.symbolizer.user(*address));
-            let kernel = found.left.kernel.iter().rev();
+            let kernel = left.kernel.iter().rev();
             let kernel = kernel.map(|address| self.symbolizer.kernel(*address));
             self.sum.waiting.add(user.chain(kernel), found.seconds);
         }
     }
 
     /// What was seen.
-    pub fn finish(self) -> OffCpu {
+    pub fn finish(mut self) -> OffCpu {
+        let with_stack = self.sum.waiting.total();
+        if with_stack > 0.0 {
+            self.sum.waiting = self.sum.waiting.scaled(self.sum.waited / with_stack);
+        }
         self.sum
     }
 }
@@ -159,23 +197,26 @@ impl<'a> OffCpuView<'a> {
 fn waits(records: Vec<Raw>, sum: &mut OffCpu) -> Vec<Wait> {
     let mut found = Vec::new();
     let mut left: Option<Sampled> = None;
-    let mut away: Option<Sampled> = None;
+    let mut away: Option<(u64, Option<Sampled>)> = None;
     for record in records {
         match record {
             Raw::Sample(sample) => left = Some(sample),
-            Raw::Leaves { preempted, .. } => {
+            Raw::Leaves {
+                preempted, time, ..
+            } => {
+                let stack = left.take();
                 if preempted {
                     sum.preempted += 1;
-                    (left, away) = (None, None);
+                    away = None;
                 } else {
                     sum.waits += 1;
-                    away = left.take();
+                    away = Some((time, stack));
                 }
             }
             Raw::Returns { time, .. } => {
-                if let Some(left) = away.take() {
+                if let Some((since, left)) = away.take() {
                     found.push(Wait {
-                        seconds: time.saturating_sub(left.time) as f64 / 1e9,
+                        seconds: time.saturating_sub(since) as f64 / 1e9,
                         left,
                     });
                 }
@@ -213,19 +254,30 @@ mod tests {
             vec![
                 returns(5),
                 sample(1_000_000_000),
-                leaves(1_000_000_001, false),
+                leaves(1_000_000_000, false),
                 returns(3_000_000_000),
                 sample(4_000_000_000),
                 leaves(4_000_000_001, true),
                 returns(5_000_000_000),
+                leaves(5_000_000_000, false),
+                returns(5_500_000_000),
                 sample(6_000_000_000),
                 Raw::Lost(7),
                 returns(8_000_000_000),
             ],
             &mut sum,
         );
-        let seconds: Vec<f64> = found.iter().map(|wait| wait.seconds).collect();
-        assert_eq!(seconds, [2.0]);
-        assert_eq!((sum.waits, sum.preempted, sum.lost), (1, 1, 7));
+        let seen: Vec<(f64, bool)> = found
+            .iter()
+            .map(|wait| (wait.seconds, wait.left.is_some()))
+            .collect();
+        assert_eq!(seen, [(2.0, true), (0.5, false)]);
+        assert_eq!((sum.waits, sum.preempted, sum.lost), (2, 1, 7));
+    }
+
+    #[test]
+    fn threads_that_wait_often_have_a_stack_now_and_then() {
+        let switches = [0.0, 900.0, 2_500.0, 6_000.0, 20_000.0, 1e9];
+        assert_eq!(switches.map(period), [1, 1, 3, 7, 29, 251]);
     }
 }
