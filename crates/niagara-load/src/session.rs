@@ -12,7 +12,7 @@ use crate::protocol::prepared::{PrepareReader, Prepared};
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::protocol::rows::{Row, RowReader};
 use crate::protocol::{ExchangeError, ProtocolError, capability};
-use crate::stream::Stream;
+use crate::stream::{Hangup, Stream};
 use crate::tls::{TlsClient, TlsError};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -280,6 +280,11 @@ impl Session {
                 Progress::Failed => return Err(SessionError::Server(reader.error()?)),
             }
         }
+    }
+
+    /// What ends the connection from another thread.
+    pub fn hangup(&self) -> io::Result<Hangup> {
+        self.stream.hangup()
     }
 
     /// Says goodbye; the server may then forget the connection without a warning in its log.
