@@ -145,6 +145,7 @@ mod tests {
             )]),
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
+            plugins: Vec::new(),
         }
     }
 

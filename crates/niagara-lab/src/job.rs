@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use niagara_load::{Histogram, LoadError, StepTime, run_job};
+use niagara_load::{Histogram, StepTime, run_job};
 use niagara_store::SliceRecord;
 
 use crate::arena::{Trouble, unix_ms};
@@ -55,8 +55,8 @@ pub(crate) fn run(
         },
     );
     let steps = match done {
-        Ok(steps) => steps,
-        Err(LoadError::Cancelled) => return Err(Cancelled.into()),
+        Ok(done) if done.complete => done.steps,
+        Ok(_) => return Err(Cancelled.into()),
         Err(error) => {
             bench.check_disk()?;
             return Err(failed(format!("{error}\n{}", server.log_tail(20))));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
-    TransportKind, WorkFolder,
+    TransportKind, WorkFolder, with_engine,
 };
 
 use crate::building::{self, BuildOptions, stopped};
@@ -92,6 +92,9 @@ impl Workbench {
         let cancel = &self.cancel;
         let key = load.dataset_key();
         let engine = variant.engine.as_ref().unwrap_or(&load.engine);
+        let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
+            observer.see(Event::SettingUp(text));
+        })?;
         let image = {
             let seen = std::cell::RefCell::new(observer);
             ImageStore::new(&self.cache).ensure(

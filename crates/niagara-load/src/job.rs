@@ -1,15 +1,23 @@
 //! A job: the statements of a workload one after the other on one connection, timed one by one.
 
+use crate::admin::Admin;
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::session::{self, SessionError};
+use crate::session::{self, Session, SessionError};
+use crate::stream::Hangup;
 use crate::workload::WorkloadSpec;
+use crate::workload::own::Step;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Bound on one statement: those of the study took hours.
 const LONGEST_STEP: Duration = Duration::from_secs(24 * 3600);
+/// How often is looked whether the job was cancelled.
+const GLANCE: Duration = Duration::from_millis(50);
+/// A statement that the server was told to end and that goes on for this long is no longer waited for.
+const GIVE_UP: Duration = Duration::from_millis(800);
 
 /// A statement of a job and how long it took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,17 +28,29 @@ pub struct StepTime {
     pub seconds: f64,
 }
 
+/// What became of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobTimes {
+    /// The steps that came to their end.
+    pub steps: Vec<StepTime>,
+    /// Whether these are all.
+    pub complete: bool,
+}
+
 /// Does the job of a workload of kind [`Report`](crate::WorkloadKind::Report): every statement that has a name is timed.
 /// `on_step` is told the name of each of them before it begins, its number (from 1) and how many there are.
 ///
+/// When `cancel` is set, the server is told to end the statement in flight, and what was timed before is returned within a
+/// second.
+///
 /// # Errors
-/// The server is lost or refuses a statement; `cancel` was set, which is looked at between statements.
+/// The server is lost or refuses a statement.
 pub fn run_job(
     endpoint: &Endpoint,
     spec: &WorkloadSpec,
     cancel: &AtomicBool,
     on_step: &mut dyn FnMut(&str, usize, usize),
-) -> Result<Vec<StepTime>, LoadError> {
+) -> Result<JobTimes, LoadError> {
     let definition = spec.definition()?;
     let steps: Vec<_> = definition
         .transactions
@@ -42,32 +62,98 @@ pub fn run_job(
             "the statements of a job have no drawn values".into(),
         ));
     }
-    let lost = |error: SessionError| LoadError::ServerLost {
+    let mut session = session::connect(endpoint, Some(&endpoint.database), LONGEST_STEP)?;
+    let id = connection_id(&mut session)?;
+    let hangup = session
+        .hangup()
+        .map_err(|error| lost(SessionError::Io(error)))?;
+    std::thread::scope(|scope| {
+        // Closed when the steps are over, however they end.
+        let (_at_work, over) = mpsc::channel();
+        scope.spawn(move || end_when_cancelled(endpoint, id, &hangup, cancel, &over));
+        do_steps(session, &steps, cancel, on_step)
+    })
+}
+
+fn lost(error: SessionError) -> LoadError {
+    LoadError::ServerLost {
         side: 0,
         cause: error.to_string(),
-    };
-    let mut session = session::connect(endpoint, Some(&endpoint.database), LONGEST_STEP)?;
+    }
+}
+
+/// What the server calls this connection.
+fn connection_id(session: &mut Session) -> Result<u64, LoadError> {
+    let rows = session.rows("SELECT CONNECTION_ID()").map_err(lost)?;
+    let id = rows.into_iter().flatten().flatten().next();
+    id.and_then(|id| id.parse().ok())
+        .ok_or_else(|| LoadError::ServerLost {
+            side: 0,
+            cause: "it does not say the number of a connection".into(),
+        })
+}
+
+/// Waits until the job is over; when it is cancelled before, ends the statement that is in flight on connection `id`.
+fn end_when_cancelled(
+    endpoint: &Endpoint,
+    id: u64,
+    hangup: &Hangup,
+    cancel: &AtomicBool,
+    over: &Receiver<()>,
+) {
+    let goes_on = |time| over.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    let mut asked: Option<Instant> = None;
+    while goes_on(GLANCE) {
+        if !cancel.load(Ordering::Relaxed) {
+            continue;
+        }
+        if asked.get_or_insert_with(Instant::now).elapsed() >= GIVE_UP {
+            return hangup.hang_up();
+        }
+        // Again at every glance: the first may come before the statement. What fails here ends by hanging up.
+        if let Ok(mut admin) = Admin::connect(endpoint, GIVE_UP / 2) {
+            let _ = admin.rows(&format!("KILL QUERY {id}"));
+        }
+    }
+}
+
+fn do_steps(
+    mut session: Session,
+    steps: &[&Step],
+    cancel: &AtomicBool,
+    on_step: &mut dyn FnMut(&str, usize, usize),
+) -> Result<JobTimes, LoadError> {
     let timed = steps.iter().filter(|step| step.name.is_some()).count();
     let mut times = Vec::with_capacity(timed);
     for step in steps {
         if cancel.load(Ordering::Relaxed) {
-            return Err(LoadError::Cancelled);
+            return Ok(JobTimes {
+                steps: times,
+                complete: false,
+            });
         }
         if let Some(name) = &step.name {
             on_step(name, times.len() + 1, timed);
         }
         let began = Instant::now();
-        session
-            .execute(step.sql.as_bytes())
-            .map_err(|error| match error {
-                SessionError::Server(error) => LoadError::Statement {
+        match session.execute(step.sql.as_bytes()) {
+            Ok(()) => {}
+            Err(_) if cancel.load(Ordering::Relaxed) => {
+                return Ok(JobTimes {
+                    steps: times,
+                    complete: false,
+                });
+            }
+            Err(SessionError::Server(error)) => {
+                return Err(LoadError::Statement {
                     side: 0,
                     code: error.code,
                     message: error.message,
                     statement: step.sql.clone(),
-                },
-                error => lost(error),
-            })?;
+                });
+            }
+            Err(error) => return Err(lost(error)),
+        }
         if let Some(name) = &step.name {
             times.push(StepTime {
                 name: name.clone(),
@@ -76,5 +162,8 @@ pub fn run_job(
         }
     }
     session.quit();
-    Ok(times)
+    Ok(JobTimes {
+        complete: times.len() == timed,
+        steps: times,
+    })
 }

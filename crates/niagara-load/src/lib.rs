@@ -60,7 +60,7 @@ pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use error::LoadError;
 pub use hdrhistogram::Histogram;
 pub use io::IoChoice;
-pub use job::{StepTime, run_job};
+pub use job::{JobTimes, StepTime, run_job};
 pub use options::{DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions};
 pub use pacing::{Pacing, Phase, Schedule};
 pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};

@@ -2,9 +2,11 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
+use crate::protocol::command::ParameterType;
 use crate::session::{self, Session};
 use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, own, schema, tpcc, values};
 use rand::SeedableRng;
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -251,6 +253,8 @@ pub struct Work<'a> {
     failed: &'a AtomicBool,
     cancel: &'a AtomicBool,
     insert: Vec<u8>,
+    /// Statements that were prepared, by their text.
+    prepared: HashMap<String, u32>,
 }
 
 impl Work<'_> {
@@ -261,6 +265,34 @@ impl Work<'_> {
 
     pub fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
         execute(&mut self.session, sql)
+    }
+
+    /// Whether the server takes rows by [`insert_bulk`](Self::insert_bulk).
+    pub fn takes_bulk(&self) -> bool {
+        self.session.takes_bulk()
+    }
+
+    /// Inserts rows by one execution of `sql`, whose parameters are those of one row: see [`Session::insert_bulk`].
+    pub fn insert_bulk(
+        &mut self,
+        sql: String,
+        types: &[ParameterType],
+        rows: &[u8],
+    ) -> Result<(), LoadError> {
+        let failed = |error, sql: &str| LoadError::Prepare(format!("{error} in: {sql}"));
+        let statement = match self.prepared.get(&sql) {
+            Some(&statement) => statement,
+            None => match self.session.prepare(&sql) {
+                Ok(prepared) => {
+                    self.prepared.insert(sql.clone(), prepared.statement);
+                    prepared.statement
+                }
+                Err(error) => return Err(failed(error, &sql)),
+            },
+        };
+        self.session
+            .insert_bulk(statement, types, rows)
+            .map_err(|error| failed(error, &sql))
     }
 
     /// Whether there is a reason to do no more.
@@ -307,7 +339,7 @@ fn for_each(
                 scope.spawn(move || {
                     let result = (|| {
                         let mut at_work = Work {
-                            session: session::connect(
+                            session: session::connect_for_bulk(
                                 endpoint,
                                 Some(&endpoint.database),
                                 STATEMENT_TIMEOUT,
@@ -316,6 +348,7 @@ fn for_each(
                             failed,
                             cancel: &options.cancel,
                             insert: Vec::new(),
+                            prepared: HashMap::new(),
                         };
                         loop {
                             let job = next_job.fetch_add(1, Ordering::Relaxed);

@@ -4,15 +4,15 @@
 use crate::endpoint::{Endpoint, TlsMode};
 use crate::error::LoadError;
 use crate::protocol::auth::Channel;
-use crate::protocol::command;
+use crate::protocol::command::{self, ParameterType};
 use crate::protocol::inbox::Inbox;
 use crate::protocol::login::{Account, Encryption, Login, Step};
 use crate::protocol::packet::{MAX_PAYLOAD, ServerError};
 use crate::protocol::prepared::{PrepareReader, Prepared};
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::protocol::rows::{Row, RowReader};
-use crate::protocol::{ExchangeError, ProtocolError};
-use crate::stream::Stream;
+use crate::protocol::{ExchangeError, ProtocolError, capability};
+use crate::stream::{Hangup, Stream};
 use crate::tls::{TlsClient, TlsError};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -67,11 +67,34 @@ pub fn connect(
     database: Option<&str>,
     timeout: Duration,
 ) -> Result<Session, LoadError> {
-    let mut session = Session::connect(endpoint, database, CONNECT_TIMEOUT).map_err(|error| {
-        LoadError::Connect {
-            endpoint: endpoint.to_string(),
-            cause: error.to_string(),
-        }
+    bounded(
+        Session::connect(endpoint, database, CONNECT_TIMEOUT),
+        endpoint,
+        timeout,
+    )
+}
+
+/// As [`connect`], for rows that are inserted [many at once](Session::insert_bulk) where the server knows how.
+pub fn connect_for_bulk(
+    endpoint: &Endpoint,
+    database: Option<&str>,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    bounded(
+        Session::connect_for_bulk(endpoint, database, CONNECT_TIMEOUT),
+        endpoint,
+        timeout,
+    )
+}
+
+fn bounded(
+    connected: Result<Session, SessionError>,
+    endpoint: &Endpoint,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    let mut session = connected.map_err(|error| LoadError::Connect {
+        endpoint: endpoint.to_string(),
+        cause: error.to_string(),
     })?;
     session.set_timeout(timeout);
     Ok(session)
@@ -95,6 +118,24 @@ impl Session {
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, false)
+    }
+
+    /// As [`connect`](Self::connect), and asks for [`insert_bulk`](Self::insert_bulk).
+    pub fn connect_for_bulk(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, true)
+    }
+
+    fn open(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+        wants_bulk: bool,
     ) -> Result<Self, SessionError> {
         let deadline = Instant::now() + timeout;
         let encryption = match endpoint.tls.mode {
@@ -125,11 +166,34 @@ impl Session {
             inbox: Inbox::default(),
             timeout,
         };
-        session.log_in(
-            Login::new(account, channel, encryption),
-            tls.as_ref(),
-            deadline,
-        )
+        let login = Login::new(account, channel, encryption);
+        let login = if wants_bulk {
+            login.wanting_bulk()
+        } else {
+            login
+        };
+        session.log_in(login, tls.as_ref(), deadline)
+    }
+
+    /// Whether the server takes many rows in one execution of a statement: MariaDB, when it was asked for.
+    pub fn takes_bulk(&self) -> bool {
+        self.capabilities & capability::LONG_PASSWORD == 0
+    }
+
+    /// Executes a prepared statement once for each of `rows`, which hold the parameters as
+    /// [`command::bulk_execute`] says. Only where [`takes_bulk`](Self::takes_bulk).
+    pub fn insert_bulk(
+        &mut self,
+        statement: u32,
+        types: &[ParameterType],
+        rows: &[u8],
+    ) -> Result<(), SessionError> {
+        let mut payload = Vec::with_capacity(rows.len() + 256);
+        command::bulk_execute(&mut payload, statement, types);
+        payload.extend_from_slice(rows);
+        self.out.clear();
+        command::write_packets(&mut self.out, 0, &payload);
+        self.run()
     }
 
     /// Changes the bound on every single command.
@@ -190,7 +254,6 @@ impl Session {
 
     /// Runs a statement in text form and discards what it returns.
     pub fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
-        let deadline = Instant::now() + self.timeout;
         let mut payload = Vec::new();
         if sql.len() + 1 < MAX_PAYLOAD {
             command::query(&mut self.out, sql);
@@ -200,6 +263,12 @@ impl Session {
             self.out.clear();
             command::write_packets(&mut self.out, 0, &payload);
         }
+        self.run()
+    }
+
+    /// Sends the command in the buffer and discards what it returns.
+    fn run(&mut self) -> Result<(), SessionError> {
+        let deadline = Instant::now() + self.timeout;
         self.stream.write_before(deadline, &self.out)?;
         let mut reader = ResponseReader::new(self.capabilities);
         let mut buffer = [0; READ];
@@ -211,6 +280,11 @@ impl Session {
                 Progress::Failed => return Err(SessionError::Server(reader.error()?)),
             }
         }
+    }
+
+    /// What ends the connection from another thread.
+    pub fn hangup(&self) -> io::Result<Hangup> {
+        self.stream.hangup()
     }
 
     /// Says goodbye; the server may then forget the connection without a warning in its log.

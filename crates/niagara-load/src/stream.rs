@@ -71,10 +71,27 @@ impl Stream {
         Ok(())
     }
 
+    /// What ends the stream from another thread.
+    pub fn hangup(&self) -> io::Result<Hangup> {
+        Ok(Hangup(self.as_fd().try_clone_to_owned()?.into()))
+    }
+
     /// Makes the stream non-blocking.
     pub fn into_nonblocking(self) -> io::Result<Self> {
         self.socket().set_nonblocking()?;
         Ok(self)
+    }
+}
+
+/// Ends a stream that another thread reads or writes.
+#[derive(Debug)]
+pub struct Hangup(socket2::Socket);
+
+impl Hangup {
+    /// Whoever waits on the stream is told that it has ended.
+    pub fn hang_up(&self) {
+        // It fails where the other end was faster.
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }
 

@@ -154,6 +154,41 @@ fn a_load_that_is_stopped_stops() {
     assert_eq!(stopped, Err(niagara_load::LoadError::Cancelled));
 }
 
+/// An engine without transactions shows an order before its lines: here every customer's last order is caught so.
+#[test]
+fn an_order_may_be_met_before_its_lines() {
+    use mysql::prelude::Queryable;
+    let server = server();
+    if !server.is_mariadb {
+        return;
+    }
+    let spec = WorkloadSpec {
+        mysql_storage_engine: "Aria".into(),
+        ..spec()
+    };
+    prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
+    server
+        .root()
+        .query_drop(
+            "INSERT INTO sbtest.orders SELECT o_id + 100000, o_d_id, o_w_id, o_c_id, o_entry_d, NULL, o_ol_cnt, \
+             o_all_local FROM sbtest.orders",
+        )
+        .expect("orders without lines");
+    let options = DriverOptions {
+        threads: 4,
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("connections");
+    let run = RunOptions {
+        duration: None,
+        events: Some(400),
+        ..RunOptions::default()
+    };
+    let stats = driver.run(0, &run, &mut |_| true).expect("a run");
+    let met = stats.types.iter().find(|one| one.name == "order_status");
+    assert!(met.expect("a type").latency.len() > 0, "{stats:?}");
+}
+
 /// A rival takes locks in the other order than payments do: customers first, then the warehouse.
 fn deadlocks_leave_it_consistent(server: &Server, spec: &WorkloadSpec) {
     use mysql::prelude::Queryable;

@@ -40,12 +40,26 @@ pub struct ServerDescription {
     /// Memory allocators from the same archive.
     #[serde(default)]
     pub mallocs: BTreeMap<String, MallocPackage>,
+    /// Storage engines in packages of their own, by the name that the server gives them.
+    #[serde(default)]
+    pub engines: BTreeMap<String, EnginePackages>,
     /// The server's own regression tests in the same archive.
     #[serde(default)]
     pub suite: Option<SuitePackages>,
     /// How it is built from source, where that is known.
     #[serde(default)]
     pub build: Option<BuildDescription>,
+}
+
+/// A storage engine as a plugin in a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnginePackages {
+    /// The plugin's package, taken in the server's own version, then those with libraries that it needs and the server does
+    /// not. They are fetched without what they depend on.
+    pub packages: Vec<String>,
+    /// The plugin's file without its ending.
+    pub plugin: String,
 }
 
 /// A server's own regression tests in packages.

@@ -46,6 +46,9 @@ pub struct Install {
     pub own_malloc: String,
     /// Packages and versions it came from; empty for a server of the host.
     pub packages: BTreeMap<String, String>,
+    /// Plugins that it is started with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<String>,
 }
 
 impl Install {
@@ -74,6 +77,7 @@ impl Install {
             own_malloc: own_malloc(&server),
             mallocs: BTreeMap::new(),
             packages: BTreeMap::new(),
+            plugins: Vec::new(),
             server,
         };
         install.mallocs = host_mallocs();
@@ -114,6 +118,7 @@ impl Install {
             mallocs,
             own_malloc,
             packages: made_from,
+            plugins: Vec::new(),
         })
     }
 
@@ -386,6 +391,7 @@ fn fetch(
             own_malloc,
             server: server.clone(),
             packages,
+            plugins: Vec::new(),
         };
         let manifest = serde_json::to_vec_pretty(&install)?;
         crate::cache::write_private(&destination.join(MANIFEST), &manifest)?;

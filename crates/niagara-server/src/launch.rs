@@ -417,6 +417,7 @@ pub fn command_line(install: &Install, runtime: &Runtime, config: &Config) -> St
     );
     words.push(install.server.display().to_string());
     words.push("--no-defaults".to_owned());
+    words.extend(plugin_arguments(install));
     words.extend(
         variable_arguments(runtime, config)
             .iter()
@@ -452,6 +453,11 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+fn plugin_arguments(install: &Install) -> impl Iterator<Item = String> {
+    let plugins = install.plugins.iter();
+    plugins.map(|plugin| format!("--plugin-load-add={plugin}"))
 }
 
 fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
@@ -503,6 +509,7 @@ fn arguments(spec: &LaunchSpec, files: &Files) -> Result<Vec<OsString>> {
     if !spec.install.family.is_mariadb() {
         arguments.push("--loose-mysqlx=OFF".into());
     }
+    arguments.extend(plugin_arguments(spec.install).map(OsString::from));
     arguments.extend(
         variable_arguments(spec.runtime, spec.config)
             .into_iter()

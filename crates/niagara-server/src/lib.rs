@@ -14,6 +14,7 @@ mod catalog;
 mod copy;
 mod debug_symbols;
 mod elf;
+mod engine;
 mod environment;
 mod family;
 mod helper;
@@ -38,11 +39,12 @@ mod verify;
 
 pub use cache::{Cache, WorkFolder};
 pub use catalog::{
-    Archive, BuildDescription, Catalog, Distribution, MallocPackage, ServerDescription,
-    SuitePackages,
+    Archive, BuildDescription, Catalog, Distribution, EnginePackages, MallocPackage,
+    ServerDescription, SuitePackages,
 };
 pub use copy::{CloneWay, clone_tree};
 pub use debug_symbols::{DebugSymbols, debug_symbols};
+pub use engine::with_engine;
 pub use environment::environment;
 pub use family::{Family, Version};
 pub use helper::Helper;

@@ -170,6 +170,32 @@ fn other_engines_take_the_same_load() {
 }
 
 #[test]
+fn an_engine_in_a_package_of_its_own_is_fetched_beside_the_server() {
+    for workload in [
+        &["oltp_read_write", "--table-size", "1000"][..],
+        &["tpcc", "--warehouses", "1"],
+    ] {
+        let place = Place::new();
+        let mut command =
+            place.niagara(&["bench", "--server", "mariadb-10.11", "--engine", "rocksdb"]);
+        command.args(workload);
+        let load = ["--threads", "4", "--time", "2s", "--warm-up", "0"];
+        let run = &json(command.args(load))["runs"][0];
+        assert!(number(run, "/transactions") > 0.0, "{run:#}");
+    }
+    let place = Place::new();
+    let mut command = place.niagara(&["bench", "oltp_read_only", "--server", "mysql-9.7"]);
+    let (code, _, stderr) = run(command.args(["--engine", "rocksdb"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    for word in [
+        "mysql-9.7 has no storage engine ROCKSDB",
+        "remedy: take mariadb-10.11",
+    ] {
+        assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+    }
+}
+
+#[test]
 fn a_private_mariadb_is_loaded_and_leaves_nothing() {
     a_private_server_is_loaded_and_leaves_nothing("mariadb-10.11");
 }

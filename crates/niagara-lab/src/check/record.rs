@@ -184,6 +184,7 @@ mod tests {
             mallocs: BTreeMap::new(),
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
+            plugins: Vec::new(),
         }
     }
 

@@ -6,6 +6,10 @@ const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
+/// MariaDB's own.
+const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
+/// Types of parameters follow, in a COM_STMT_BULK_EXECUTE.
+const SENDS_TYPES: u16 = 128;
 
 /// COM_QUIT, whole.
 pub const QUIT: [u8; 5] = [1, 0, 0, 0, COM_QUIT];
@@ -19,6 +23,10 @@ pub enum ParameterType {
     /// i64 (MYSQL_TYPE_LONGLONG); no statement of the first workloads has one.
     #[cfg_attr(not(test), expect(dead_code))]
     BigInt = 0x0008,
+    /// A day and a time of day, in a byte each but for the year (MYSQL_TYPE_DATETIME).
+    DateTime = 0x000c,
+    /// A decimal number, in digits (MYSQL_TYPE_NEWDECIMAL).
+    Decimal = 0x00f6,
     /// A string of bytes (MYSQL_TYPE_STRING).
     String = 0x00fe,
 }
@@ -115,6 +123,18 @@ impl<'a> Execute<'a> {
     pub fn finish(self) {
         let length = (self.out.len() - 4) as u32;
         self.out[..3].copy_from_slice(&length.to_le_bytes()[..3]);
+    }
+}
+
+/// The payload of COM_STMT_BULK_EXECUTE but for the rows, which follow: of every parameter a byte that says whether it is
+/// NULL, then its value.
+pub fn bulk_execute(payload: &mut Vec<u8>, statement: u32, types: &[ParameterType]) {
+    payload.clear();
+    payload.push(COM_STMT_BULK_EXECUTE);
+    payload.extend_from_slice(&statement.to_le_bytes());
+    payload.extend_from_slice(&SENDS_TYPES.to_le_bytes());
+    for &parameter in types {
+        payload.extend_from_slice(&(parameter as u16).to_le_bytes());
     }
 }
 

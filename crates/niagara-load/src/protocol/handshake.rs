@@ -17,6 +17,8 @@ pub struct Greeting {
     pub nonce: Vec<u8>,
     /// The plugin the server proposes; empty when it names none.
     pub plugin: String,
+    /// MariaDB, and it takes [many rows at once](capability::MARIADB_BULK).
+    pub takes_bulk: bool,
 }
 
 /// Reads a greeting.
@@ -34,12 +36,16 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
     let _filler = fields.u8()?;
     let mut capabilities = u32::from(fields.u16()?);
     let mut plugin = String::new();
+    let mut takes_bulk = false;
     if !fields.is_empty() {
         let _collation = fields.u8()?;
         let _status = fields.u16()?;
         capabilities |= u32::from(fields.u16()?) << 16;
         let nonce_length = usize::from(fields.u8()?);
-        let _reserved = fields.bytes(10)?;
+        let _reserved = fields.bytes(6)?;
+        let mariadb = fields.u32()?;
+        takes_bulk = capabilities & capability::LONG_PASSWORD == 0
+            && mariadb & capability::MARIADB_BULK != 0;
         if capabilities & capability::SECURE_CONNECTION != 0 {
             let second = fields.bytes(nonce_length.saturating_sub(8).max(13))?;
             nonce.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
@@ -69,6 +75,7 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
         capabilities,
         nonce,
         plugin,
+        takes_bulk,
     })
 }
 
@@ -98,7 +105,13 @@ pub fn tls_request(capabilities: u32) -> Vec<u8> {
     payload.extend_from_slice(&capabilities.to_le_bytes());
     payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
     payload.push(COLLATION);
-    payload.extend_from_slice(&[0; 23]);
+    payload.extend_from_slice(&[0; 19]);
+    // Who leaves LONG_PASSWORD out does so for this capability: no other of MariaDB's is ever asked for.
+    let mariadb = match capabilities & capability::LONG_PASSWORD {
+        0 => capability::MARIADB_BULK,
+        _ => 0,
+    };
+    payload.extend_from_slice(&mariadb.to_le_bytes());
     payload
 }
 
@@ -180,6 +193,7 @@ mod tests {
             assert_eq!(greeting.version, version);
             assert_eq!(greeting.plugin, plugin);
             assert_eq!(greeting.nonce, b"abcdefghijklmnopqrst");
+            assert!(!greeting.takes_bulk);
             let agreed = agree(greeting.capabilities, true, false);
             assert_ne!(agreed & capability::LONG_PASSWORD, 0);
             assert_eq!(
@@ -187,6 +201,30 @@ mod tests {
                 capabilities & capability::DEPRECATE_EOF
             );
         }
+    }
+
+    #[test]
+    fn capabilities_of_mariadb_are_not_read_from_a_mysql() {
+        let plugin = "mysql_native_password";
+        for (version, capabilities, takes_bulk) in [
+            (
+                "5.5.5-10.11.6-MariaDB",
+                MODERN & !capability::LONG_PASSWORD,
+                true,
+            ),
+            ("9.4.0", MODERN, false),
+        ] {
+            let mut bytes = greeting(version, capabilities, plugin);
+            let end = bytes.len() - b"ijklmnopqrst\0".len() - plugin.len() - 1;
+            bytes[end - 4..end].copy_from_slice(&capability::MARIADB_BULK.to_le_bytes());
+            assert_eq!(parse_greeting(&bytes).unwrap().takes_bulk, takes_bulk);
+        }
+        let own = agree(MODERN, true, false);
+        assert_eq!(tls_request(own)[28..], [0; 4]);
+        assert_eq!(
+            tls_request(own & !capability::LONG_PASSWORD)[28..],
+            [4, 0, 0, 0]
+        );
     }
 
     #[test]

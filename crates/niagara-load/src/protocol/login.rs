@@ -49,6 +49,7 @@ pub struct Login<'a> {
     account: Account<'a>,
     channel: Channel,
     encryption: Encryption,
+    wants_bulk: bool,
     capabilities: u32,
     state: State,
     packets: u32,
@@ -60,10 +61,18 @@ impl<'a> Login<'a> {
             account,
             channel,
             encryption,
+            wants_bulk: false,
             capabilities: 0,
             state: State::Greeting,
             packets: 0,
         }
+    }
+
+    /// Asks for [many rows in one execution](capability::MARIADB_BULK), where the server knows that: the capabilities
+    /// are then without `LONG_PASSWORD`.
+    pub fn wanting_bulk(mut self) -> Self {
+        self.wants_bulk = true;
+        self
     }
 
     /// What both ends have agreed on, known after the greeting.
@@ -134,6 +143,9 @@ impl<'a> Login<'a> {
             self.account.database.is_some(),
             encrypts,
         );
+        if self.wants_bulk && greeting.takes_bulk {
+            self.capabilities &= !capability::LONG_PASSWORD;
+        }
         if encrypts {
             self.state = State::Encrypting(greeting);
             Ok(Step::Encrypt(handshake::tls_request(self.capabilities)))
@@ -221,6 +233,27 @@ mod tests {
         assert_eq!(sent(login.packet(&ed25519).unwrap()).len(), 64);
         assert!(sent(login.packet(&switch("unix_socket", b"")).unwrap()).is_empty());
         assert_eq!(login.packet(OK), Ok(Step::Done));
+    }
+
+    #[test]
+    fn many_rows_at_once_are_agreed_on_with_a_mariadb_that_knows_them() {
+        let mut mariadb = greeting("mysql_native_password", !capability::LONG_PASSWORD);
+        let nonce = b"ijklmnopqrst\0mysql_native_password\0".len();
+        let end = mariadb.len() - nonce;
+        mariadb[end - 4..end].copy_from_slice(&capability::MARIADB_BULK.to_le_bytes());
+        let mysql = greeting("mysql_native_password", u32::MAX);
+        for (greeting, wants, agreed) in [
+            (&mariadb, true, true),
+            (&mariadb, false, false),
+            (&mysql, true, false),
+        ] {
+            let login = Login::new(ACCOUNT, Channel::Local, Encryption::Never);
+            let mut login = if wants { login.wanting_bulk() } else { login };
+            let response = sent(login.packet(greeting).unwrap());
+            let is_bulk = login.capabilities() & capability::LONG_PASSWORD == 0;
+            assert_eq!(is_bulk, agreed);
+            assert_eq!(response[28..32] != [0; 4], agreed);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod rsa_key;
 
 /// Capability flags, as the protocol numbers them.
 pub mod capability {
-    /// Also tells MariaDB that the extended capability bits mean MySQL's.
+    /// MySQL's own; without it both ends say that the last four reserved bytes are [MariaDB's capabilities](MARIADB_BULK).
     pub const LONG_PASSWORD: u32 = 1;
     pub const LONG_FLAG: u32 = 1 << 2;
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -35,6 +35,9 @@ pub mod capability {
     pub const PLUGIN_AUTH: u32 = 1 << 19;
     pub const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
     pub const DEPRECATE_EOF: u32 = 1 << 24;
+
+    /// Among MariaDB's: one execution of a prepared statement may carry the parameters of many rows.
+    pub const MARIADB_BULK: u32 = 1 << 2;
 }
 
 /// Bytes that are not the protocol.

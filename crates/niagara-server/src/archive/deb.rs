@@ -75,7 +75,7 @@ pub fn unpack_as_it_is(deb: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Moves everything in `from` into `to`, folder by folder.
-fn merge(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn merge(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -5,4 +5,5 @@ mod deb;
 mod mirror;
 
 pub use apt::Apt;
+pub(crate) use deb::merge;
 pub use deb::{package_and_version, unpack, unpack_as_it_is};

@@ -10,7 +10,7 @@ mod transaction;
 
 use serde::{Deserialize, Serialize};
 
-pub use definition::Definition;
+pub use definition::{Definition, Step};
 pub use load::load;
 pub use read::read;
 pub use transaction::{OwnPlan, OwnTransaction};

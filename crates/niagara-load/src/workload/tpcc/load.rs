@@ -1,5 +1,6 @@
 //! Fills the tables, several connections at once. The rows are the same every time.
 
+use super::row::{Form, Rows};
 use super::rows;
 use super::schema::{TABLES, create_indexes, create_table};
 use super::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS};
@@ -50,7 +51,9 @@ pub fn load(
     })?;
     let jobs = jobs(spec.warehouses as i32);
     each(jobs.len() as u32, &|work, number| {
-        // No row is there twice, and there are no foreign keys: the server need not look.
+        // No row is there twice, and there are no foreign keys: the server need not look. In the tables' character set
+        // it need not convert either.
+        work.execute(b"SET NAMES latin1")?;
         work.execute(b"SET unique_checks = 0, foreign_key_checks = 0")?;
         do_job(work, jobs[number as usize - 1])
     })?;
@@ -82,41 +85,46 @@ fn jobs(warehouses: i32) -> Vec<Job> {
 /// Rows of one table, sent when there are many.
 struct Insert<'w, 'a> {
     work: &'w std::cell::RefCell<&'w mut Work<'a>>,
-    head: &'static str,
-    sql: Vec<u8>,
-    rows: u64,
+    table: &'static str,
+    rows: Rows,
 }
 
 impl<'w, 'a> Insert<'w, 'a> {
-    fn new(work: &'w std::cell::RefCell<&'w mut Work<'a>>, head: &'static str) -> Self {
+    fn new(work: &'w std::cell::RefCell<&'w mut Work<'a>>, table: &'static str) -> Self {
+        let form = match work.borrow().takes_bulk() {
+            true => Form::Bulk,
+            false => Form::Text,
+        };
         Insert {
             work,
-            head,
-            sql: Vec::with_capacity(INSERT_BYTES + 4096),
-            rows: 0,
+            table,
+            rows: Rows::new(form),
         }
     }
 
-    fn row<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T, LoadError> {
-        if self.rows == 0 {
-            self.sql.clear();
-            self.sql.extend_from_slice(self.head.as_bytes());
-        } else {
-            self.sql.push(b',');
-        }
-        let result = write(&mut self.sql);
-        self.rows += 1;
-        if self.sql.len() >= INSERT_BYTES {
+    fn row<T>(&mut self, write: impl FnOnce(&mut Rows) -> T) -> Result<T, LoadError> {
+        let result = write(&mut self.rows);
+        if self.rows.bytes().len() >= INSERT_BYTES {
             self.send()?;
         }
         Ok(result)
     }
 
     fn send(&mut self) -> Result<(), LoadError> {
-        if self.rows > 0 {
+        let count = self.rows.count();
+        if count > 0 {
             let mut work = self.work.borrow_mut();
-            work.execute(&self.sql)?;
-            work.say(TableEvent::Rows(std::mem::take(&mut self.rows), 0));
+            let (table, types) = (self.table, self.rows.types());
+            if types.is_empty() {
+                let head = format!("INSERT INTO {table} VALUES");
+                work.execute(&[head.as_bytes(), self.rows.bytes()].concat())?;
+            } else {
+                let marks = vec!["?"; types.len()].join(",");
+                let sql = format!("INSERT INTO {table} VALUES({marks})");
+                work.insert_bulk(sql, types, self.rows.bytes())?;
+            }
+            work.say(TableEvent::Rows(count, 0));
+            self.rows.clear();
         }
         Ok(())
     }
@@ -135,7 +143,7 @@ fn do_job(work: &mut Work<'_>, job: Job) -> Result<(), LoadError> {
     match job {
         Job::Items(first) => {
             let mut rng = seed(1, 0, first);
-            let mut items = Insert::new(work, "INSERT INTO item VALUES");
+            let mut items = Insert::new(work, "item");
             for number in first..first + ITEMS_AT_ONCE {
                 items.row(|out| rows::item(out, &mut rng, number))?;
                 if items.stopped() {
@@ -146,7 +154,7 @@ fn do_job(work: &mut Work<'_>, job: Job) -> Result<(), LoadError> {
         }
         Job::Stock(warehouse, first) => {
             let mut rng = seed(2, warehouse, first);
-            let mut stock = Insert::new(work, "INSERT INTO stock VALUES");
+            let mut stock = Insert::new(work, "stock");
             for number in first..first + ITEMS_AT_ONCE {
                 stock.row(|out| rows::stock(out, &mut rng, warehouse, number))?;
                 if stock.stopped() {
@@ -158,15 +166,15 @@ fn do_job(work: &mut Work<'_>, job: Job) -> Result<(), LoadError> {
         Job::Customers(warehouse, district) => {
             let mut rng = seed(3, warehouse, district);
             if district == 1 {
-                let mut warehouses = Insert::new(work, "INSERT INTO warehouse VALUES");
+                let mut warehouses = Insert::new(work, "warehouse");
                 warehouses.row(|out| rows::warehouse(out, &mut rng, warehouse))?;
                 warehouses.send()?;
             }
-            let mut districts = Insert::new(work, "INSERT INTO district VALUES");
+            let mut districts = Insert::new(work, "district");
             districts.row(|out| rows::district(out, &mut rng, warehouse, district))?;
             districts.send()?;
-            let mut customers = Insert::new(work, "INSERT INTO customer VALUES");
-            let mut history = Insert::new(work, "INSERT INTO history VALUES");
+            let mut customers = Insert::new(work, "customer");
+            let mut history = Insert::new(work, "history");
             for number in 1..=CUSTOMERS {
                 let key = (warehouse, district, number);
                 customers.row(|out| rows::customer(out, &mut rng, key))?;
@@ -180,9 +188,9 @@ fn do_job(work: &mut Work<'_>, job: Job) -> Result<(), LoadError> {
         }
         Job::Orders(warehouse, district) => {
             let mut rng = seed(4, warehouse, district);
-            let mut orders = Insert::new(work, "INSERT INTO orders VALUES");
-            let mut new_orders = Insert::new(work, "INSERT INTO new_order VALUES");
-            let mut lines = Insert::new(work, "INSERT INTO order_line VALUES");
+            let mut orders = Insert::new(work, "orders");
+            let mut new_orders = Insert::new(work, "new_order");
+            let mut lines = Insert::new(work, "order_line");
             let customers = rows::order_customers(&mut rng);
             for (order, customer) in (1..).zip(customers) {
                 let key = (warehouse, district, order);

@@ -12,6 +12,7 @@ mod new_order;
 mod order_status;
 mod payment;
 mod random;
+mod row;
 mod rows;
 mod schema;
 mod statements;

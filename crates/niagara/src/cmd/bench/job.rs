@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::args::BenchArgs;
 use super::target::Target;
+use crate::interrupt::exit_code;
 use crate::progress::Terminal;
 use crate::setting::command_line;
 use crate::steps;
@@ -26,14 +27,16 @@ struct JobResult<'a> {
     buffer_pool_bytes: Option<u64>,
     /// Whether nothing of the data was in memory when it began.
     cold: bool,
+    /// Whether it came to its end: else the steps before Ctrl-C are there.
+    complete: bool,
     seconds: f64,
     steps: &'a [StepTime],
 }
 
-/// Does the job and prints its steps.
+/// Does the job and prints its steps, after Ctrl-C those that came to their end.
 ///
 /// # Errors
-/// The server is lost or refuses a statement; Ctrl-C, which is heard between steps.
+/// The server is lost or refuses a statement.
 pub fn measure(
     args: &BenchArgs,
     load: &Load,
@@ -62,6 +65,7 @@ pub fn measure(
     );
     terminal.finish();
     let done = done.map_err(|error| target.explain(error))?;
+    let code = exit_code(!done.complete, done.complete);
     if args.output.json {
         let result = JobResult {
             niagara: env!("CARGO_PKG_VERSION"),
@@ -71,11 +75,12 @@ pub fn measure(
             table_bytes,
             buffer_pool_bytes,
             cold,
-            seconds: done.iter().map(|step| step.seconds).sum(),
-            steps: &done,
+            complete: done.complete,
+            seconds: done.steps.iter().map(|step| step.seconds).sum(),
+            steps: &done.steps,
         };
         println!("{}", serde_json::to_string_pretty(&result)?);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
     println!("{title}");
     if let (Some(tables), Some(pool)) = (table_bytes, buffer_pool_bytes) {
@@ -94,8 +99,15 @@ pub fn measure(
             "not known to be cold: the server was running before, and what it holds in memory is its own"
         }
     );
-    print!("{}", steps::one(&done));
-    Ok(ExitCode::SUCCESS)
+    if done.steps.is_empty() {
+        println!("stopped in its first step: nothing was measured");
+        return Ok(code);
+    }
+    print!("{}", steps::one(&done.steps));
+    if !done.complete {
+        println!("\nstopped in the step after these: the job is not complete");
+    }
+    Ok(code)
 }
 
 /// A number that the server says, if it does.
