@@ -343,22 +343,33 @@ impl Builder<'_> {
         let mut record = order.record(key, BuildKind::Server, &stage);
         record.seconds = store::seconds_before(&folder);
         store::begin(&folder, &record)?;
-        let counts = trained
-            .as_ref()
-            .filter(|_| gcc)
-            .map(|profile| profile.folder.join("counts"));
-        if let Some(counts) = &counts {
-            profile::lay_beside_objects(counts, &folder.join("ninja"))?;
-        }
-        self.compile(order, &folder, &mut record, "")?;
-        if let Some(counts) = &counts {
-            profile::check_objects(counts, &folder.join("ninja"))?;
+        let ninja = folder.join("ninja");
+        match trained.as_ref().filter(|_| gcc) {
+            Some(profile) => {
+                let counts = profile.folder.join("counts");
+                let _lock = self
+                    .cache
+                    .lock(&store::lock_name(&profile.record.key), &mut || {
+                        (self.progress)("waiting: somebody else builds with the same profile");
+                    })?;
+                let place = profile::stand_in(&profile.folder, &ninja)?;
+                if !configured_as(&ninja, &place) {
+                    fresh(&ninja)?;
+                }
+                profile::lay_beside_objects(&counts, &ninja)?;
+                let compiled = self.compile(order, &folder, &place, &mut record, "");
+                // The link has done its work; one that stays is replaced by the next build.
+                let _ = fs::remove_file(&place);
+                compiled?;
+                profile::check_objects(&counts, &ninja)?;
+            }
+            None => self.compile(order, &folder, &ninja, &mut record, "")?,
         }
         self.put_together(order, &folder)?;
         record.version = order.install(self.cache, &folder)?.version_string;
         record.profile = trained.and_then(|profile| profile.record.profile);
         let build = store::finish(&folder, &record)?;
-        self.tidy(&folder.join("ninja"));
+        self.tidy(&ninja);
         Ok(build)
     }
 
@@ -387,13 +398,13 @@ impl Builder<'_> {
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
         record.seconds = store::seconds_before(&folder);
         store::begin(&folder, &record)?;
-        self.compile(&order, &folder, &mut record, "instrumented, ")?;
+        let ninja = folder.join("ninja");
+        self.compile(&order, &folder, &ninja, &mut record, "instrumented, ")?;
         self.put_together(&order, &folder)?;
         let install = order.install(self.cache, &folder)?;
         record.version.clone_from(&install.version_string);
         let raw = folder.join("raw");
         fresh(&raw)?;
-        let ninja = folder.join("ninja");
         let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
         let began = Instant::now();
         let job = TrainingJob {
@@ -418,17 +429,18 @@ impl Builder<'_> {
         Ok(profile)
     }
 
-    /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record.
+    /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
+    /// they know the folder of the objects.
     fn compile(
         &mut self,
         order: &Order,
         folder: &Path,
+        ninja: &Path,
         record: &mut BuildRecord,
         what: &str,
     ) -> Result<()> {
         let tree = order.source.patched(self.cache, &order.patches)?;
-        let ninja = folder.join("ninja");
-        fs::create_dir_all(&ninja)?;
+        fs::create_dir_all(folder.join("ninja"))?;
         let log = folder.join("log");
         let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
         if !ninja.join("build.ninja").is_file() {
@@ -447,7 +459,7 @@ impl Builder<'_> {
                 .arg("-S")
                 .arg(&source)
                 .arg("-B")
-                .arg(&ninja)
+                .arg(ninja)
                 .arg("-Wno-dev");
             cmake.args(
                 record
@@ -468,7 +480,7 @@ impl Builder<'_> {
         let before = record.seconds.get("compile").copied().unwrap_or(0.0);
         let typical = BuildStore::new(self.cache).typical(&order.server, &order.recipe, "compile");
         let mut command = self.command("ninja");
-        command.env("NINJA_STATUS", STATUS).arg("-C").arg(&ninja);
+        command.env("NINJA_STATUS", STATUS).arg("-C").arg(ninja);
         command
             .arg("-j")
             .arg(self.jobs().to_string())
@@ -553,6 +565,15 @@ impl Builder<'_> {
             jobs => jobs,
         }
     }
+}
+
+/// Whether what lies in `folder` was configured under the path `place`; true of a folder in which nothing was.
+fn configured_as(folder: &Path, place: &Path) -> bool {
+    let cache = fs::read_to_string(folder.join("CMakeCache.txt")).unwrap_or_default();
+    let mut places = cache
+        .lines()
+        .filter_map(|line| line.strip_prefix("CMAKE_CACHEFILE_DIR:INTERNAL="));
+    places.next().is_none_or(|found| Path::new(found) == place)
 }
 
 /// A link in `folder` to the tree, at the same place in every build's.

@@ -1,6 +1,7 @@
 //! What a trained server left behind: found, checked, and put where the compiler looks for it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,6 +110,20 @@ pub(super) fn lay_beside_objects(profile: &Path, build: &Path) -> Result<()> {
             .with_context(|| format!("cannot put the profile at {}", target.display()))?;
     }
     Ok(())
+}
+
+/// A link at the path where the instrumented build had its objects, to the folder `ninja` of the build that uses its
+/// counts: gcc knows a function by the path of its source too, and some of the sources are made among the objects.
+pub(super) fn stand_in(profile: &Path, ninja: &Path) -> Result<PathBuf> {
+    let place = profile.join("ninja");
+    match fs::symlink_metadata(&place) {
+        Ok(found) if found.is_symlink() => fs::remove_file(&place)?,
+        // An instrumented build that was asked to be kept.
+        Ok(_) => fs::rename(&place, profile.join("ninja-instrumented"))?,
+        Err(_) => {}
+    }
+    symlink(ninja, &place).with_context(|| format!("cannot make {}", place.display()))?;
+    Ok(place)
 }
 
 /// That the counts lie beside objects of the same name: else gcc has found none of them, and said nothing.
