@@ -186,7 +186,7 @@ fn an_order_may_be_met_before_its_lines() {
     };
     let stats = driver.run(0, &run, &mut |_| true).expect("a run");
     let met = stats.types.iter().find(|one| one.name == "order_status");
-    assert!(met.expect("a type").latency.len() > 0, "{stats:?}");
+    assert!(!met.expect("a type").latency.is_empty(), "{stats:?}");
 }
 
 /// A rival takes locks in the other order than payments do: customers first, then the warehouse.

@@ -26,15 +26,28 @@ pub fn with_engine(
     engine: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Install> {
-    let with: Vec<&ServerDescription> = catalog
+    // Servers take an engine's name in any case.
+    let with: Vec<(&ServerDescription, &String, &EnginePackages)> = catalog
         .iter()
-        .filter(|server| server.engines.contains_key(engine))
+        .filter_map(|server| {
+            let mut engines = server.engines.iter();
+            let (name, packages) = engines.find(|(name, _)| name.eq_ignore_ascii_case(engine))?;
+            Some((server, name, packages))
+        })
         .collect();
-    if with.is_empty() || !install.server.starts_with(cache.servers()) {
+    let Some((_, engine, _)) = with.first() else {
+        return Ok(install);
+    };
+    if !install.server.starts_with(cache.servers()) {
         return Ok(install);
     }
-    let Some(description) = with.iter().find(|server| server.name == install.name) else {
-        let names: Vec<&str> = with.iter().map(|server| server.name.as_str()).collect();
+    let Some((description, _, packages)) =
+        with.iter().find(|(server, ..)| server.name == install.name)
+    else {
+        let names: Vec<&str> = with
+            .iter()
+            .map(|(server, ..)| server.name.as_str())
+            .collect();
         bail!(
             "{} has no storage engine {engine}: no package of its archive holds it\n\
              remedy: take {}, or another engine",
@@ -42,7 +55,6 @@ pub fn with_engine(
             names.join(" or ")
         );
     };
-    let packages = &description.engines[engine];
     let plugin = install
         .basedir
         .join(PLUGINS)
