@@ -35,20 +35,21 @@ impl Tally {
         })
     }
 
-    /// Adds one slice: what the machine did between two samples, what the load did in between.
+    /// Adds one slice: what the machine did between two samples, what the load did in between, and what the server and
+    /// the load generator took of the machine's CPUs for it, in seconds.
     pub(crate) fn add(
         &mut self,
         before: &Sample,
         after: &Sample,
         stats: &SliceStats,
-        cpu: Duration,
+        [server_cpu, client_cpu]: [f64; 2],
     ) {
         let record = &mut self.record;
         record.seconds += after.at.saturating_duration_since(before.at).as_secs_f64();
         record.cpus = after.cpus as u32;
         record.transactions += stats.transactions_whole;
-        record.server_cpu_seconds += cpu.as_secs_f64();
-        record.client_cpu_seconds += stats.client_cpu_seconds;
+        record.server_cpu_seconds += server_cpu;
+        record.client_cpu_seconds += client_cpu;
         let grown = |now: f64, then: f64| (now - then).max(0.0);
         let iowait = grown(after.cpu.iowait, before.cpu.iowait);
         record.iowait_seconds += iowait;

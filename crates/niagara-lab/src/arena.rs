@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_load::{
-    Conditions, Driver, DriverOptions, LoadError, RunOptions, SliceOptions, SliceStats, check_tpcc,
-};
+use niagara_load::{Conditions, LoadError, RunOptions, SliceOptions, SliceStats, check_tpcc};
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::{AccountsRecord, SliceRecord};
@@ -15,6 +13,7 @@ use niagara_store::{AccountsRecord, SliceRecord};
 use crate::accounts::Tally;
 use crate::cancel::Cancelled;
 use crate::histogram;
+use crate::load_driver::LoadDriver;
 use crate::observer::{Event, Observer};
 use crate::spec::DuelSpec;
 use crate::workbench::Workbench;
@@ -57,7 +56,7 @@ pub(crate) struct Arena<'a> {
     bench: &'a Workbench,
     spec: &'a DuelSpec,
     seats: Vec<Seat>,
-    driver: Option<Driver>,
+    driver: Option<LoadDriver>,
     meter: DisturbanceMeter,
     thresholds: Thresholds,
     load_time: Duration,
@@ -107,17 +106,8 @@ impl<'a> Arena<'a> {
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
-        let driver = Driver::connect(
-            &endpoints,
-            &spec.load.workload,
-            &DriverOptions {
-                threads: spec.load.threads,
-                seed: spec.seed,
-                cancel: bench.cancel().flag(),
-                ..DriverOptions::default()
-            },
-        )
-        .map_err(|error| load_trouble(bench, error, &seats))?;
+        let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed)
+            .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
             .iter()
             .map(|seat| seat.server.pid().unsigned_abs())
@@ -174,7 +164,6 @@ impl<'a> Arena<'a> {
                     if interval.seconds > 0.0 {
                         curve.push(interval.transactions as f64 / interval.seconds);
                     }
-                    true
                 },
             ),
             None => return Ok(curve),
@@ -211,6 +200,7 @@ impl<'a> Arena<'a> {
         };
         let outcome = driver.slice(seat, &options);
         let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
+        let cpu_here = driver.cpu_seconds_here(&stats);
         let after = self.meter.sample()?;
         let interval = after.since(&before);
         let (cpu_after, switches_after) = self.accounts(seat)?;
@@ -219,7 +209,7 @@ impl<'a> Arena<'a> {
         self.freeze(seat)?;
         self.load_time += Duration::from_secs_f64(stats.load_seconds);
         if let Some(tally) = self.tallies.get_mut(&side) {
-            tally.add(&before, &after, &stats, cpu);
+            tally.add(&before, &after, &stats, [cpu.as_secs_f64(), cpu_here]);
         }
         let microseconds = |nanoseconds: u64| nanoseconds / 1000;
         let latency = |quantile| microseconds(stats.latency.value_at_quantile(quantile));
@@ -267,7 +257,7 @@ impl<'a> Arena<'a> {
             self.thaw(place)?;
             let endpoint = self
                 .bench
-                .endpoint(&seat.server, &self.spec.variants[seat.side]);
+                .endpoint_here(&seat.server, &self.spec.variants[seat.side]);
             let workload = &self.spec.load.workload;
             let findings = check_tpcc(&endpoint, workload, Conditions::First, &mut |_| {})
                 .map_err(|error| self.trouble_of(place, error.into()))?;

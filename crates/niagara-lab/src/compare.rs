@@ -5,6 +5,7 @@ use niagara_stats::{LookPlan, Rule};
 use niagara_store::{CompareSummary, Phase};
 
 use crate::build_note::build_notes;
+use crate::client_host::ClientHost;
 use crate::history::History;
 use crate::judged::{Question, ask, comparison, first_useful_look};
 use crate::observer::{Event, Observer};
@@ -80,13 +81,16 @@ pub fn compare(
         bail!("{failure}");
     }
     let comparison = comparison(study, &question, &answer)?;
-    if options.protocol == Protocol::Duel && !study.is_resumed() {
+    // The history is of duels whose load came from this host.
+    let from_here = bench.client().is_none();
+    if options.protocol == Protocol::Duel && !study.is_resumed() && from_here {
         let slices = study.store().slices(None)?;
         history.add(bench.load(), &study.lengths(), &answer.duels, &slices)?;
     }
     let scores: Vec<f64> = answer.duels.iter().filter_map(|duel| duel.score).collect();
     let mut warnings = answer.warnings.clone();
     warnings.extend(answer.failure.clone());
+    warnings.extend(bench.client().map(ClientHost::remark));
     if first_useful_look(&question.plan) == usize::MAX && options.protocol != Protocol::Trimmed {
         warnings.push(format!(
             "{} duels can call no difference at α = {}: give more with --max-duels",

@@ -17,7 +17,7 @@ pub(crate) fn over_socket(server: &RunningServer, database: &str) -> Endpoint {
     )
 }
 
-/// Over TCP on the loopback.
+/// Over TCP: on the loopback, or where another host is to reach it.
 pub(crate) fn over_tcp(server: &RunningServer, database: &str) -> Endpoint {
     endpoint(server, Transport::Tcp(server.tcp()), database)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use niagara_load::{Histogram, StepTime, run_job};
+use niagara_load::{Histogram, LoadError, StepTime, run_job};
 use niagara_store::SliceRecord;
 
 use crate::arena::{Trouble, unix_ms};
@@ -44,19 +44,25 @@ pub(crate) fn run(
     let switches_before = server.context_switches()?;
     let started = SystemTime::now();
     let letter = ["A", "B"][side.min(1)];
-    let done = run_job(
-        &endpoint,
-        &spec.load.workload,
-        &bench.cancel().flag(),
-        &mut |name, number, of| {
-            observer.see(Event::SettingUp(&format!(
-                "{letter}: step {number} of {of}, {name}"
-            )));
-        },
-    );
+    let workload = &spec.load.workload;
+    let cancel = bench.cancel().flag();
+    let mut on_step = |name: &str, number: usize, of: usize| {
+        observer.see(Event::SettingUp(&format!(
+            "{letter}: step {number} of {of}, {name}"
+        )));
+    };
+    let done = match bench.client() {
+        None => run_job(&endpoint, workload, &cancel, &mut on_step),
+        Some(client) => {
+            let agent = client.agent();
+            agent.run_job(&endpoint, workload, &cancel, &mut on_step)
+        }
+    };
     let steps = match done {
         Ok(done) if done.complete => done.steps,
-        Ok(_) => return Err(Cancelled.into()),
+        Ok(_) | Err(LoadError::Cancelled) => return Err(Cancelled.into()),
+        // No side's failure.
+        Err(error @ LoadError::AgentLost { .. }) => return Err(Trouble::Fatal(error.into())),
         Err(error) => {
             bench.check_disk()?;
             return Err(failed(format!("{error}\n{}", server.log_tail(20))));

@@ -6,6 +6,7 @@ use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summar
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
+use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::observer::{Event, Observer};
 use crate::seed::derive;
@@ -313,6 +314,7 @@ impl Climb<'_> {
             warnings.extend(not_recommended(&builds));
         }
         warnings.extend(self.warnings.clone());
+        warnings.extend(bench.client().map(ClientHost::remark));
         Ok(LadderSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),

@@ -12,6 +12,7 @@ mod building;
 mod cancel;
 mod candidate;
 pub mod check;
+mod client_host;
 mod compare;
 mod deployment;
 mod duel;
@@ -23,6 +24,7 @@ mod job;
 mod judged;
 mod ladder;
 pub mod lever;
+mod load_driver;
 mod matrix;
 mod noise;
 mod observer;
@@ -45,6 +47,10 @@ mod workbench;
 pub use building::{BuildOptions, build, check_workloads, prepare_builds};
 pub use cancel::{Cancel, Cancelled};
 pub use candidate::Candidate;
+pub use client_host::{
+    ClientHost, ClientHostOptions, ClientHostRecord, RemoteShell, SSH_VARIABLE, own_hash,
+    remark as client_host_remark,
+};
 pub use compare::{CompareOptions, compare};
 pub use duel::fight;
 pub use duel_plan::{assumed_sd, couples_for, couples_within, duel_seconds};

@@ -15,6 +15,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::cancel::Cancelled;
+use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
 use crate::ladder::{in_short, pooled_sd};
 use crate::observer::{Event, Observer};
@@ -360,6 +361,9 @@ impl<'a> Filling<'a> {
                 }),
             })
             .collect();
+        let mut warnings = self.warnings.clone();
+        let benches = &mut options.benches.values();
+        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
         MatrixSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),
@@ -377,7 +381,7 @@ impl<'a> Filling<'a> {
             cells,
             confirmed: self.confirmed.clone(),
             sd_duel: pooled_sd(study),
-            warnings: self.warnings.clone(),
+            warnings,
         }
     }
 }

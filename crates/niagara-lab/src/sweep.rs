@@ -17,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::breakdown::{breakdown, together};
 use crate::cancel::Cancelled;
+use crate::client_host::ClientHost;
 use crate::duel::throughput;
 use crate::ladder::in_short;
 use crate::observer::{Event, Observer};
@@ -405,6 +406,8 @@ impl Run<'_> {
             }
         }
         warnings.extend(self.not_looked_at.iter().cloned());
+        let benches = &mut self.options.benches.values();
+        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
         warnings
     }
 }

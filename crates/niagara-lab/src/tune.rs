@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
+use crate::client_host::ClientHost;
 use crate::deployment::deployment;
 use crate::duel_plan::{assumed_sd, duel_seconds};
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
@@ -629,6 +630,7 @@ impl Ladder<'_> {
             warnings.extend(not_recommended);
         }
         warnings.extend(self.warnings.clone());
+        warnings.extend(self.bench.client().map(ClientHost::remark));
         Ok(TuneSummary {
             server: options.base.server.clone(),
             server_version: install.version_string.clone(),

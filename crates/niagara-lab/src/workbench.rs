@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
@@ -12,6 +13,7 @@ use niagara_server::{
 
 use crate::building::{self, BuildOptions, stopped};
 use crate::cancel::Cancel;
+use crate::client_host::ClientHost;
 use crate::endpoint::{LOAD_DATABASE, over_socket, over_tcp};
 use crate::observer::{Event, Observer};
 use crate::spec::Load;
@@ -32,6 +34,8 @@ pub struct Workbench {
     catalog: Catalog,
     load: Load,
     cancel: Cancel,
+    /// Where the load comes from, if not from here.
+    client: Option<Arc<ClientHost>>,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
 }
@@ -44,8 +48,20 @@ impl Workbench {
             catalog,
             load,
             cancel,
+            client: None,
             stations: BTreeMap::new(),
         }
+    }
+
+    /// The same with its load coming from `client`.
+    #[must_use]
+    pub fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
+        Self { client, ..self }
+    }
+
+    /// The host that the load comes from, if not this one.
+    pub fn client(&self) -> Option<&ClientHost> {
+        self.client.as_deref()
     }
 
     /// The flag that stops the study.
@@ -82,6 +98,9 @@ impl Workbench {
     /// # Errors
     /// As with [`Workbench::set_up`]; a build that fails.
     pub fn set_up_variant(&mut self, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
+        if let Some(client) = &self.client {
+            client.check(variant)?;
+        }
         let station = station_name(variant);
         if self.stations.contains_key(&station) {
             return Ok(());
@@ -252,7 +271,7 @@ impl Workbench {
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
         let station = self.station(variant)?;
-        niagara_server::spawn(
+        niagara_server::spawn_within_reach(
             &self.cache,
             &LaunchSpec {
                 install: &station.install,
@@ -260,6 +279,7 @@ impl Workbench {
                 runtime: &variant.runtime,
                 config: &variant.config,
             },
+            self.client.as_ref().map(|client| client.reach()),
         )
     }
 
@@ -269,6 +289,14 @@ impl Workbench {
             server.query(&statement)?;
         }
         Ok(())
+    }
+
+    /// Where what is done beside the load reaches `server`, wherever that comes from.
+    pub(crate) fn endpoint_here(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
+        match self.client {
+            None => self.endpoint(server, variant),
+            Some(_) => over_socket(server, LOAD_DATABASE),
+        }
     }
 
     /// Where the load generator reaches `server`, by the variant's transport.

@@ -1,9 +1,11 @@
 //! What can go wrong while a server is loaded.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Why loading stopped. Messages name the side, the cause and, where there is one, the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LoadError {
     /// The workload or the options cannot be used as they are.
     #[error("{0}")]
@@ -69,4 +71,12 @@ pub enum LoadError {
     /// The client's own system failed (threads, polling, affinity).
     #[error("the load generator failed: {0}")]
     Client(String),
+    /// The load generator runs on another host, and nothing is heard of it any more.
+    #[error("the load agent on {host} was lost: {cause}")]
+    AgentLost {
+        /// The host.
+        host: String,
+        /// What was seen.
+        cause: String,
+    },
 }

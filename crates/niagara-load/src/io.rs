@@ -4,6 +4,7 @@ use crate::endpoint::{Endpoint, TlsMode, Transport};
 use crate::error::LoadError;
 use crate::poll::{self, Poll, Waker};
 use crate::uring::Ring;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
@@ -11,7 +12,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// How the load generator asks the system for input and output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IoChoice {
     /// io_uring where the kernel allows it and the connections are not encrypted, else epoll.
     #[default]

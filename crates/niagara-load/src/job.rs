@@ -29,7 +29,7 @@ pub struct StepTime {
 }
 
 /// What became of a job.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobTimes {
     /// The steps that came to their end.
     pub steps: Vec<StepTime>,

@@ -3,6 +3,7 @@
 use crate::error::LoadError;
 use crate::io::IoChoice;
 use crate::pacing::Pacing;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How servers are loaded.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DriverOptions {
     /// Connections per side, each with one transaction in flight. Default 1.
     pub threads: u32,
@@ -28,7 +29,8 @@ pub struct DriverOptions {
     /// A loop that waits for answers and hears nothing from a loaded server for so long gives it up.
     /// Default 60 s, which is longer than InnoDB waits for a lock.
     pub stall_timeout: Duration,
-    /// Setting it ends whatever runs, within 100 ms plus the transactions in flight.
+    /// Setting it ends whatever runs, within 100 ms plus the transactions in flight. Of one process: it is not serialised.
+    #[serde(skip)]
     pub cancel: Arc<AtomicBool>,
     /// Server errors after which a transaction is rolled back, counted and begun again.
     pub ignored_errors: IgnoredErrors,
@@ -61,7 +63,8 @@ impl Default for DriverOptions {
 /// A loop on CPUs of its own is faster than the server, so it sleeps before every answer, and waking a sleeping CPU
 /// costs the server's thread time (in a virtual machine much of it). Up to half of the answers that are expected may gather; the statements of
 /// the other connections keep the server busy meanwhile. An answer is seen later by up to this time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Patience {
     /// [`Patience::among`] the connections where that does not keep the server waiting: in a closed loop of a workload
     /// that only reads, on a server of this machine, with eight connections or more for each CPU, where the loops may
@@ -118,7 +121,8 @@ impl FromStr for Patience {
 /// Server errors that belong to a transaction's life: it is rolled back, counted and begun again.
 ///
 /// Written as sysbench's `--mysql-ignore-errors`: numbers with commas between them, or `all`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IgnoredErrors {
     /// These, by the server's numbers.
     These(Vec<u16>),
@@ -164,7 +168,7 @@ impl FromStr for IgnoredErrors {
 }
 
 /// How a lost connection is made anew. The wait doubles from `first` to `longest` with every attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     /// Before the first attempt. Default 10 ms.
     pub first: Duration,
@@ -185,7 +189,7 @@ impl Default for Retry {
 }
 
 /// One slice.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SliceOptions {
     /// Counted time. Default 500 ms.
     pub duration: Duration,
@@ -213,7 +217,7 @@ impl Default for SliceOptions {
 }
 
 /// One run: a slice with intervals, pacing and limits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunOptions {
     /// Load before counted time. Default 0.
     pub warm_up: Duration,

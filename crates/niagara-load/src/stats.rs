@@ -3,6 +3,7 @@
 use crate::event_loop::Served;
 use crate::recorder::{Kinds, Window};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
@@ -15,7 +16,7 @@ pub(crate) const LONGEST: u64 = 3_600_000_000_000;
 ///
 /// *Counted* time goes from the end of the ramp to the stop. *Whole* also has the ramp and the drain: it is what
 /// the server's own counters see.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SliceStats {
     /// When the load was kicked off; of an interval: when the interval began.
     pub started: SystemTime,
@@ -42,6 +43,7 @@ pub struct SliceStats {
     /// Latency of the transactions completed in counted time, in nanoseconds, to 3 significant digits: from
     /// the intended start to the last statement's answer, restarts after errors included. The intended start is the
     /// arrival in an open loop, the end of the connection's last transaction in a closed one.
+    #[serde(with = "crate::histogram_text")]
     pub latency: Histogram<u64>,
     /// Of each statement of the workload, and of `ROLLBACK` as the last one; counted time.
     pub statements: Vec<StatementStats>,
@@ -54,6 +56,7 @@ pub struct SliceStats {
     pub backlog: u64,
     /// How late transactions began although a connection was free, in nanoseconds, to 2 significant digits; open loop,
     /// counted time. This delay is the load generator's own, and part of `latency`.
+    #[serde(with = "crate::histogram_text")]
     pub start_delay: Histogram<u64>,
     /// CPU time of the loops, in seconds; whole.
     pub client_cpu_seconds: f64,
@@ -73,7 +76,7 @@ pub struct SliceStats {
 }
 
 /// One kind of statement in counted time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StatementStats {
     /// Its name, as `point_select`.
     pub name: String,
@@ -85,20 +88,23 @@ pub struct StatementStats {
     /// empty one.)
     pub untouched: u64,
     /// From its sending to its answer, in nanoseconds, to 2 significant digits.
+    #[serde(with = "crate::histogram_text")]
     pub latency: Histogram<u64>,
 }
 
 /// One type of transaction in counted time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TypeStats {
     /// Its name, as `new_order`.
     pub name: String,
     /// As [`SliceStats::latency`]; its length is the number of transactions.
+    #[serde(with = "crate::histogram_text")]
     pub latency: Histogram<u64>,
 }
 
 /// What sysbench counts a statement as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StatementClass {
     /// `SELECT`.
     Read,

@@ -1,6 +1,8 @@
-//! The one account of a private server: `niagara`, with a random password, from this machine only.
+//! The one account of a private server: `niagara`, with a random password, from this machine only (and from one other
+//! host, for a server that it was to reach).
 
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -59,22 +61,47 @@ impl Account {
 
     /// Statements for `--init-file`, one a line, that create the account or give it this password.
     pub fn statements(&self, family: Family) -> String {
-        let Account { user, password } = self;
         let mut text = String::from("SET sql_log_bin=0;\n");
         for host in HOSTS {
-            let name = format!("'{user}'@'{host}'");
-            text += &match family {
-                Family::Mariadb => {
-                    format!("CREATE OR REPLACE USER {name} IDENTIFIED BY '{password}';\n")
-                }
-                Family::Mysql | Family::Percona => format!(
-                    "CREATE USER IF NOT EXISTS {name} IDENTIFIED BY '{password}';\n\
-                     ALTER USER {name} IDENTIFIED BY '{password}';\n"
-                ),
-            };
-            text += &format!("GRANT ALL ON *.* TO {name} WITH GRANT OPTION;\n");
+            for statement in self.identify(host, family) {
+                text += &format!("{statement};\n");
+            }
+            text += &format!(
+                "GRANT ALL ON *.* TO '{}'@'{host}' WITH GRANT OPTION;\n",
+                self.user
+            );
         }
         text
+    }
+
+    /// Statements that let the account in from one other host too, there with no more than load takes: everything within
+    /// `database`, nothing beyond it.
+    pub fn door(&self, client: IpAddr, database: &str, family: Family) -> Vec<String> {
+        let mut statements = vec!["SET sql_log_bin=0".to_owned()];
+        statements.extend(self.identify(&client.to_string(), family));
+        statements.push(format!(
+            "GRANT ALL ON `{database}`.* TO '{}'@'{client}'",
+            self.user
+        ));
+        statements.push("SET sql_log_bin=1".to_owned());
+        statements
+    }
+
+    /// Statements after which there is the account from `host`, with this password.
+    fn identify(&self, host: &str, family: Family) -> Vec<String> {
+        let Account { user, password } = self;
+        let name = format!("'{user}'@'{host}'");
+        match family {
+            Family::Mariadb => {
+                vec![format!(
+                    "CREATE OR REPLACE USER {name} IDENTIFIED BY '{password}'"
+                )]
+            }
+            Family::Mysql | Family::Percona => vec![
+                format!("CREATE USER IF NOT EXISTS {name} IDENTIFIED BY '{password}'"),
+                format!("ALTER USER {name} IDENTIFIED BY '{password}'"),
+            ],
+        }
     }
 
     /// The same for MariaDB's bootstrap, where account statements are not to be had: the tables are written directly.
@@ -91,5 +118,23 @@ impl Account {
             );
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_host_is_let_in_to_one_database_alone() -> Result<()> {
+        let account = Account::random();
+        let client: IpAddr = "192.0.2.2".parse()?;
+        for family in [Family::Mariadb, Family::Mysql, Family::Percona] {
+            let door = account.door(client, "sbtest", family).join("; ");
+            assert!(door.contains("GRANT ALL ON `sbtest`.* TO 'niagara'@'192.0.2.2'"));
+            assert!(!door.contains("*.*") && !door.contains('%'), "{door}");
+            assert!(!account.statements(family).contains("192.0.2.2"));
+        }
+        Ok(())
     }
 }

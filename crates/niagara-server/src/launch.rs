@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::account::Account;
 use crate::cache::{Cache, WorkFolder, create_private};
@@ -16,6 +16,7 @@ use crate::environment::{NO_PROFILE, environment};
 use crate::install::Install;
 use crate::log;
 use crate::process::{self, Placement};
+use crate::reach::{Reach, free_port, listen_address};
 use crate::registry::Registration;
 use crate::running::RunningServer;
 use crate::runtime::{Config, Runtime};
@@ -72,10 +73,24 @@ pub fn launch(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
 
 /// Starts a server without waiting, so that several start at the same time.
 pub fn spawn(cache: &Cache, spec: &LaunchSpec) -> Result<StartingServer> {
-    spawn_on(cache, spec, free_port()?)
+    spawn_within_reach(cache, spec, None)
 }
 
-fn spawn_on(cache: &Cache, spec: &LaunchSpec, port: u16) -> Result<StartingServer> {
+/// The same, for another host to reach.
+pub fn spawn_within_reach(
+    cache: &Cache,
+    spec: &LaunchSpec,
+    reach: Option<&Reach>,
+) -> Result<StartingServer> {
+    spawn_on(cache, spec, reach, free_port(listen_address(reach))?)
+}
+
+fn spawn_on(
+    cache: &Cache,
+    spec: &LaunchSpec,
+    reach: Option<&Reach>,
+    port: u16,
+) -> Result<StartingServer> {
     if let Some(name) = spec
         .config
         .keys()
@@ -105,7 +120,7 @@ fn spawn_on(cache: &Cache, spec: &LaunchSpec, port: u16) -> Result<StartingServe
         socket_folder,
         datadir: std::path::absolute(&spec.datadir)?,
     };
-    let arguments = arguments(spec, &files)?;
+    let arguments = arguments(spec, &files, reach)?;
     let environment = environment(spec.install, spec.runtime)?;
     let placement = Placement {
         cpus: spec.runtime.server_cpus.clone(),
@@ -122,6 +137,7 @@ fn spawn_on(cache: &Cache, spec: &LaunchSpec, port: u16) -> Result<StartingServe
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         placement,
+        reach: reach.cloned(),
         port,
     };
     let (child, registration) = recipe.start(cache, &files)?;
@@ -163,7 +179,10 @@ impl StartingServer {
         let mut attempts = 1;
         loop {
             if let Some(connection) = self.connect()? {
-                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.recipe.port));
+                let address = SocketAddr::from((
+                    listen_address(self.recipe.reach.as_ref()),
+                    self.recipe.port,
+                ));
                 let StartingServer {
                     recipe,
                     files,
@@ -182,13 +201,14 @@ impl StartingServer {
                     connection,
                 )?;
                 server.verify()?;
+                server.open_door()?;
                 return Ok(server);
             }
             if let Some(status) = self.child.0.try_wait()? {
                 let log = log::tail(&self.files.log(), 400);
                 if log.contains("Address already in use") && attempts < PORT_ATTEMPTS {
                     attempts += 1;
-                    self.recipe.port = free_port()?;
+                    self.recipe.port = free_port(listen_address(self.recipe.reach.as_ref()))?;
                     let (child, registration) = self.recipe.start(&self.cache, &self.files)?;
                     (self.child, self.registration) = (Guard(child), registration);
                     continue;
@@ -325,6 +345,7 @@ pub(crate) struct Recipe {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     placement: Placement,
+    pub reach: Option<Reach>,
     port: u16,
 }
 
@@ -478,7 +499,7 @@ fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
 }
 
 /// The command line but for the port.
-fn arguments(spec: &LaunchSpec, files: &Files) -> Result<Vec<OsString>> {
+fn arguments(spec: &LaunchSpec, files: &Files, reach: Option<&Reach>) -> Result<Vec<OsString>> {
     let mut arguments: Vec<OsString> = base_arguments(spec.install, &files.datadir);
     let mut option = |name: &str, value: &Path| {
         let mut argument = OsString::from(format!("--{name}="));
@@ -505,7 +526,11 @@ fn arguments(spec: &LaunchSpec, files: &Files) -> Result<Vec<OsString>> {
         }
         option("init-file", &init);
     }
-    arguments.push("--bind-address=127.0.0.1".into());
+    arguments.push(format!("--bind-address={}", listen_address(reach)).into());
+    // A host that has no name is looked for in vain with every connection, seconds each.
+    if reach.is_some() && !given("skip_name_resolve") {
+        arguments.push("--skip-name-resolve".into());
+    }
     if !spec.install.family.is_mariadb() {
         arguments.push("--loose-mysqlx=OFF".into());
     }
@@ -548,13 +573,6 @@ pub(crate) fn base_arguments(install: &Install, datadir: &Path) -> Vec<OsString>
     arguments
 }
 
-/// A port nobody listens on now.
-fn free_port() -> Result<u16> {
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free TCP port on loopback")?;
-    Ok(listener.local_addr()?.port())
-}
-
 /// Bytes a folder takes on disk.
 pub(crate) fn folder_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -569,6 +587,8 @@ pub(crate) fn folder_bytes(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
     use super::*;
 
     #[test]
@@ -606,7 +626,7 @@ mod tests {
             runtime: &runtime,
             config: &config,
         };
-        let server = spawn_on(&cache, &spec, port)?.wait_ready()?;
+        let server = spawn_on(&cache, &spec, None, port)?.wait_ready()?;
         assert_ne!(server.tcp().port(), port);
         assert_eq!(server.variable("port")?, server.tcp().port().to_string());
         Ok(())

@@ -1,8 +1,8 @@
 //! Private MySQL-family servers: obtain, launch, clone data, place, stop.
 //!
 //! Nothing of the user's is touched: packages are unpacked under a cache folder, data directories are private,
-//! sockets live in a folder of mode 0700, TCP is on loopback behind a random password, and no server outlives
-//! its owner. The walk is: [`Catalog`] → [`get`] → [`Install`] → [`ImageStore::ensure`] → [`Image::clone_to`] →
+//! sockets live in a folder of mode 0700, TCP is on loopback behind a random password (on another address of this
+//! host only for a [`Reach`] that somebody asked for), and no server outlives its owner. The walk is: [`Catalog`] → [`get`] → [`Install`] → [`ImageStore::ensure`] → [`Image::clone_to`] →
 //! [`launch`] → [`RunningServer`].
 
 mod account;
@@ -28,6 +28,7 @@ mod page_cache;
 mod patch;
 mod peer;
 mod process;
+mod reach;
 mod registry;
 mod run_delay;
 mod running;
@@ -50,9 +51,10 @@ pub use family::{Family, Version};
 pub use helper::Helper;
 pub use image::{Image, ImageRecord, ImageStore};
 pub use install::{Install, Removed, get, installed, remove};
-pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn};
+pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn, spawn_within_reach};
 pub use page_cache::drop_cached;
 pub use peer::{server_behind_address, server_behind_socket};
+pub use reach::Reach;
 pub use registry::{Swept, sweep_stale};
 pub use running::RunningServer;
 pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};

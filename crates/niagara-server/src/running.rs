@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use mysql::prelude::Queryable;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -79,7 +79,8 @@ impl RunningServer {
             },
         )?;
         // MySQL remembers who passed the full check of a password; from then on TCP connections take the short one.
-        if !self.recipe.install.family.is_mariadb() {
+        // Where another host is to reach it, this one is not let in by that address.
+        if !self.recipe.install.family.is_mariadb() && self.recipe.reach.is_none() {
             let options = mysql::OptsBuilder::new()
                 .ip_or_hostname(Some(self.address.ip().to_string()))
                 .tcp_port(self.address.port())
@@ -88,6 +89,21 @@ impl RunningServer {
                 .pass(Some(&self.account.password));
             mysql::Conn::new(options)
                 .context("the server answers on its socket but not over TCP")?;
+        }
+        Ok(())
+    }
+
+    /// Lets the host in that is to reach it.
+    pub(crate) fn open_door(&self) -> Result<()> {
+        let Some(reach) = &self.recipe.reach else {
+            return Ok(());
+        };
+        let family = self.recipe.install.family;
+        for statement in self.account.door(reach.client, &reach.database, family) {
+            // The statement has the password in it.
+            self.query(&statement)
+                .map_err(|error| anyhow!("{}", error.root_cause()))
+                .with_context(|| format!("the server does not let {} in", reach.client))?;
         }
         Ok(())
     }
@@ -102,7 +118,7 @@ impl RunningServer {
         &self.socket
     }
 
-    /// Its address on loopback.
+    /// Its address: on loopback, or where another host was to reach it.
     pub fn tcp(&self) -> SocketAddr {
         self.address
     }

@@ -1,15 +1,16 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use niagara_lab::Protocol;
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::study_file::names_file;
+use niagara_lab::{Protocol, RemoteShell};
 use niagara_load::WorkloadKind;
 
 use crate::cmd::bench::BenchArgs;
@@ -41,6 +42,9 @@ pub enum Command {
     Sweep(SweepArgs),
     Study(StudyFileArgs),
     Sysbench(SysbenchArgs),
+    /// Drive the load of a study that another host runs (started by Niagara there, over ssh)
+    #[command(hide = true)]
+    LoadAgent,
 }
 
 /// Try every lever that applies, keep what is proven, report
@@ -93,6 +97,8 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub lengths: LengthArgs,
     #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
     pub study: StudyArgs,
@@ -138,6 +144,8 @@ pub struct CompareArgs {
     pub protocol: ProtocolArg,
     #[command(flatten)]
     pub lengths: LengthArgs,
+    #[command(flatten)]
+    pub client: ClientArgs,
     #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
@@ -242,6 +250,20 @@ pub struct LengthArgs {
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Two machines")]
+pub struct ClientArgs {
+    /// Let the load come from this host, over ssh, and the servers listen on the address it reaches (docs/two-machines.md)
+    #[arg(long, value_name = "HOST")]
+    pub client_host: Option<String>,
+    /// The address of this host that the client host reaches [default: the one that its ssh connection comes from]
+    #[arg(long, value_name = "ADDRESS")]
+    pub server_address: Option<IpAddr>,
+    /// What runs a command there, called as COMMAND HOST LINE [default: $NIAGARA_SSH, or ssh]
+    #[arg(long, value_name = "COMMAND")]
+    pub ssh: Option<RemoteShell>,
 }
 
 #[derive(Debug, Args)]
@@ -540,6 +562,8 @@ pub struct RunArgs {
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
     pub study: StudyArgs,
 }
 
@@ -597,6 +621,8 @@ pub struct SweepArgs {
     pub starts: u32,
     #[command(flatten)]
     pub lengths: LengthArgs,
+    #[command(flatten)]
+    pub client: ClientArgs,
     /// Intervals cover at 1 − alpha
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,

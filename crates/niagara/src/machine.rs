@@ -28,6 +28,7 @@ pub fn lever_context(
         engine: load.engine.clone(),
         mallocs,
         writes: load.workload.writes(),
+        app_local: bench.client().is_none(),
         ..Context::new(install.family, install.version, fingerprint.clone())
     })
 }

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod args;
+mod client;
 mod cmd;
 mod doctor;
 mod interrupt;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => cmd::sweep::run(args),
         Command::Study(args) => cmd::study::run(args),
         Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
+        Command::LoadAgent => cmd::load_agent::run(),
     };
     match ended {
         Ok(code) => code,

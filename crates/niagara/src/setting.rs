@@ -1,13 +1,14 @@
 //! From the command line to a study: catalogue, levers, workbench, results folder.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{load_of, own_workload};
 use niagara_lab::{
-    Cancel, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
+    Cancel, ClientHost, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
 };
 use niagara_load::WorkloadSpec;
 use niagara_server::machine::Fingerprint;
@@ -66,6 +67,8 @@ pub struct Setting {
     pub catalog: Catalog,
     /// Levers known.
     pub levers: Vec<Lever>,
+    /// Where the load comes from, if not from here.
+    pub client: Option<Arc<ClientHost>>,
 }
 
 impl Setting {
@@ -77,12 +80,14 @@ impl Setting {
             cache,
             catalog: Catalog::load(servers)?,
             levers: lever::load(levers)?,
+            client: None,
         })
     }
 
     /// A workbench for `load`.
     pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
         Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
+            .loaded_from(self.client.clone())
     }
 }
 
@@ -175,6 +180,8 @@ pub struct Opening<'a, T: Serialize> {
     pub args: &'a StudyArgs,
     /// The machine.
     pub machine: &'a Fingerprint,
+    /// Where the load comes from, if not from here.
+    pub client: Option<&'a ClientHost>,
 }
 
 /// Begins a study or goes on with the unfinished one; its seed comes with it.
@@ -194,6 +201,10 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
         opening.name,
         &key,
     )?;
+    let mut machine = serde_json::to_value(opening.machine)?;
+    if let Some(client) = opening.client {
+        machine["client_host"] = serde_json::to_value(client.record())?;
+    }
     let now = since_epoch();
     let seed = folder
         .seed
@@ -207,7 +218,7 @@ pub fn open_study<T: Serialize>(opening: &Opening<'_, T>) -> Result<(Study, u64)
         seed,
         started_unix_ms: unix_ms(),
         plan,
-        machine: serde_json::to_value(opening.machine)?,
+        machine,
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let study = Study::open(

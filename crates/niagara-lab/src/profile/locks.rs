@@ -91,7 +91,7 @@ pub(super) fn locks(
     let before = row_counters(&stage)?;
     stage.freeze(1)?;
 
-    let endpoint = bench.endpoint(stage.server(1), &instrumented);
+    let endpoint = bench.endpoint_here(stage.server(1), &instrumented);
     stage.thaw(1)?;
     let mut asker = Asker {
         connection: Admin::connect(&endpoint, ANSWER)?,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use niagara_load::{Driver, DriverOptions, LoadError, RunOptions, SliceOptions, SliceStats};
+use niagara_load::{LoadError, RunOptions, SliceOptions, SliceStats};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
 use crate::cancel::Cancelled;
+use crate::load_driver::LoadDriver;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
 
@@ -21,7 +22,7 @@ const RAMP: f64 = 0.1;
 pub(super) struct Stage<'b> {
     bench: &'b Workbench,
     variants: Vec<Variant>,
-    driver: Driver,
+    driver: LoadDriver,
     servers: Vec<RunningServer>,
     // Dropped after the servers: a folder goes when nothing uses it any more.
     _clones: Vec<WorkFolder>,
@@ -48,18 +49,8 @@ impl<'b> Stage<'b> {
             .zip(variants)
             .map(|(server, variant)| bench.endpoint(server, variant))
             .collect();
-        let load = bench.load();
-        let driver = Driver::connect(
-            &endpoints,
-            &load.workload,
-            &DriverOptions {
-                threads: load.threads,
-                seed,
-                cancel: bench.cancel().flag(),
-                ..DriverOptions::default()
-            },
-        )
-        .map_err(|error| explain(error, &servers))?;
+        let driver = LoadDriver::connect(bench, &endpoints, bench.load(), seed)
+            .map_err(|error| explain(error, &servers))?;
         let before = counters(&servers[0])?;
         let stage = Stage {
             bench,
@@ -121,7 +112,7 @@ impl<'b> Stage<'b> {
             drain_timeout: DRAIN_TIMEOUT,
             ..RunOptions::default()
         };
-        let stats = self.driver.run(side, &options, &mut |_| true);
+        let stats = self.driver.run(side, &options, &mut |_| {});
         let stats = stats.map_err(|error| explain(error, &self.servers))?;
         self.count(side, &stats);
         Ok(self.bench.cancel().check()?)

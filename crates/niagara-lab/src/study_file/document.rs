@@ -38,6 +38,7 @@ pub(crate) struct Document {
     pub slice: Option<Value>,
     pub warm_up: Option<Value>,
     pub disturbance: Option<Value>,
+    pub client_host: Option<Spanned<String>>,
     #[serde(default)]
     pub size: Sizes,
 }

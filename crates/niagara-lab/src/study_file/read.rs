@@ -20,6 +20,7 @@ use super::study::{
     StudyWorkload, VariantRecipe,
 };
 use super::workload::{load_of, names_file, own_workload, settings_of};
+use crate::client_host::check_host;
 use crate::lever::{Lever, did_you_mean};
 use crate::quantity;
 use crate::spec::Protocol;
@@ -74,6 +75,7 @@ pub fn read_study(file: &str, text: &str, known: &Known<'_>) -> Result<StudyFile
         known,
     };
     let question = reader.question(&mut mistakes);
+    reader.check_client_host(&mut mistakes);
     let mut sizes = Vec::new();
     let empty = SizeEntry::default();
     for (size, entry) in [
@@ -428,6 +430,10 @@ impl Reader<'_> {
                 .or(time(&document.warm_up))
                 .unwrap_or(DEFAULT_WARM_UP),
             disturbance: share(&document.disturbance).unwrap_or(0.05),
+            client_host: document
+                .client_host
+                .as_ref()
+                .map(|host| host.get_ref().trim().to_owned()),
             question: question.clone(),
         })
     }
@@ -670,6 +676,15 @@ impl Reader<'_> {
                 blame(at_name, &error, mistakes);
                 None
             }
+        }
+    }
+
+    fn check_client_host(&self, mistakes: &mut Mistakes<'_>) {
+        let Some(host) = &self.document.client_host else {
+            return;
+        };
+        if let Err(error) = check_host(host.get_ref().trim()) {
+            mistakes.add(host.span().start, error.to_string(), error.remedy());
         }
     }
 

@@ -410,6 +410,11 @@ pub(crate) static FILE: Group = Group {
             "Share of the CPUs that others may take before a slice is dropped; 5% unless given",
         ),
         key(
+            "client_host",
+            Shape::Text,
+            "The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given",
+        ),
+        key(
             "size",
             Shape::Table(&SIZES_GROUP),
             "What differs between the small and the original size",

@@ -88,6 +88,9 @@ pub struct StudyDescription {
     pub warm_up: Duration,
     /// Share of the CPUs that others may take before a slice is dropped.
     pub disturbance: f64,
+    /// The host that the load comes from, if not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<String>,
     /// The question.
     pub question: StudyQuestion,
 }

@@ -477,3 +477,20 @@ fn the_studies_that_come_with_the_program_are_right() {
     }
     assert!(seen > 0);
 }
+
+#[test]
+fn a_client_host_is_one_that_ssh_can_be_given() {
+    let file = read(&LADDER.replacen("threads = 8", "threads = 8\nclient_host = \"db-client\"", 1));
+    let file = file.expect("valid");
+    for size in [StudySize::Small, StudySize::Original] {
+        assert_eq!(file.in_size(size).client_host.as_deref(), Some("db-client"));
+    }
+    let own = read(LADDER).expect("valid");
+    assert_eq!(own.in_size(StudySize::Small).client_host, None);
+    mistake(
+        "threads = 8",
+        "client_host = \"-oProxyCommand=x\"\nthreads = 8",
+        "x.toml:6:",
+        "db-client",
+    );
+}

@@ -14,6 +14,7 @@ use niagara_store::Summary;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
+use crate::client;
 use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
@@ -32,11 +33,13 @@ struct Plan<'a> {
     min_effect: f64,
     max_duels: usize,
     to_the_end: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_host: Option<&'a str>,
 }
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
-    let setting = Setting::open(&args.study.servers, &args.study.levers)?;
+    let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
     let is_job = load.workload.kind.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
@@ -50,6 +53,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     };
     let lengths = lengths(&args.lengths, &load, protocol);
     let mut terminal = Terminal::new(args.budget);
+    setting.client = client::open(&args.client, &cancel, &mut terminal)?;
     let mut bench = setting.workbench(load.clone(), cancel.clone());
     let a = variant(&args.a, &args.server, &setting, &mut bench, &mut terminal)?;
     let b = variant(&args.b, &args.server, &setting, &mut bench, &mut terminal)?;
@@ -66,22 +70,27 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             min_effect: args.judge.min_effect,
             max_duels: args.max_duels,
             to_the_end: args.to_the_end,
+            client_host: args.client.client_host.as_deref(),
         },
         lengths,
         protocol,
         budget: args.budget,
         args: &args.study,
         machine: &fingerprint,
+        client: setting.client.as_deref(),
     })?;
     terminal.resumed(&study);
     // How many couples pay best is known from earlier comparisons here; a study keeps to its choice.
     let history = History::of(&setting.cache);
+    // It is of loads that came from this host.
+    let has_history = setting.client.is_none();
     let couples = match study.decision("couples")? {
         Some(text) => text.parse().unwrap_or(lengths.couples),
         None => {
             let couples = if args.lengths.couples.is_none() && protocol == Protocol::Duel {
-                let best = history
-                    .best_couples(&load, &lengths)
+                let best = has_history
+                    .then(|| history.best_couples(&load, &lengths))
+                    .flatten()
                     .unwrap_or(lengths.couples);
                 let seconds = args.budget.as_secs_f64();
                 couples_for(&lengths, best, seconds, args.max_duels)
@@ -103,8 +112,9 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         clock(args.budget),
     ));
     if protocol == Protocol::Duel {
-        let sd = history
-            .components(&load, &lengths)
+        let sd = has_history
+            .then(|| history.components(&load, &lengths))
+            .flatten()
             .map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
         let visible = detectable(sd, fitting);
         terminal.line(&format!(

@@ -114,6 +114,7 @@ fn measure(
             json: args.json,
         },
         machine: fingerprint,
+        client: setting.client.as_deref(),
     })?;
     study.start_clock();
     let found = noise(

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod levers;
+pub mod load_agent;
 pub mod profile;
 pub mod report;
 pub mod run;

@@ -87,8 +87,9 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         slice: args.lengths.slice,
         warm_up: args.lengths.warm_up,
         disturbance: args.lengths.disturbance,
+        client_host: args.client.client_host.clone(),
         question: StudyQuestion::Sweep { variants },
     };
     let name = format!("{}-{workload}", args.variants.join("-"));
-    execute(&study, &name, args.study, !args.no_profile)
+    execute(&study, &name, args.study, args.client, !args.no_profile)
 }

@@ -11,6 +11,7 @@ use niagara_store::{NotTried, Summary};
 use serde::Serialize;
 
 use crate::args::{App, TuneArgs};
+use crate::client;
 use crate::cmd::build::words;
 use crate::cmd::report::{print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -34,11 +35,13 @@ struct Plan<'a> {
     screen_couples: u32,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     with_builds: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_host: Option<&'a str>,
 }
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
-    let setting = Setting::open(&args.study.servers, &args.study.levers)?;
+    let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
     let lengths = lengths(&args.lengths, &load, Protocol::Duel);
     let screen_couples = args
@@ -48,11 +51,12 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let mut terminal = Terminal::new(args.budget);
 
     let server = server_name(&args.server)?;
+    setting.client = client::open(&args.client, &cancel, &mut terminal)?;
     let mut bench = setting.workbench(load.clone(), cancel.clone());
     bench.set_up(&server, &mut terminal)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
     let mut context = machine::lever_context(&fingerprint, &bench, &server)?;
-    context.app_local = args.app == App::Local;
+    context.app_local &= args.app == App::Local;
     context.allowed = args.allow.iter().copied().collect();
     context.named = args.only.iter().chain(&args.also).cloned().collect();
     if args.with_builds {
@@ -88,12 +92,14 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             min_effect: args.judge.min_effect,
             screen_couples,
             with_builds: args.with_builds,
+            client_host: args.client.client_host.as_deref(),
         },
         lengths,
         protocol: Protocol::Duel,
         budget: args.budget,
         args: &args.study,
         machine: &fingerprint,
+        client: setting.client.as_deref(),
     })?;
     terminal.resumed(&study);
     let profile = match args.no_profile {
@@ -116,7 +122,10 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             .couples
             .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
         seed,
-        machine: fingerprint.one_line(),
+        machine: match &setting.client {
+            Some(client) => format!("{}, loaded from {}", fingerprint.one_line(), client.name()),
+            None => fingerprint.one_line(),
+        },
         profile,
     };
     let one_line = load.one_line();

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub mod existing;
+pub mod namespace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

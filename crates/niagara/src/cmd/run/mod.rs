@@ -17,7 +17,8 @@ use niagara_server::build::BuildStore;
 use niagara_stats::{LookPlan, Rule};
 use niagara_store::Summary;
 
-use crate::args::{LengthArgs, RunArgs, SizeArg, StudyArgs};
+use crate::args::{ClientArgs, LengthArgs, RunArgs, SizeArg, StudyArgs};
+use crate::client;
 use crate::cmd::report::{print_result, write_files};
 use crate::cmd::run::plan::RunPlan;
 use crate::cmd::study::{read, server_names};
@@ -46,6 +47,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let mut study = file.in_size(size).clone();
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
+    study.client_host = args.client.client_host.clone().or(study.client_host);
     if args.plan {
         let plan = plan_of(&study, &Cache::open()?);
         if args.study.json {
@@ -60,6 +62,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         &study,
         &format!("{stem}-{size}"),
         args.study,
+        args.client,
         !args.no_profile,
     )
 }
@@ -92,19 +95,25 @@ fn lengths_of(study: &StudyDescription) -> Lengths {
 }
 
 /// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by. The variants of a sweep
-/// are looked at where they stop scaling if `profile` says so.
+/// are looked at where they stop scaling if `profile` says so. `client` says how the study's client host is reached.
 pub fn execute(
     study: &StudyDescription,
     name: &str,
     mut args: StudyArgs,
+    client: ClientArgs,
     profile: bool,
 ) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
-    let setting = Setting::open(&args.servers, &args.levers)?;
+    let mut setting = Setting::open(&args.servers, &args.levers)?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
     let lengths = lengths_of(study);
     args.seed = args.seed.or(study.seed);
     let mut terminal = Terminal::new(study.budget);
+    let client = ClientArgs {
+        client_host: study.client_host.clone(),
+        ..client
+    };
+    setting.client = client::open(&client, &cancel, &mut terminal)?;
     let (mut results, seed) = open_study(&Opening {
         kind: &study.question.kind().to_string(),
         name,
@@ -114,6 +123,7 @@ pub fn execute(
         budget: study.budget,
         args: &args,
         machine: &fingerprint,
+        client: setting.client.as_deref(),
     })?;
     terminal.resumed(&results);
     terminal.line(&plan_of(study, &setting.cache).text());

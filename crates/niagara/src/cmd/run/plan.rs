@@ -2,7 +2,7 @@
 
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
-use niagara_lab::{Lengths, Protocol, assumed_sd, duel_seconds, rung_plan};
+use niagara_lab::{Lengths, Protocol, assumed_sd, client_host_remark, duel_seconds, rung_plan};
 use niagara_server::build::{Forecast, Recipe};
 use niagara_stats::{LookPlan, detectable, detectable_in};
 use serde::Serialize;
@@ -44,6 +44,9 @@ pub struct RunPlan {
     pub time: Option<TimePlan>,
     /// Seconds asked for.
     pub budget_seconds: f64,
+    /// The host that the load comes from, if not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<String>,
     /// Servers that have to be there.
     pub builds: Vec<BuildPlan>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
@@ -145,6 +148,7 @@ pub fn plan(
         duels_each,
         time,
         budget_seconds,
+        client_host: study.client_host.clone(),
         builds: builds(&study.question)
             .iter()
             .map(|recipe| BuildPlan {
@@ -253,6 +257,8 @@ impl RunPlan {
             format!("  load: {}", self.workloads.join("; ")),
             format!("  threads: {}", threads.join(", ")),
         ];
+        let remark = self.client_host.as_deref().map(client_host_remark);
+        lines.extend(remark.map(|remark| format!("  {remark}")));
         let unit = match self.protocol.as_str() {
             _ if self.kind == "sweep" => "fresh starts",
             "pair" => "pairs",
@@ -375,5 +381,15 @@ mod tests {
             "{}",
             plan.text()
         );
+    }
+    #[test]
+    fn a_plan_says_where_the_load_comes_from_if_not_from_here() {
+        let compare = "kind = \"compare\"\na = \"base\"\nb = \"base\"\n";
+        let away = plan_of(&format!("{compare}client_host = \"db-client\"\n")).text();
+        assert!(
+            away.contains("db-client") && away.contains("not watched"),
+            "{away}"
+        );
+        assert!(!plan_of(compare).text().contains("not watched"));
     }
 }
