@@ -33,11 +33,11 @@ pub const SWITCH_ON: [&str; 4] = [
     "TRUNCATE TABLE performance_schema.events_waits_summary_by_thread_by_event_name",
 ];
 
-/// Has the instruments count, and rest: while they rest a lock costs next to nothing more than without them.
-pub const COUNT: [&str; 2] = [
-    "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'global_instrumentation'",
-    "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation'",
-];
+/// Has the instruments count.
+pub const COUNT: &str = "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'global_instrumentation'";
+
+/// Has them rest: meanwhile a lock costs next to nothing more than without them.
+pub const REST: &str = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation'";
 
 /// The connections of clients, but for the one that asks: thread number of the performance schema.
 pub const CONNECTIONS: &str = "SELECT THREAD_ID FROM performance_schema.threads \

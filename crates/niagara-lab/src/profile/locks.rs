@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use niagara_load::{Admin, SliceStats};
 use niagara_profile::Profile;
 use niagara_profile::locks::{
-    CONNECTIONS, COUNT, METADATA_WAITERS, METADATA_WAITS, ObjectSampler, RECORD_METADATA,
+    CONNECTIONS, COUNT, METADATA_WAITERS, METADATA_WAITS, ObjectSampler, RECORD_METADATA, REST,
     ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at, named,
 };
 use niagara_profile::process::Rotation;
@@ -152,7 +152,7 @@ fn asked_meanwhile(
     let count = seconds(length * COUNTED);
     // Within that part, however short it is.
     let pause = LOOK.min(count / 2);
-    asker.ask(COUNT[0])?;
+    asker.ask(COUNT)?;
     let began = Instant::now();
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| -> Result<Duration> {
@@ -169,7 +169,7 @@ fn asked_meanwhile(
                     }
                 }
             }
-            asker.ask(COUNT[1])?;
+            asker.ask(REST)?;
             Ok(began.elapsed())
         });
         let slice = stage.slice(1, length);

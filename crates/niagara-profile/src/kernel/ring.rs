@@ -43,7 +43,7 @@ pub enum Event {
     Machine(usize, u64),
     /// So many samples a second of a thread while it runs; without the kernel's share where the flag says so.
     Clock(i32, u64, bool),
-    /// A thread's context switches, every so manieth with the stack it left.
+    /// A thread's context switches, one in so many with the stack it left.
     Switches(i32, u64),
     /// Each passing of a thread through a tracepoint, with its fields.
     Trace(i32, u64),

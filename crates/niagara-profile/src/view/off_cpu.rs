@@ -1,7 +1,7 @@
 //! What threads wait for: every time one leaves its CPU, and how long it was away; now and then with the stack it left.
 //!
 //! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
-//! every so manieth has one, and stands for those between.
+//! one in so many has it, and stands for those between.
 
 use anyhow::{Result, bail};
 
@@ -39,11 +39,11 @@ pub struct OffCpu {
 
 /// Stacks a second that are aimed at, of all threads that are looked at together.
 const STACKS: f64 = 1000.0;
-/// Every how manieth switch has its stack. Primes, so that a transaction of a fixed number of statements is not always met
+/// One switch in so many has its stack. Primes, so that a transaction of a fixed number of statements is not always met
 /// at the same one.
 const PERIODS: [u64; 8] = [1, 3, 7, 13, 29, 61, 127, 251];
 
-/// Every how manieth of so many switches a second has its stack.
+/// One in how many switches has its stack, at so many switches a second.
 fn period(switches: f64) -> u64 {
     let enough = PERIODS
         .iter()

@@ -108,15 +108,21 @@ impl Place {
 /// Process ids whose command line speaks of a path below `folder`.
 pub fn servers_under(folder: &Path) -> Vec<i32> {
     let needle = folder.display().to_string();
+    processes(|command| {
+        let server = command.contains("mariadbd") || command.contains("mysqld");
+        server && command.contains(&needle)
+    })
+}
+
+/// Process ids by their command line, its words ended by zeros.
+pub fn processes(fits: impl Fn(&str) -> bool) -> Vec<i32> {
     std::fs::read_dir("/proc")
         .expect("/proc")
         .flatten()
         .filter_map(|entry| {
             let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
             let command = std::fs::read(entry.path().join("cmdline")).ok()?;
-            let text = String::from_utf8_lossy(&command);
-            let server = text.contains("mariadbd") || text.contains("mysqld");
-            (server && text.contains(&needle)).then_some(pid)
+            fits(&String::from_utf8_lossy(&command)).then_some(pid)
         })
         .collect()
 }

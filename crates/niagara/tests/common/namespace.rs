@@ -130,15 +130,9 @@ pub fn home_under(folder: &Path) -> PathBuf {
 /// Process ids of the load agents whose binary is below `folder`.
 pub fn agents_under(folder: &Path) -> Vec<i32> {
     let needle = format!("{}/", home_under(folder).display());
-    std::fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| {
-            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let command = std::fs::read(entry.path().join("cmdline")).ok()?;
-            let text = String::from_utf8_lossy(&command);
-            let words: Vec<&str> = text.split('\0').collect();
-            (words.first()?.starts_with(&needle) && *words.get(1)? == "load-agent").then_some(pid)
-        })
-        .collect()
+    super::processes(|command| {
+        let mut words = command.split('\0');
+        words.next().is_some_and(|word| word.starts_with(&needle))
+            && words.next() == Some("load-agent")
+    })
 }
