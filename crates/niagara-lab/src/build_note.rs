@@ -13,6 +13,8 @@ use crate::workbench::Workbench;
 
 /// The name of a ladder's last variant among the notes.
 pub(crate) const FINAL: &str = "final variant";
+/// The name of a matrix's confirmed combination among the notes.
+pub(crate) const BEST: &str = "best combination";
 
 /// What a reader should know of the built servers among these variants, each under the name that people know it by.
 ///
@@ -116,14 +118,17 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
 /// What is said at the top of a report of a final variant whose build is not known to be correct; nothing of one that is,
 /// and of a packaged server.
 pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<String> {
-    let last = notes.iter().find(|note| note.of == FINAL)?;
+    let last = notes
+        .iter()
+        .find(|note| [FINAL, BEST].contains(&note.of.as_str()))?;
+    let of = &last.of;
     match &last.check {
         BuildCheck::Passed(_) => None,
         BuildCheck::Failed(finding) => Some(format!(
-            "the final variant's own build is not correct and therefore not recommended: {finding}"
+            "the {of}'s own build is not correct and therefore not recommended: {finding}"
         )),
         BuildCheck::Unknown(command) => Some(format!(
-            "the final variant's own build is not known to be correct and therefore not recommended yet: {command}"
+            "the {of}'s own build is not known to be correct and therefore not recommended yet: {command}"
         )),
     }
 }

@@ -27,7 +27,7 @@ pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
 }
 
 /// Seconds of one couple with its changes of side.
-pub(crate) fn couple_seconds(lengths: &Lengths) -> f64 {
+pub fn couple_seconds(lengths: &Lengths) -> f64 {
     2.0 * (lengths.slice_seconds + lengths.ramp_seconds + HAND_OVER_SECONDS)
 }
 

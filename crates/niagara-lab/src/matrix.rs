@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use niagara_stats::{LookPlan, Rule};
 use niagara_store::{
-    About, Axis, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, Phase, Summary,
+    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, Phase,
+    Summary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::build_note::{BEST, build_notes, not_recommended};
 use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
@@ -88,7 +90,7 @@ pub fn fill_matrix(
             .push("stopped on request: the same command goes on from here".to_owned()),
         Err(error) => return Err(error),
     }
-    Ok(filling.summary(study))
+    filling.summary(study)
 }
 
 /// Where a cell stands.
@@ -167,7 +169,7 @@ impl<'a> Filling<'a> {
                 observer,
             )?;
             self.outcomes[index] = Some(outcome);
-            let kept = Summary::Matrix(Box::new(self.summary(study)));
+            let kept = Summary::Matrix(Box::new(self.summary(study)?));
             study.store().set_summary(&kept)?;
             if interrupted {
                 return Err(Cancelled.into());
@@ -337,7 +339,30 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    fn summary(&self, study: &Study) -> MatrixSummary {
+    /// What there is to know of the confirmed combination's server, where it was built.
+    fn builds(&self) -> Result<Vec<BuildNote>> {
+        let options = self.options;
+        let best = self.confirmed.as_ref().and_then(|confirmed| {
+            let bench = options
+                .benches
+                .get(&(confirmed.workload, confirmed.threads))?;
+            let combination = options
+                .combinations
+                .iter()
+                .find(|combination| combination.title == confirmed.title)?;
+            let variant = combination
+                .variants
+                .get(confirmed.workload)?
+                .as_ref()
+                .ok()?;
+            Some((bench, variant))
+        });
+        best.map_or(Ok(Vec::new()), |(bench, variant)| {
+            build_notes(bench, &[(BEST, variant)])
+        })
+    }
+
+    fn summary(&self, study: &Study) -> Result<MatrixSummary> {
         let options = self.options;
         let server_version = options
             .benches
@@ -361,10 +386,12 @@ impl<'a> Filling<'a> {
                 }),
             })
             .collect();
-        let mut warnings = self.warnings.clone();
+        let builds = self.builds()?;
+        let mut warnings: Vec<String> = not_recommended(&builds).into_iter().collect();
+        warnings.extend(self.warnings.clone());
         let benches = &mut options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
-        MatrixSummary {
+        Ok(MatrixSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),
             server: options.server.clone(),
@@ -380,8 +407,9 @@ impl<'a> Filling<'a> {
             threads: options.threads.clone(),
             cells,
             confirmed: self.confirmed.clone(),
+            builds,
             sd_duel: pooled_sd(study),
             warnings,
-        }
+        })
     }
 }

@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use niagara_stats::{Level, Start, scalability};
 use niagara_store::{
-    About, AccountsRecord, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord, SweepCurve,
-    SweepPoint, SweepSummary,
+    About, AccountsRecord, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord,
+    SweepCurve, SweepPoint, SweepSummary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::breakdown::{breakdown, together};
+use crate::build_note::build_notes;
 use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
 use crate::duel::throughput;
@@ -344,9 +345,24 @@ impl Run<'_> {
             load_seconds: study.load_seconds(),
             complete: !interrupted,
             ratios: self.ratios(study),
+            builds: self.builds()?,
             warnings: self.warnings(&curves, interrupted),
             curves,
         })
+    }
+
+    /// What there is to know of the variants' built servers.
+    fn builds(&self) -> Result<Vec<BuildNote>> {
+        let options = self.options;
+        let Some(bench) = options.benches.values().next() else {
+            return Ok(Vec::new());
+        };
+        let variants = options.variants.iter();
+        let set_up: Vec<(&str, &Variant)> = variants
+            .map(|(title, variant)| (title.as_str(), variant))
+            .filter(|(_, variant)| bench.install_of(variant).is_ok())
+            .collect();
+        build_notes(bench, &set_up)
     }
 
     fn ratios(&self, study: &Study) -> Vec<RatioAt> {

@@ -73,7 +73,9 @@ pub use protocol::decode::decode;
 pub use protocol::rows::Row;
 pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats};
 pub use workload::own::OwnFile;
-pub use workload::tpcc::{Conditions, Finding, check as check_tpcc, schema as tpcc_schema};
+pub use workload::tpcc::{
+    Conditions, Finding, TABLES as TPCC_TABLES, check as check_tpcc, schema as tpcc_schema,
+};
 pub use workload::{
     Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
     WorkloadKind, WorkloadOption, WorkloadSpec,

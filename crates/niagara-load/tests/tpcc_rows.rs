@@ -3,19 +3,7 @@
 mod families;
 
 use families::{MARIADB, MYSQL, Server};
-use niagara_load::{TableOptions, WorkloadKind, WorkloadSpec, prepare_tables};
-
-const TABLES: [&str; 9] = [
-    "warehouse",
-    "district",
-    "customer",
-    "history",
-    "new_order",
-    "orders",
-    "order_line",
-    "item",
-    "stock",
-];
+use niagara_load::{TPCC_TABLES, TableOptions, WorkloadKind, WorkloadSpec, prepare_tables};
 
 /// Of every table how many rows it has and a sum over the bytes of all of them; and its indexes.
 fn loaded(name: &str) -> Vec<String> {
@@ -37,7 +25,7 @@ fn loaded(name: &str) -> Vec<String> {
     )
     .expect("tables");
     let mut found = Vec::new();
-    for table in TABLES {
+    for table in TPCC_TABLES {
         let of_table = format!("table_schema = 'sbtest' AND table_name = '{table}'");
         let columns: Vec<String> = server
             .query(&format!(

@@ -189,7 +189,7 @@ impl Page {
             self.row(&format!(
                 "| {side} | {} | {} |",
                 text(label),
-                number::grouped(tps)
+                number::rate(tps)
             ));
         }
         self.row("");

@@ -93,6 +93,21 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A rate, by the second: `12 340`, of a slow job `0.052`; nothing where nothing was measured.
+pub fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() || per_second <= 0.0 {
+        return NOTHING.to_owned();
+    }
+    match per_second {
+        slow if slow < 0.995 => {
+            let digits = (1.0 - slow.log10().floor()) as usize;
+            format!("{slow:.digits$}")
+        }
+        slow if slow < 9.95 => format!("{slow:.1}"),
+        _ => grouped(per_second),
+    }
+}
+
 /// `12 340`: thousands apart, no decimals.
 pub fn grouped(value: f64) -> String {
     if !value.is_finite() {
@@ -155,5 +170,15 @@ mod tests {
         assert_eq!(grouped(1_234_567.0), "1\u{2009}234\u{2009}567");
         assert_eq!(grouped(999.6), "1\u{2009}000");
         assert_eq!(count(1, "duel"), "1 duel");
+    }
+
+    #[test]
+    fn rates_of_servers_and_of_jobs() {
+        assert_eq!(rate(23_043.2), "23\u{2009}043");
+        assert_eq!(rate(9.96), "10");
+        assert_eq!(rate(3.2), "3.2");
+        assert_eq!(rate(0.5), "0.50");
+        assert_eq!(rate(0.0521), "0.052");
+        assert_eq!(rate(0.0), NOTHING);
     }
 }

@@ -145,19 +145,11 @@ impl Screen {
         let mut facts = vec![
             (
                 "A",
-                format!(
-                    "{}: {} tps",
-                    comparison.a,
-                    number::grouped(comparison.tps[0])
-                ),
+                format!("{}: {} tps", comparison.a, number::rate(comparison.tps[0])),
             ),
             (
                 "B",
-                format!(
-                    "{}: {} tps",
-                    comparison.b,
-                    number::grouped(comparison.tps[1])
-                ),
+                format!("{}: {} tps", comparison.b, number::rate(comparison.tps[1])),
             ),
             (
                 "evidence",

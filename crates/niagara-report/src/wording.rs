@@ -320,7 +320,8 @@ pub fn builds_of(summary: &Summary) -> &[BuildNote] {
         Summary::Tune(tune) => &tune.builds,
         Summary::Compare(compare) => &compare.builds,
         Summary::Ladder(ladder) => &ladder.builds,
-        Summary::Matrix(_) | Summary::Sweep(_) => &[],
+        Summary::Matrix(matrix) => &matrix.builds,
+        Summary::Sweep(sweep) => &sweep.builds,
     }
 }
 

@@ -153,6 +153,9 @@ pub struct MatrixSummary {
     pub cells: Vec<Cell>,
     /// The best combination, in fresh duels that its choice never saw.
     pub confirmed: Option<Confirmed>,
+    /// What there is to know of the best combination's built server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildNote>,
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
@@ -259,6 +262,9 @@ pub struct SweepSummary {
     pub curves: Vec<SweepCurve>,
     /// The second variant over the first at each thread count, where two were interleaved.
     pub ratios: Vec<RatioAt>,
+    /// What there is to know of the built servers among the variants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildNote>,
     /// What a reader must know before believing the rest.
     pub warnings: Vec<String>,
 }

@@ -286,6 +286,7 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         complete: true,
         curves: vec![curve],
         ratios: Vec::new(),
+        builds: Vec::new(),
         warnings: Vec::new(),
     }));
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::outcome::{Outcome, Part, PartReport};
 
-/// What checks look at. Raised when they look at more: what passed an older form has to pass again.
-const FORM: u32 = 1;
+/// What checks look at, and judge by. Raised when that changes: what was found in an older form has to be looked at again.
+const FORM: u32 = 2;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

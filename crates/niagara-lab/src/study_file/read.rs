@@ -364,14 +364,11 @@ impl Reader<'_> {
             Some(name) => engine(name, mistakes)?,
             None => DEFAULT_ENGINE.to_owned(),
         };
-        let mut workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
+        let workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
         let is_job = workloads[0].load.workload.kind.is_job();
         if is_job {
             self.check_job(entry, mistakes);
             threads = vec![1];
-            for workload in &mut workloads {
-                workload.load.threads = 1;
-            }
         }
         let protocol = self.protocol(question, is_job, mistakes);
         // Texts that the structure's check let pass can be read.

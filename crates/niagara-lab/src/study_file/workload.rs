@@ -39,7 +39,8 @@ pub fn load_of<'o>(
     Ok(Load {
         workload: builder.build()?,
         engine: engine.to_owned(),
-        threads,
+        // A job is one connection's work, whatever was asked for.
+        threads: if kind.is_job() { 1 } else { threads },
     })
 }
 

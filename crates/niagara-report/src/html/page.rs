@@ -268,8 +268,8 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                 (findings::latencies(&latencies, comparison))
             }
             p.small {
-                "Median throughput, for orientation only: A " (number::grouped(comparison.tps[0]))
-                ", B " (number::grouped(comparison.tps[1])) " transactions per second."
+                "Median throughput, for orientation only: A " (number::rate(comparison.tps[0]))
+                ", B " (number::rate(comparison.tps[1])) " transactions per second."
             }
         }
     }

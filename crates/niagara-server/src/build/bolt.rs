@@ -48,7 +48,7 @@ pub(super) fn lay_out(
     let title = format!("{} ({})", order.server, order.recipe.one_line());
     let data = folder.join("bolt.fdata");
     let name = order.binary_name();
-    record.seconds = store::seconds_before(&folder);
+    store::go_on(&folder, &mut record);
 
     if !data.is_file() {
         let work = folder.join("instrumented");

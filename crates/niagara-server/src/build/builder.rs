@@ -5,19 +5,20 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::flags::{LAUNCHERS, Stage, cmake_options};
-use super::ninja_progress::{STATUS, seconds_left, steps};
+use super::forecast::Experience;
+use super::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
 use super::recipe::{Lto, Recipe};
 use super::run::run;
 use super::source::Source;
+use super::stopwatch::Stopwatch;
 use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
 use super::toolchain::{Toolchain, missing_packages};
 use super::training::Training;
@@ -155,6 +156,7 @@ impl Order {
             cmake: cmake_options(&self.description, &self.recipe, &self.tools, stage),
             version: String::new(),
             seconds: BTreeMap::new(),
+            cpu_seconds: BTreeMap::new(),
             profile: None,
             begun: jiff::Timestamp::now(),
         }
@@ -341,7 +343,7 @@ impl Builder<'_> {
             Some(merged) => Stage::Optimised(Some(merged)),
         };
         let mut record = order.record(key, BuildKind::Server, &stage);
-        record.seconds = store::seconds_before(&folder);
+        store::go_on(&folder, &mut record);
         store::begin(&folder, &record)?;
         let ninja = folder.join("ninja");
         match trained.as_ref().filter(|_| gcc) {
@@ -396,7 +398,7 @@ impl Builder<'_> {
         }
         let folder = store.folder(&key);
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
-        record.seconds = store::seconds_before(&folder);
+        store::go_on(&folder, &mut record);
         store::begin(&folder, &record)?;
         let ninja = folder.join("ninja");
         self.compile(&order, &folder, &ninja, &mut record, "instrumented, ")?;
@@ -406,7 +408,7 @@ impl Builder<'_> {
         let raw = folder.join("raw");
         fresh(&raw)?;
         let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         let job = TrainingJob {
             install: &install,
             loader: None,
@@ -416,9 +418,7 @@ impl Builder<'_> {
         self.trainer
             .train(&job, self.progress)
             .context("the training of the instrumented server failed")?;
-        record
-            .seconds
-            .insert("train".to_owned(), began.elapsed().as_secs_f64());
+        record.seconds.insert("train".to_owned(), watch.seconds());
         let summary = collect(&order, &raw, &folder)?.check("the instrumented server")?;
         (self.progress)(&format!("profile: {summary}"));
         record.profile = Some(summary);
@@ -443,15 +443,16 @@ impl Builder<'_> {
         fs::create_dir_all(folder.join("ninja"))?;
         let log = folder.join("log");
         let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
+        let store = BuildStore::new(self.cache);
+        let experience = Experience::of(&store, &order.server, self.jobs());
         if !ninja.join("build.ninja").is_file() {
             let source = match record.cmake.contains_key(LAUNCHERS[0]) {
                 true => linked(&tree, folder)?,
                 // gcc's profile knows functions by the path of their source, so that must be the same in both of its builds.
                 false => tree,
             };
-            let began = Instant::now();
-            let typical =
-                BuildStore::new(self.cache).typical(&order.server, &order.recipe, "configure");
+            let watch = Stopwatch::start();
+            let typical = experience.typical(&order.recipe, "configure");
             let mut cmake = self.command("cmake");
             cmake
                 .arg("-G")
@@ -469,16 +470,15 @@ impl Builder<'_> {
             );
             let progress = &mut *self.progress;
             let ran = run(cmake, "cmake", &log, self.cancelled, &mut |_| {
-                let elapsed = began.elapsed().as_secs_f64();
-                let left = typical.map(|all| (all - elapsed).max(1.0));
+                let left = typical.map(|all| (all - watch.seconds()).max(1.0));
                 progress(&format!("{title}: configuring{}", about(left)));
             });
-            self.spent(folder, record, "configure", began)?;
+            self.spent(folder, record, "configure", &watch)?;
             ran?;
         }
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         let before = record.seconds.get("compile").copied().unwrap_or(0.0);
-        let typical = BuildStore::new(self.cache).typical(&order.server, &order.recipe, "compile");
+        let typical = experience.typical(&order.recipe, "compile");
         let mut command = self.command("ninja");
         command.env("NINJA_STATUS", STATUS).arg("-C").arg(ninja);
         command
@@ -486,6 +486,7 @@ impl Builder<'_> {
             .arg(self.jobs().to_string())
             .args(&order.description.targets);
         let mut at = (0, 0);
+        let lto = order.recipe.lto != Lto::None;
         let progress = &mut *self.progress;
         let ran = run(command, "the build", &log, self.cancelled, &mut |line| {
             if let Some(found) = line.and_then(steps) {
@@ -493,14 +494,14 @@ impl Builder<'_> {
             }
             let (done, all) = at;
             if all > 0 {
-                let share = f64::from(done) / f64::from(all);
+                let share = share_done(done, all, lto);
                 // A build that is gone on with counts from where it was: what is left of it takes its share.
                 let typical = typical.map(|seconds| (seconds - before).max(seconds * 0.05));
-                let left = seconds_left(share, began.elapsed().as_secs_f64(), typical);
+                let left = seconds_left(share, watch.seconds(), typical);
                 progress(&format!("{title}: {done} of {all} steps{}", about(left)));
             }
         });
-        self.spent(folder, record, "compile", began)?;
+        self.spent(folder, record, "compile", &watch)?;
         ran.map(drop)
     }
 
@@ -510,9 +511,12 @@ impl Builder<'_> {
         folder: &Path,
         record: &mut BuildRecord,
         part: &str,
-        began: Instant,
+        watch: &Stopwatch,
     ) -> Result<()> {
-        *record.seconds.entry(part.to_owned()).or_default() += began.elapsed().as_secs_f64();
+        *record.seconds.entry(part.to_owned()).or_default() += watch.seconds();
+        if let Some(cpu) = watch.cpu_seconds() {
+            *record.cpu_seconds.entry(part.to_owned()).or_default() += cpu;
+        }
         store::begin(folder, record)
     }
 

@@ -10,6 +10,20 @@ pub(super) fn steps(line: &str) -> Option<(u32, u32)> {
     Some((done.trim().parse().ok()?, all.trim().parse().ok()?))
 }
 
+/// The share of a build's time that its last step takes where the whole program is optimised in it: MariaDB 10.11 with gcc's
+/// LTO in parts and profile feedback linked for 190 s of the 1600 s that its compilation took on 2 CPUs.
+const LTO_LINK: f64 = 0.12;
+
+/// The share (0 to 1) of a build that is done with these steps of ninja's.
+pub(super) fn share_done(done: u32, all: u32, lto: bool) -> f64 {
+    let link = if lto && all > 1 { LTO_LINK } else { 0.0 };
+    match (done, all) {
+        (_, 0) => 0.0,
+        (done, all) if done >= all => 1.0,
+        (done, all) => f64::from(done) / f64::from(all - u32::from(lto && all > 1)) * (1.0 - link),
+    }
+}
+
 /// Seconds left, from the share done (0 to 1), the seconds that took, and what an earlier build like it took in all.
 ///
 /// What was seen gains weight as the build goes on: the first steps are small files, and the last is the link.
@@ -46,6 +60,15 @@ mod tests {
         ] {
             assert_eq!(steps(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn the_last_step_of_lto_is_no_step_like_others() {
+        assert_eq!(share_done(0, 0, false), 0.0);
+        assert_eq!(share_done(452, 904, false), 0.5);
+        assert_eq!(share_done(903, 904, true), 1.0 - LTO_LINK);
+        assert_eq!(share_done(904, 904, true), 1.0);
+        assert_eq!(share_done(0, 1, true), 0.0);
     }
 
     #[test]

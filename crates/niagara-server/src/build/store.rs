@@ -20,8 +20,6 @@ use crate::launch::folder_bytes;
 const RECORD: &str = "recipe.json";
 /// The record as far as it is known while the build is made.
 const ASKED: &str = "asked.json";
-/// Seconds that BOLT works on a server of this size, its training aside: 1½ minutes with it, measured by hand on 2 CPUs.
-const BOLT_SECONDS: f64 = 60.0;
 /// Touched whenever the build is used.
 const USED: &str = "used";
 
@@ -58,6 +56,10 @@ pub struct BuildRecord {
     /// Seconds by part: configure, compile, train, bolt.
     #[serde(default)]
     pub seconds: BTreeMap<String, f64>,
+    /// CPU seconds of the programs run for a part (cmake, ninja and its compilers), where they are measured: what the part
+    /// takes whatever else the machine does.
+    #[serde(default)]
+    pub cpu_seconds: BTreeMap<String, f64>,
     /// What the training ran, for profiles and what was made by them.
     #[serde(default)]
     pub profile: Option<ProfileSummary>,
@@ -111,18 +113,6 @@ impl StoredBuild {
 #[derive(Debug, Clone)]
 pub struct BuildStore {
     cache: Cache,
-}
-
-/// How long a build will take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Forecast {
-    /// It is here already.
-    There,
-    /// About so many seconds.
-    Seconds(f64),
-    /// Nothing like it was built here before.
-    Unknown,
 }
 
 /// What a [`BuildStore::gc`] removed.
@@ -253,53 +243,6 @@ impl BuildStore {
             .with_context(|| format!("cannot remove {}", build.folder.display()))?;
         Ok(true)
     }
-
-    /// What making the server of `recipe` takes, by what earlier builds took here. The source's version is not looked at.
-    pub fn forecast(&self, server: &str, recipe: &Recipe) -> Forecast {
-        let recipe = recipe.normal();
-        let builds = self.list().unwrap_or_default();
-        let finished = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
-            builds.iter().any(|build| {
-                let record = &build.record;
-                let of_kind = build.finished && record.kind == kind && record.server == server;
-                of_kind && alike(&record.recipe)
-            })
-        };
-        if finished(BuildKind::Server, &|other| other.normal() == recipe) {
-            return Forecast::There;
-        }
-        let part = |name: &str| self.typical(server, &recipe, name);
-        let Some(compile) = part("compile") else {
-            return Forecast::Unknown;
-        };
-        let once = compile + part("configure").unwrap_or_default();
-        let mut seconds = once;
-        if let Some(training) = &recipe.pgo
-            && !finished(BuildKind::Profile, &|other| {
-                other.compiler == recipe.compiler
-                    && other.patches == recipe.patches
-                    && other.pgo.as_ref() == Some(training)
-            })
-        {
-            seconds += once + f64::from(training.seconds);
-        }
-        if let Some(training) = &recipe.bolt {
-            seconds += part("bolt").unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
-        }
-        Forecast::Seconds(seconds)
-    }
-
-    /// Seconds that the newest finished build of the same kind of recipe took for `part`.
-    pub(super) fn typical(&self, server: &str, recipe: &Recipe, part: &str) -> Option<f64> {
-        let mut builds = self.list().ok()?;
-        builds.retain(|build| build.finished && build.record.server == server);
-        let alike = |build: &&StoredBuild| {
-            let other = &build.record.recipe;
-            other.lto == recipe.lto && other.compiler == recipe.compiler
-        };
-        let newest = builds.iter().rev().find(alike).or(builds.last())?;
-        newest.record.seconds.get(part).copied()
-    }
 }
 
 /// Notes down what is about to be built.
@@ -308,13 +251,15 @@ pub(super) fn begin(folder: &Path, record: &BuildRecord) -> Result<()> {
     write_private(&folder.join(ASKED), &serde_json::to_vec_pretty(record)?)
 }
 
-/// The seconds that earlier attempts at this build took.
-pub(super) fn seconds_before(folder: &Path) -> BTreeMap<String, f64> {
-    fs::read(folder.join(ASKED))
+/// Takes over what earlier attempts at this build spent.
+pub(super) fn go_on(folder: &Path, record: &mut BuildRecord) {
+    let before = fs::read(folder.join(ASKED))
         .ok()
-        .and_then(|bytes| serde_json::from_slice::<BuildRecord>(&bytes).ok())
-        .map(|record| record.seconds)
-        .unwrap_or_default()
+        .and_then(|bytes| serde_json::from_slice::<BuildRecord>(&bytes).ok());
+    if let Some(before) = before {
+        record.seconds = before.seconds;
+        record.cpu_seconds = before.cpu_seconds;
+    }
 }
 
 /// Makes it a finished build.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_lab::{BuildOptions, Event, Observer, build};
-use niagara_server::build::{BuildKind, BuildStore, Forecast, Recipe, StoredBuild};
+use niagara_server::build::{BuildKind, BuildRecord, BuildStore, Forecast, Recipe, StoredBuild};
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
@@ -165,7 +165,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
             BuildKind::Profile => format!("profile of {}", record.recipe.one_line()),
         };
         let state = match line.finished {
-            true => clock(Duration::from_secs_f64(record.all_seconds())),
+            true => spent(record),
             false => "half-finished: the same command goes on with it".to_owned(),
         };
         println!(
@@ -184,6 +184,17 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         store.root().display()
     );
     Ok(())
+}
+
+/// What a build took: `18:20 (34:05 of CPU time)`.
+fn spent(record: &BuildRecord) -> String {
+    let text = |seconds: f64| clock(Duration::from_secs_f64(seconds));
+    let wall = text(record.all_seconds());
+    let cpu: f64 = record.cpu_seconds.values().sum();
+    match cpu > 0.0 {
+        true => format!("{wall} ({} of CPU time)", text(cpu)),
+        false => wall,
+    }
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -21,9 +21,10 @@ pub struct Answer {
 /// How closely two answers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closeness {
-    /// Everything, to the wording of errors and warnings: servers of one version.
+    /// Everything, to the wording of errors and warnings: servers of one release.
     Whole,
-    /// Rows, counts, numbers of errors and of warnings: servers of one series.
+    /// Rows, counts, numbers of errors: servers of one series. Releases change what they warn of, and how loudly, while
+    /// they answer the same: such a difference is told ([`warnings_differ`]) and is no fault.
     Numbers,
     /// Rows, and numbers of errors: any two servers of the family.
     Rows,
@@ -95,8 +96,20 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             shown(theirs.changed.as_deref())
         ));
     }
+    match closeness {
+        Closeness::Whole => warnings_to_column(ours, theirs, 3),
+        Closeness::Numbers | Closeness::Rows => None,
+    }
+}
+
+/// How the levels and numbers of two answers' warnings differ, their wording aside.
+pub fn warnings_differ(ours: &Answer, theirs: &Answer) -> Option<String> {
+    warnings_to_column(ours, theirs, 2)
+}
+
+/// How the warnings differ in their first `columns`: level, number, message.
+fn warnings_to_column(ours: &Answer, theirs: &Answer, columns: usize) -> Option<String> {
     let kept = |rows: &[Row]| -> Vec<Row> {
-        let columns = if closeness == Closeness::Whole { 3 } else { 2 };
         rows.iter()
             .map(|row| row.iter().take(columns).cloned().collect())
             .collect()
@@ -187,28 +200,35 @@ mod tests {
         assert!(difference(&ours, &theirs, Closeness::Whole).is_some());
         assert_eq!(difference(&ours, &theirs, Closeness::Numbers), None);
         assert!(difference(&ours, &error(1, "Duplicate"), Closeness::Rows).is_some());
-        let warned = |text: &str| Answer {
-            warnings: vec![vec![
-                Some("Warning".into()),
-                Some("1265".into()),
-                Some(text.into()),
-            ]],
-            ..answer(&[])
-        };
-        assert!(difference(&warned("a"), &warned("b"), Closeness::Whole).is_some());
-        assert_eq!(
-            difference(&warned("a"), &warned("b"), Closeness::Numbers),
-            None
-        );
-        assert!(difference(&warned("a"), &answer(&[]), Closeness::Numbers).is_some());
-        assert_eq!(
-            difference(&warned("a"), &answer(&[]), Closeness::Rows),
-            None
-        );
         let changed = Answer {
             changed: Some("3".into()),
             ..answer(&[])
         };
         assert!(difference(&changed, &answer(&[]), Closeness::Numbers).is_some());
+    }
+
+    #[test]
+    fn releases_may_warn_differently() {
+        let warned = |level: &str, text: &str| Answer {
+            warnings: vec![vec![
+                Some(level.into()),
+                Some("4038".into()),
+                Some(text.into()),
+            ]],
+            ..answer(&[])
+        };
+        let (ours, louder) = (warned("Note", "a"), warned("Warning", "a"));
+        let (reworded, silent) = (warned("Note", "b"), answer(&[]));
+        for other in [&louder, &reworded, &silent] {
+            assert!(difference(&ours, other, Closeness::Whole).is_some());
+            assert_eq!(difference(&ours, other, Closeness::Numbers), None);
+            assert_eq!(difference(&ours, other, Closeness::Rows), None);
+        }
+        assert_eq!(
+            warnings_differ(&ours, &louder).as_deref(),
+            Some("warnings: row 1, column 1: `Note`, there `Warning`")
+        );
+        assert!(warnings_differ(&ours, &silent).is_some());
+        assert_eq!(warnings_differ(&ours, &reworded), None);
     }
 }

@@ -4,6 +4,7 @@ mod answer;
 mod script;
 mod template;
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use niagara_server::{Cache, Config, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use self::answer::{Answer, Closeness, ask, difference};
+use self::answer::{Answer, Closeness, ask, difference, warnings_differ};
 use self::script::{Kind, Scope, Script, Section, Statement};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
@@ -28,6 +29,8 @@ const ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
 const BULK: usize = 100;
 /// Tables are compared whole after this many changes.
 const CHANGES_BETWEEN_LOOKS: usize = 100;
+/// Statements whose warnings differ that are told one by one.
+const MOST_NOTES: usize = 10;
 /// What `NOW()` says, so that both servers say the same: 14 November 2023.
 const NOW: u64 = 1_700_000_000;
 
@@ -100,6 +103,7 @@ pub fn compare_answers(
         statements: 0,
         tables: 0,
         differing: 0,
+        warned_differently: BTreeMap::new(),
     };
     let engines = comparison.engines()?;
     for (index, engine) in engines.iter().enumerate() {
@@ -190,6 +194,8 @@ struct Comparison<'a> {
     statements: u64,
     tables: u64,
     differing: u64,
+    /// Where servers of two releases warned differently and answered the same: the line of the file and how, and how often.
+    warned_differently: BTreeMap<(String, String), u64>,
 }
 
 type Step<'a> = &'a mut dyn FnMut(usize, usize, &str) -> Result<()>;
@@ -459,6 +465,11 @@ impl Comparison<'_> {
             let sql: String = sql.chars().take(300).collect();
             self.report
                 .fail(format!("{engine}, {place}: {difference}\n  {sql}"));
+        } else if self.closeness == Closeness::Numbers
+            && let Some(difference) = warnings_differ(ours, theirs)
+        {
+            let how = (place.to_owned(), difference);
+            *self.warned_differently.entry(how).or_default() += 1;
         }
     }
 
@@ -491,6 +502,16 @@ impl Comparison<'_> {
         report.figure("whole tables", self.tables);
         report.figure("engines", engines as u64);
         report.figure("different answers", self.differing);
+        let other = self.warned_differently.values().sum();
+        if other > 0 {
+            report.figure("same answers with other warnings", other);
+        }
+        // By the file's lines: what its engines share is told once.
+        for ((place, how), times) in self.warned_differently.iter().take(MOST_NOTES) {
+            report.notes.push(format!(
+                "the two releases warn differently: {place}: {how} ({times} times)"
+            ));
+        }
         report
     }
 }

@@ -2,7 +2,9 @@
 
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
-use niagara_lab::{Lengths, Protocol, assumed_sd, client_host_remark, duel_seconds, rung_plan};
+use niagara_lab::{
+    Lengths, Protocol, assumed_sd, client_host_remark, couple_seconds, duel_seconds, rung_plan,
+};
 use niagara_server::build::{Forecast, Recipe};
 use niagara_stats::{LookPlan, detectable, detectable_in};
 use serde::Serialize;
@@ -31,7 +33,7 @@ pub struct RunPlan {
     pub threads: Vec<u32>,
     /// What is judged or measured: rungs and total, cells and confirmation, points.
     pub questions: usize,
-    /// What those are called.
+    /// What those are: `7 rungs and the total`.
     pub question: String,
     /// Rungs that the file says cannot be tried today.
     pub cannot: usize,
@@ -77,7 +79,7 @@ pub struct TimePlan {
 
 /// Seconds of one duel, pair or start.
 fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
-    let slice = lengths.slice_seconds + lengths.ramp_seconds + 0.03;
+    let slice = couple_seconds(lengths) / 2.0;
     let run = |windows: f64| 1.0 + lengths.warm_up_seconds + windows * slice;
     match protocol {
         Protocol::Duel => duel_seconds(lengths, couples),
@@ -95,24 +97,25 @@ pub fn plan(
 ) -> RunPlan {
     let mut cannot = 0;
     let (questions, question) = match &study.question {
-        StudyQuestion::Compare { .. } => (1, "comparison"),
+        StudyQuestion::Compare { .. } => (1, "1 comparison".to_owned()),
         StudyQuestion::Ladder { rungs, .. } => {
             cannot = rungs.iter().filter(|rung| rung.cannot.is_some()).count();
-            (rungs.len() - cannot + 1, "rungs and the total")
+            let tried = rungs.len() - cannot;
+            (tried + 1, format!("{tried} rungs and the total"))
         }
         StudyQuestion::Matrix { axes, all, .. } => {
             let combinations = level_sets(axes, *all).len() - 1;
-            (
-                combinations * study.workloads.len() * study.threads.len() + 1,
-                "cells and the confirmation of the best",
-            )
+            let cells = combinations * study.workloads.len() * study.threads.len();
+            let told = format!("{cells} cells and the confirmation of the best");
+            (cells + 1, told)
         }
         StudyQuestion::Sweep { variants } => {
             let lanes = match study.protocol {
                 Protocol::Duel => 1,
                 _ => variants.len(),
             };
-            (study.threads.len() * lanes, "points")
+            let points = study.threads.len() * lanes;
+            (points, format!("{points} points"))
         }
     };
     let duels_each = match study.protocol {
@@ -142,7 +145,7 @@ pub fn plan(
             .collect(),
         threads: study.threads.clone(),
         questions,
-        question: question.to_owned(),
+        question,
         cannot,
         protocol: study.protocol.to_string(),
         duels_each,
@@ -266,10 +269,7 @@ impl RunPlan {
             _ => "duels",
         };
         let asked = seconds(self.budget_seconds);
-        let questions = format!(
-            "  {} {}, each up to {} {unit}",
-            self.questions, self.question, self.duels_each
-        );
+        let questions = format!("  {}, each up to {} {unit}", self.question, self.duels_each);
         lines.push(match &self.time {
             Some(time) => format!(
                 "{questions} of about {:.0} s; {} with every one of them, {asked} asked for: room for {} {unit}",
