@@ -256,6 +256,15 @@ pub(crate) fn first_useful_look(plan: &LookPlan) -> usize {
         .map_or(usize::MAX, |look| look.duels)
 }
 
+/// Seconds for the next of `questions` that share `open_seconds`: an equal part, but at least what its first look takes.
+/// With less there is no verdict on any of them; so the last ones go without where the time is too short for all.
+pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seconds: f64) -> f64 {
+    let open = open_seconds.max(0.0);
+    (open / questions.max(1) as f64)
+        .max(first_look_seconds)
+        .min(open)
+}
+
 /// The answer with everything that was recorded beside throughput.
 pub(crate) fn comparison(
     study: &Study,
@@ -377,6 +386,14 @@ mod tests {
         let (verdict, judgement) = at_the_end(&scores, 44);
         assert_eq!(verdict, Verdict::Faster);
         assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.0);
+    }
+
+    #[test]
+    fn time_that_is_too_short_for_all_is_enough_for_some() {
+        assert_eq!(share_seconds(600.0, 6, 50.0), 100.0);
+        assert_eq!(share_seconds(240.0, 6, 50.0), 50.0);
+        assert_eq!(share_seconds(30.0, 6, 50.0), 30.0);
+        assert_eq!(share_seconds(-5.0, 0, 50.0), 0.0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summar
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
-use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::judged::{Answer, Question, ask, comparison, first_useful_look, share_seconds};
 use crate::observer::{Event, Observer};
 use crate::seed::derive;
 use crate::spec::Protocol;
@@ -183,8 +183,9 @@ impl Climb<'_> {
             seconds: study.left_seconds(),
         });
         // Every rung still to come has the same share of what is left, the total's aside.
-        let total = self.total_seconds(study);
-        let share = (study.left_seconds() - total).max(0.0) / (rungs_after + 1) as f64;
+        let open = study.left_seconds()
+            - self.first_look_seconds(study, &LookPlan::standard(options.alpha));
+        let share = share_seconds(open, rungs_after + 1, self.first_look_seconds(study, plan));
         let best = self.best.clone();
         let question = Question {
             phase: Phase::Claim,
@@ -225,13 +226,12 @@ impl Climb<'_> {
         })
     }
 
-    /// Seconds of the budget kept for the total.
-    fn total_seconds(&self, study: &Study) -> f64 {
-        let plan = LookPlan::standard(self.options.alpha).truncated(self.options.duels);
+    /// Seconds that a question takes until the first look of `plan` that can tell a difference.
+    fn first_look_seconds(&self, study: &Study, plan: &LookPlan) -> f64 {
         let duel = study.seconds_per_duel(Phase::Claim).unwrap_or_else(|| {
             crate::duel_plan::duel_seconds(&study.lengths(), self.options.couples)
         });
-        first_useful_look(&plan).min(self.options.duels) as f64 * duel * SPARE_TIME
+        first_useful_look(plan).min(self.options.duels) as f64 * duel * SPARE_TIME
     }
 
     fn judge_total(

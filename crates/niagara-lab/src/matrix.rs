@@ -1,6 +1,7 @@
 //! A matrix: combinations of levels, each against the baseline, for each workload and thread count.
 //!
-//! Cells are judged one by one, in an order drawn by the seed, each with an equal share of the time that is left. The
+//! Cells are judged one by one, in an order drawn by the seed, each with an equal share of the time that is left, or with what
+//! its first look takes where that is more: then the last ones go without. The
 //! best combination is then confirmed by fresh duels: it was chosen for being the best, and winners exaggerate.
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::build_note::{BEST, build_notes, not_recommended};
 use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
-use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::judged::{Answer, Question, ask, comparison, first_useful_look, share_seconds};
 use crate::ladder::{in_short, pooled_sd};
 use crate::observer::{Event, Observer};
 use crate::seed::derive;
@@ -136,27 +137,28 @@ impl<'a> Filling<'a> {
 
     fn fill(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let options = self.options;
-        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        let mut order = Vec::new();
+        for (index, &place) in self.places.iter().enumerate() {
+            match self.sides(place) {
+                Ok(sides) => order.push((index, sides)),
+                Err(reason) => self.outcomes[index] = Some(CellOutcome::NotTried { reason }),
+            }
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(derive(options.seed, "matrix order", 0));
         order.shuffle(&mut rng);
         let plan = LookPlan::standard(options.alpha).truncated(options.duels);
         let count = order.len();
-        for (done, index) in order.into_iter().enumerate() {
+        for (done, (index, sides)) in order.into_iter().enumerate() {
             let place = self.places[index];
-            let sides = match self.sides(place) {
-                Ok(sides) => sides,
-                Err(reason) => {
-                    self.outcomes[index] = Some(CellOutcome::NotTried { reason });
-                    continue;
-                }
-            };
             let subject = self.subject(place);
             observer.see(Event::Stage {
                 name: &format!("cell {} of {count}: {subject}", done + 1),
                 seconds: study.left_seconds(),
             });
-            let confirmation = self.question_seconds(study, &plan);
-            let share = (study.left_seconds() - confirmation).max(0.0) / (count - done) as f64;
+            // The confirmation at the end takes as long as a cell.
+            let first_look = self.question_seconds(study, &plan);
+            let open = study.left_seconds() - first_look;
+            let share = share_seconds(open, count - done, first_look);
             let reserve = (study.left_seconds() - share).max(0.0);
             let (outcome, interrupted) = self.ask(
                 study,

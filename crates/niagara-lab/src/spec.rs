@@ -29,10 +29,20 @@ impl Load {
         self.workload.read_all_statements("sbtest", self.threads)
     }
 
+    /// The load as a variant gets it: with tables in the variant's engine.
+    pub fn on(&self, variant: &Variant) -> Load {
+        Load {
+            engine: variant
+                .engine
+                .clone()
+                .unwrap_or_else(|| self.engine.clone()),
+            ..self.clone()
+        }
+    }
+
     /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
     pub(crate) fn has_conditions(&self, variant: &Variant) -> bool {
-        let engine = variant.engine.as_ref().unwrap_or(&self.engine);
-        let engine = engine.to_ascii_lowercase();
+        let engine = self.on(variant).engine.to_ascii_lowercase();
         self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
     }
 

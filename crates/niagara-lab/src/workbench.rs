@@ -11,12 +11,13 @@ use niagara_server::{
     TransportKind, WorkFolder, with_engine,
 };
 
-use crate::building::{self, BuildOptions, stopped};
+use crate::building::{self, BuildOptions};
 use crate::cancel::Cancel;
 use crate::client_host::ClientHost;
 use crate::endpoint::{LOAD_DATABASE, over_socket, over_tcp};
 use crate::observer::{Event, Observer};
 use crate::spec::Load;
+use crate::training::stopped;
 use crate::variant::Variant;
 
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.

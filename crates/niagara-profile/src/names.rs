@@ -32,6 +32,8 @@ struct RuleText {
     callers: Vec<String>,
     #[serde(default)]
     callees: Vec<String>,
+    #[serde(default)]
+    within: Vec<String>,
 }
 
 /// The rules.
@@ -43,6 +45,8 @@ struct Rule {
     name: String,
     caller: Option<Regex>,
     callee: Option<Regex>,
+    /// Some caller, however far up.
+    within: Option<Regex>,
 }
 
 impl Names {
@@ -74,7 +78,14 @@ impl Names {
                         frame.named.then_some(&*frame.name)
                     };
                     let (caller, callee) = (name(at.checked_sub(1)), name(Some(at + 1)));
-                    if let Some(rule) = self.0.iter().position(|rule| rule.fits(caller, callee)) {
+                    let is_within = |rule: &Rule| {
+                        let Some(pattern) = &rule.within else {
+                            return true;
+                        };
+                        (0..at).any(|at| name(Some(at)).is_some_and(|name| pattern.is_match(name)))
+                    };
+                    let fits = |rule: &Rule| rule.fits(caller, callee) && is_within(rule);
+                    if let Some(rule) = self.0.iter().position(fits) {
                         *votes.entry(*id).or_default().entry(rule).or_default() += weight;
                     }
                 }
@@ -115,6 +126,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Rule>> {
             name: rule.name.clone(),
             caller: rules::one_of(&rule.callers)?,
             callee: rules::one_of(&rule.callees)?,
+            within: rules::one_of(&rule.within)?,
         });
     }
     Ok(found)
@@ -156,6 +168,43 @@ mod tests {
         );
         assert_eq!(folded.inferred_share(), Some(3.0 / 9.0));
         assert_eq!(folded.named_share(), Some(8.0 / 9.0));
+    }
+
+    /// A stack from the outermost function to the innermost, with the built-in rules' names.
+    fn named(stack: &[&str]) -> String {
+        let mut folded = Folded::default();
+        let frames = stack.iter().map(|name| Frame {
+            name: (*name).to_owned(),
+            place: match name.contains("pthread") {
+                true => Place::Library,
+                false => Place::Server,
+            },
+            named: !name.starts_with('['),
+            inferred: false,
+        });
+        folded.add(frames, 1.0);
+        Names::built_in().unwrap().infer(&mut folded);
+        folded.lines(1.0).remove(0)
+    }
+
+    #[test]
+    fn a_wait_for_a_row_has_its_name_and_other_timed_waits_have_not() {
+        let found = named(&[
+            "mysql_update",
+            "handler::read_range_first",
+            "handler::ha_index_read_map",
+            "[m+0x50]",
+            "[m+0x40]",
+            "[m+0x30]",
+            "[m+0x20]",
+            "___pthread_cond_timedwait",
+        ]);
+        assert!(
+            found.contains("row_search_mvcc;row_mysql_handle_errors;lock_wait;"),
+            "{found}"
+        );
+        let cleaner = named(&["start_thread", "[m+0x60]", "___pthread_cond_timedwait"]);
+        assert!(!cleaner.contains("lock_wait"), "{cleaner}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use niagara_lab::{Event, Observer, Study};
+use niagara_report::number::rate;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
@@ -85,7 +86,8 @@ impl Terminal {
             text += &format!(" · duel {}", self.duels);
         }
         if self.tps[0] > 0.0 && self.tps[1] > 0.0 {
-            text += &format!(" · A {:.0} B {:.0} tps", self.tps[0], self.tps[1]);
+            let [a, b] = self.tps.map(rate);
+            text += &format!(" · A {a} B {b} tps");
         }
         if !self.estimate.is_empty() {
             text += " · ";

@@ -113,7 +113,7 @@ pub fn profile(
     let access = Access::probe();
     let mut found = Profile {
         variant: variant.label(),
-        workload: bench.load().one_line(),
+        workload: bench.load().on(variant).one_line(),
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         missing: [access.missing(), options.missing.clone()].concat(),
         ..Profile::default()

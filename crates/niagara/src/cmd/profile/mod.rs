@@ -132,6 +132,7 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let store = results(&folder, &setting, &options, &variants, &load)?;
     let mut taken = 0;
     for variant in &variants {
+        let load = load.on(variant);
         terminal.line(&format!("{}; {}", variant.label(), load.one_line()));
         match profile(&bench, variant, &options, &mut terminal) {
             Ok(found) => {
