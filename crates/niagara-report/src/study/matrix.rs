@@ -76,15 +76,14 @@ pub fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             }
             grid.rows.push(row);
         }
-        let false_calls = matrix.alpha * matrix.cells.len() as f64;
+        let measured = matrix.cells.iter().filter_map(Cell::comparison).count();
+        let false_calls = matrix.alpha * measured as f64;
         grid.notes = vec![
             workload.one_line.clone() + ".",
             format!(
-                "Every interval holds for its own cell at α = {}: of {} cells without any difference about {} would be \
-                 called different by chance. Only the confirmation is free of that.",
-                matrix.alpha,
-                matrix.cells.len(),
-                super::three_digits(false_calls)
+                "Every interval holds for its own cell at α = {}: of {measured} cells without any difference about \
+                 {false_calls:.1} would be called different by chance. Only the confirmation is free of that.",
+                matrix.alpha
             ),
         ];
         grids.push(grid);
