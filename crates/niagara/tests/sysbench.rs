@@ -840,7 +840,12 @@ fn a_forced_shutdown_reports_and_says_so() {
         let status = child.wait().expect("a child of ours");
         bench.server.query("UNLOCK TABLES").expect("no lock");
         let output = std::fs::read_to_string(&log).expect("a file");
-        assert_eq!(status.code(), Some(2), "{tool:?}\n{output}");
+        // Sysbench leaves while its threads are in a query, and now and then crashes over it, after its report.
+        let crashed = tool == Tool::Sysbench && status.code().is_none();
+        assert!(
+            status.code() == Some(2) || crashed,
+            "{tool:?}: {status}\n{output}"
+        );
         assert!(
             output.contains("FATAL: The --max-time limit has expired, forcing shutdown..."),
             "{output}"
