@@ -345,19 +345,10 @@ impl<'a> Filling<'a> {
     fn builds(&self) -> Result<Vec<BuildNote>> {
         let options = self.options;
         let best = self.confirmed.as_ref().and_then(|confirmed| {
-            let bench = options
-                .benches
-                .get(&(confirmed.workload, confirmed.threads))?;
-            let combination = options
-                .combinations
-                .iter()
-                .find(|combination| combination.title == confirmed.title)?;
-            let variant = combination
-                .variants
-                .get(confirmed.workload)?
-                .as_ref()
-                .ok()?;
-            Some((bench, variant))
+            let place = (confirmed.workload, confirmed.threads);
+            let variants = &options.combinations[self.best()?].variants;
+            let variant = variants.get(confirmed.workload)?.as_ref().ok()?;
+            Some((options.benches.get(&place)?, variant))
         });
         best.map_or(Ok(Vec::new()), |(bench, variant)| {
             build_notes(bench, &[(BEST, variant)])

@@ -32,17 +32,19 @@ impl Load {
     /// The load as a variant gets it: with tables in the variant's engine.
     pub fn on(&self, variant: &Variant) -> Load {
         Load {
-            engine: variant
-                .engine
-                .clone()
-                .unwrap_or_else(|| self.engine.clone()),
+            engine: self.engine_of(variant).to_owned(),
             ..self.clone()
         }
     }
 
+    /// Storage engine of the tables that a variant gets.
+    pub(crate) fn engine_of<'a>(&'a self, variant: &'a Variant) -> &'a str {
+        variant.engine.as_deref().unwrap_or(&self.engine)
+    }
+
     /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
     pub(crate) fn has_conditions(&self, variant: &Variant) -> bool {
-        let engine = self.on(variant).engine.to_ascii_lowercase();
+        let engine = self.engine_of(variant).to_ascii_lowercase();
         self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
     }
 

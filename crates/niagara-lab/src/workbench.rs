@@ -111,7 +111,7 @@ impl Workbench {
         let load = &self.load;
         let cancel = &self.cancel;
         let key = load.dataset_key();
-        let engine = variant.engine.as_ref().unwrap_or(&load.engine);
+        let engine = load.engine_of(variant);
         let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
             observer.see(Event::SettingUp(text));
         })?;
@@ -125,7 +125,7 @@ impl Workbench {
                     niagara_load::prepare_tables(
                         &over_socket(server, LOAD_DATABASE),
                         &WorkloadSpec {
-                            mysql_storage_engine: engine.clone(),
+                            mysql_storage_engine: engine.to_owned(),
                             ..load.workload.clone()
                         },
                         &TableOptions {

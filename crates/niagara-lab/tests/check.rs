@@ -250,8 +250,11 @@ fn the_suite_runs_against_the_binary() {
     // Logs of its own; servers and images of everybody.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let own = Cache::at(folder.path()).expect("a cache");
-    let list =
-        TestList::parse("x.tests", "main.alias\nmain.bigint\nmain.no_such_test\n").expect("valid");
+    let list = TestList::parse(
+        "x.tests",
+        "main.alias\nmain.bigint\nmain.alter_table_debug\nmain.analyze_debug\nmain.no_such_test\n",
+    )
+    .expect("valid");
     let run_with = |only: &[&str], planted: &[&str]| {
         let options = SuiteOptions {
             only: only.iter().map(|name| (*name).to_owned()).collect(),
@@ -298,6 +301,11 @@ fn the_suite_runs_against_the_binary() {
         report.left_out[0].why.starts_with("not among the tests"),
         "{report:#?}"
     );
+    // Those two take a debug build.
+    let error = run(&["main.alias", "main.alter_table_debug", "main.analyze_debug"])
+        .expect_err("most of it says nothing")
+        .to_string();
+    assert!(error.contains("only 1 of 3 tests passed"), "{error}");
     let error = run(&["main.no_such_test"])
         .expect_err("nothing to run")
         .to_string();

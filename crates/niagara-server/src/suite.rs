@@ -113,15 +113,16 @@ pub fn get_suite(
             packages.runner.display()
         );
     }
-    let beside = runner
-        .parent()
-        .unwrap_or(&prefix)
-        .join("lib/My/SafeProcess");
-    for program in programs(&prefix.join("usr/bin"))?
-        .into_iter()
-        .chain(programs(&beside)?)
-    {
-        patchelf.patch(&program, &prefix, &final_prefix)?;
+    let tests = runner.parent().unwrap_or(&prefix);
+    for folder in [
+        prefix.join("usr/bin"),
+        // What watches the servers lies beside the tests: here in MariaDB's packages, there in MySQL's.
+        tests.join("lib/My/SafeProcess"),
+        tests.join("bin"),
+    ] {
+        for program in programs(&folder)? {
+            patchelf.patch(&program, &prefix, &final_prefix)?;
+        }
     }
     for folder in ["apt", "patchelf"] {
         let _ = fs::remove_dir_all(work.path().join(folder));

@@ -166,7 +166,17 @@ pub fn regression_suite(
         }
     }
     let skipped = run.skips();
-    report.figure("tests passed", (run.count(Verdict::Passed) + again) as u64);
+    let passed = run.count(Verdict::Passed) + again;
+    if report.findings.is_empty() && 2 * passed < total {
+        bail!(
+            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
+             here\nthe runner's output: {}",
+            theirs.name,
+            theirs.version_string,
+            run.output.display()
+        );
+    }
+    report.figure("tests passed", passed as u64);
     report.figure("tests failed", faults);
     report.figure("tests skipped", skipped.len() as u64);
     report.figure("servers started from the binary", run.servers as u64);

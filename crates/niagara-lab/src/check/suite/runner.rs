@@ -184,8 +184,18 @@ impl Runner<'_> {
             &fs::canonicalize(&install.server)?,
             root.join("sbin").join(name),
         )?;
-        link(&self.suite.basedir.join("bin"), root.join("bin"))?;
-        // The programs that watch the servers lie beside the tests.
+        // Clients; MySQL's packages have the runner's own programs in a folder beside the tests.
+        fs::create_dir(root.join("bin"))?;
+        let beside = self.suite.runner.parent().map(|tests| tests.join("bin"));
+        for folder in [self.suite.basedir.join("bin")].into_iter().chain(beside) {
+            for program in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let place = root.join("bin").join(program.file_name());
+                if !place.exists() {
+                    link(&program.path(), place)?;
+                }
+            }
+        }
+        // The programs that watch MariaDB's servers lie beside the tests.
         if let Some(tests) = self.suite.runner.parent() {
             link(tests, root.join("mysql-test"))?;
             link(tests, root.join("mariadb-test"))?;
@@ -197,14 +207,7 @@ impl Runner<'_> {
                 install.basedir.display()
             )
         })?;
-        let name = if install.family.is_mariadb() {
-            "share/mysql"
-        } else {
-            "share"
-        };
-        let place = root.join(name);
-        let _ = fs::remove_dir(&place);
-        link(&share, place)
+        link(&share, root.join("share/mysql"))
     }
 
     fn command(
