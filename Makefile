@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: tune test test-check test-builds build-server bench bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: tune test test-check test-builds build-server bench bench-build bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -44,6 +44,9 @@ build-server: setup-builds build ## Builds a server from source: make build-serv
 test-builds: setup-builds ## Builds real servers in every way and starts them: about two hours on two CPUs
 	$(CARGO) test --release --locked -p niagara-server --test builds -- --ignored
 	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
+
+bench-build: setup-builds build ## What a build costs beside cmake and ninja by hand, both at once: an hour on two CPUs; make bench-build SERVER=mariadb-11.8
+	scripts/bench-build $(NIAGARA) $(SERVER)
 
 build:
 	$(CARGO) build --release --locked
