@@ -92,9 +92,11 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             }
         }
     }
-    if closeness == Closeness::Rows {
-        return None;
-    }
+    let columns = match closeness {
+        Closeness::Whole => LEVEL..MESSAGE + 1,
+        Closeness::Numbers => NUMBER..NUMBER + 1,
+        Closeness::Rows => return None,
+    };
     if ours.changed != theirs.changed {
         return Some(format!(
             "{} rows changed, there {}",
@@ -102,10 +104,6 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             shown(theirs.changed.as_deref())
         ));
     }
-    let columns = match closeness {
-        Closeness::Whole => LEVEL..MESSAGE + 1,
-        Closeness::Numbers | Closeness::Rows => NUMBER..NUMBER + 1,
-    };
     warnings_differ(ours, theirs, columns)
 }
 
