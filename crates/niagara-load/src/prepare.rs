@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::protocol::command::ParameterType;
-use crate::session::{self, Session};
+use crate::session::{self, Session, SessionError};
 use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, own, schema, tpcc, values};
 use rand::SeedableRng;
 use std::collections::HashMap;
@@ -17,6 +17,11 @@ use std::time::Duration;
 const INSERT_BYTES: usize = 512 * 1024;
 /// Bound on a single statement; building an index over many rows takes its time.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Deadlock and lock wait timeout. Two connections that begin with the same empty table can have either, as MariaDB
+/// then locks the whole table to fill it in bulk. Nothing is left of the statement, since each commits by itself.
+const CONFLICTS: [u16; 2] = [1213, 1205];
+/// Times that a statement is tried before a conflict is an error. Of those in a deadlock one always goes on.
+const TRIES: u32 = 10;
 
 /// How the tables are worked on.
 #[derive(Debug, Clone)]
@@ -264,7 +269,23 @@ impl Work<'_> {
     }
 
     pub fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
-        execute(&mut self.session, sql)
+        self.try_again(|session| session.execute(sql))
+            .map_err(|error| failed(&error, sql))
+    }
+
+    /// Does `run` again while it is in the way of another connection.
+    fn try_again(
+        &mut self,
+        mut run: impl FnMut(&mut Session) -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
+        for _ in 1..TRIES {
+            match run(&mut self.session) {
+                Err(SessionError::Server(error))
+                    if CONFLICTS.contains(&error.code) && !self.stopped() => {}
+                result => return result,
+            }
+        }
+        run(&mut self.session)
     }
 
     /// Whether the server takes rows by [`insert_bulk`](Self::insert_bulk).
@@ -279,7 +300,6 @@ impl Work<'_> {
         types: &[ParameterType],
         rows: &[u8],
     ) -> Result<(), LoadError> {
-        let failed = |error, sql: &str| LoadError::Prepare(format!("{error} in: {sql}"));
         let statement = match self.prepared.get(&sql) {
             Some(&statement) => statement,
             None => match self.session.prepare(&sql) {
@@ -287,12 +307,11 @@ impl Work<'_> {
                     self.prepared.insert(sql.clone(), prepared.statement);
                     prepared.statement
                 }
-                Err(error) => return Err(failed(error, &sql)),
+                Err(error) => return Err(failed(&error, sql.as_bytes())),
             },
         };
-        self.session
-            .insert_bulk(statement, types, rows)
-            .map_err(|error| failed(error, &sql))
+        self.try_again(|session| session.insert_bulk(statement, types, rows))
+            .map_err(|error| failed(&error, sql.as_bytes()))
     }
 
     /// Whether there is a reason to do no more.
@@ -385,20 +404,18 @@ fn for_each(
 fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
     let mut session = session::connect(endpoint, None, STATEMENT_TIMEOUT)?;
     let name = endpoint.database.replace('`', "``");
-    execute(
-        &mut session,
-        format!("CREATE DATABASE IF NOT EXISTS `{name}`").as_bytes(),
-    )?;
+    let sql = format!("CREATE DATABASE IF NOT EXISTS `{name}`");
+    session
+        .execute(sql.as_bytes())
+        .map_err(|error| failed(&error, sql.as_bytes()))?;
     session.quit();
     Ok(())
 }
 
-/// Runs a statement; its beginning is part of the error.
-fn execute(session: &mut Session, sql: &[u8]) -> Result<(), LoadError> {
-    session.execute(sql).map_err(|error| {
-        let start = String::from_utf8_lossy(&sql[..sql.len().min(80)]);
-        LoadError::Prepare(format!("{error} in: {start}"))
-    })
+/// The error of a statement, with the statement's beginning.
+fn failed(error: &SessionError, sql: &[u8]) -> LoadError {
+    let start = String::from_utf8_lossy(&sql[..sql.len().min(80)]);
+    LoadError::Prepare(format!("{error} in: {start}"))
 }
 
 fn fill_table(work: &mut Work<'_>, spec: &WorkloadSpec, table: u32) -> Result<(), LoadError> {

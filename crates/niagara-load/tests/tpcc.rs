@@ -3,13 +3,14 @@
 mod common;
 
 use common::Server;
+use mysql::prelude::Queryable;
 use niagara_load::{
     Conditions, Driver, DriverOptions, PreparedStatements, RunOptions, SliceOptions, TableEvent,
     TableOptions, WorkloadKind, WorkloadSpec, check_tpcc, cleanup, prepare_tables,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn spec() -> WorkloadSpec {
     WorkloadSpec {
@@ -44,7 +45,6 @@ fn consistent(server: &Server, spec: &WorkloadSpec, conditions: Conditions) {
 /// One load serves several questions: it is what takes time.
 #[test]
 fn loaded_run_and_consistent() {
-    use mysql::prelude::Queryable;
     let server = server();
     let spec = spec();
     let mut last = (0, 0);
@@ -154,10 +154,95 @@ fn a_load_that_is_stopped_stops() {
     assert_eq!(stopped, Err(niagara_load::LoadError::Cancelled));
 }
 
+/// Somebody's rows are in the way of the first items: a deadlock that the load loses, as it has done less, and then
+/// a wait that is too long.
+#[test]
+fn a_load_outlives_conflicts() {
+    let server = server();
+    server
+        .root()
+        .query_drop("SET GLOBAL innodb_lock_wait_timeout = 2")
+        .expect("a setting");
+    let spec = spec();
+    let refused = std::thread::scope(|scope| {
+        let mut rival = None;
+        let mut on_event = |event| {
+            // The tables are made meanwhile, and filled once this returns.
+            if event == TableEvent::Step("making the tables") {
+                let conflict = Conflict::begin(&server);
+                rival = Some(scope.spawn(|| conflict.go_on(&server)));
+            }
+        };
+        let options = TableOptions::default();
+        prepare_tables(&server.unix(), &spec, &options, &mut on_event).expect("tables");
+        rival.expect("an event").join().expect("conflicts")
+    });
+    assert!(refused >= 2, "{refused} statements were refused");
+    consistent(&server, &spec, Conditions::Loaded);
+}
+
+/// A transaction with rows that a load wants to insert.
+struct Conflict(mysql::Conn);
+
+impl Conflict {
+    fn begin(server: &Server) -> Self {
+        let mut conflict = Conflict(server.root());
+        let until = Instant::now() + Duration::from_secs(60);
+        while let Err(error) = conflict
+            .0
+            .query_drop("DO (SELECT COUNT(*) FROM sbtest.item)")
+        {
+            assert!(Instant::now() < until, "{error}");
+        }
+        conflict.0.query_drop("BEGIN").expect("a transaction");
+        // Many, so that the other one is the smaller transaction; the first of them is among the load's first rows.
+        for id in (5..=5).chain(200_001..=200_100) {
+            conflict.insert(id);
+        }
+        conflict
+    }
+
+    fn insert(&mut self, id: u32) {
+        self.0
+            .query_drop(format!(
+                "INSERT INTO sbtest.item VALUES ({id}, 1, 'x', 1, 'x')"
+            ))
+            .expect("a row");
+    }
+
+    /// Ends when two statements were refused; with how many were.
+    fn go_on(mut self, server: &Server) -> u64 {
+        let mut root = server.root();
+        let mut wait_for = |least, query: &str| {
+            let until = Instant::now() + Duration::from_secs(15);
+            loop {
+                let count: Option<u64> = root.query_first(query).expect("a count");
+                let count = count.expect("a row");
+                if count >= least || Instant::now() > until {
+                    return count;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        };
+        wait_for(
+            1,
+            "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+        );
+        // The load has inserted this one, and waits for the fifth.
+        self.insert(2);
+        let refused = wait_for(
+            2,
+            "SELECT CAST(SUM(count) AS UNSIGNED) FROM information_schema.innodb_metrics \
+             WHERE name IN ('lock_deadlocks', 'lock_timeouts')",
+        );
+        self.0.query_drop("ROLLBACK").expect("the end of it");
+        refused
+    }
+}
+
 /// An engine without transactions shows an order before its lines: here every customer's last order is caught so.
 #[test]
 fn an_order_may_be_met_before_its_lines() {
-    use mysql::prelude::Queryable;
     let server = server();
     if !server.is_mariadb {
         return;
@@ -191,7 +276,6 @@ fn an_order_may_be_met_before_its_lines() {
 
 /// A rival takes locks in the other order than payments do: customers first, then the warehouse.
 fn deadlocks_leave_it_consistent(server: &Server, spec: &WorkloadSpec) {
-    use mysql::prelude::Queryable;
     let options = DriverOptions {
         threads: 16,
         ..DriverOptions::default()

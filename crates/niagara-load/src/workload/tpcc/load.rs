@@ -39,6 +39,7 @@ pub fn load(
     each: &mut dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     each(1, &|work, _| {
+        work.say(TableEvent::Step("making the tables"));
         for table in TABLES {
             let sql = create_table(
                 table,
