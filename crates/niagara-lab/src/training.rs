@@ -7,7 +7,7 @@ use niagara_load::{
     Driver, DriverOptions, LoadError, RunOptions, SliceStats, TableOptions, WorkloadBuilder,
     WorkloadKind, WorkloadSpec, run_job,
 };
-use niagara_server::build::{Trainer, Training, TrainingJob};
+use niagara_server::build::{Sampler, Sampling, Trainer, Training, TrainingJob};
 use niagara_server::{
     Cache, Config, Image, ImageStore, LaunchSpec, RunningServer, Runtime, WorkFolder, launch,
 };
@@ -161,6 +161,7 @@ impl LoadTrainer<'_> {
             interval: Some(INTERVAL),
             ..RunOptions::default()
         };
+        let sampler = sample(job, &server)?;
         let mut transactions = 0;
         let ran = driver.run(0, &options, &mut |interval: &SliceStats| {
             transactions += interval.transactions;
@@ -173,9 +174,10 @@ impl LoadTrainer<'_> {
         });
         driver.disconnect();
         ran.map_err(stopped)?;
+        sampler.map_or(Ok(()), Sampler::end)?;
         if transactions == 0 {
             bail!(
-                "the instrumented server finished no transaction in {seconds:.0} s: train longer"
+                "the server under training finished no transaction in {seconds:.0} s: train longer"
             );
         }
         end(server)
@@ -197,6 +199,7 @@ impl LoadTrainer<'_> {
             let began = Instant::now();
             times += 1;
             let endpoint = over_tcp(&server, LOAD_DATABASE);
+            let sampler = sample(job, &server)?;
             let mut on_step = |step: &str, _: usize, _: usize| {
                 let left = (seconds - spent - began.elapsed().as_secs_f64()).max(0.0);
                 progress(&format!(
@@ -206,6 +209,7 @@ impl LoadTrainer<'_> {
             };
             run_job(&endpoint, workload, &self.cancel.flag(), &mut on_step).map_err(stopped)?;
             self.cancel.check()?;
+            sampler.map_or(Ok(()), Sampler::end)?;
             spent += began.elapsed().as_secs_f64();
             end(server)?;
         }
@@ -213,10 +217,16 @@ impl LoadTrainer<'_> {
     }
 }
 
+/// Where the profile is to be taken by samples, their beginning.
+fn sample(job: &TrainingJob<'_>, server: &RunningServer) -> Result<Option<Sampler>> {
+    let begin = |sampling: &Sampling| sampling.begin(server.pid());
+    job.sampling.map(begin).transpose()
+}
+
 fn end(server: RunningServer) -> Result<()> {
     server
         .stop()
-        .context("the instrumented server did not shut down cleanly")
+        .context("the server under training did not shut down cleanly")
 }
 
 /// A load that was told to stop is a stop, not a failure.

@@ -28,6 +28,7 @@ fn a_build_is_trained_on_loads_and_on_a_job() {
         loader: None,
         training,
         environment: BTreeMap::new(),
+        sampling: None,
     };
     let mut told = Vec::new();
     LoadTrainer::new(&cache, &cancel)

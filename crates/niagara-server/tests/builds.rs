@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_server::build::{
-    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Trainer, TrainingJob,
+    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Sampler, Sampling, Trainer,
+    TrainingJob,
 };
 use niagara_server::{Cache, Catalog};
 
@@ -44,11 +45,17 @@ struct Runs(u32);
 impl Trainer for Runs {
     fn train(&mut self, job: &TrainingJob<'_>, _: &mut dyn FnMut(&str)) -> Result<()> {
         for _ in 0..self.0 {
-            let status = Command::new(&job.install.server)
-                .arg("--train")
-                .envs(&job.environment)
-                .status()?;
-            assert!(status.success());
+            let mut command = Command::new(&job.install.server);
+            command.arg("--train").envs(&job.environment);
+            if job.sampling.is_some() {
+                // Seconds, so that perf has something to see.
+                command.arg("2000000000");
+            }
+            let mut process = command.spawn()?;
+            let begin = |sampling: &Sampling| sampling.begin(process.id() as i32);
+            let sampler = job.sampling.map(begin).transpose()?;
+            assert!(process.wait()?.success());
+            sampler.map_or(Ok(()), Sampler::end)?;
         }
         Ok(())
     }
@@ -321,6 +328,7 @@ fn every_way_to_build_makes_a_server_that_runs() {
         &[("linker", "lld")],
         &[("lto", "thin"), pgo, bolt],
         &[bolt],
+        &[bolt, ("bolt_profile", "samples")],
         &[("static_libraries", "cxx")],
     ] {
         let built = yard.build(settings).expect("built");

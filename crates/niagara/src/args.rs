@@ -432,6 +432,10 @@ pub struct BuildArgs {
     /// Lay the binary out anew with BOLT: the workloads to train on
     #[arg(long, value_name = "WORKLOADS")]
     pub bolt: Option<String>,
+    /// How BOLT's profile is taken: counters, branches (the processor's records, by perf) or samples (perf without
+    /// them) [default: branches where this machine has them, else counters]
+    #[arg(long, value_name = "WAY")]
+    pub bolt_profile: Option<String>,
     /// Connections while training
     #[arg(long, value_name = "N")]
     pub train_threads: Option<u32>,

@@ -1,8 +1,8 @@
-//! BOLT: a finished binary is instrumented, trained, and laid out anew.
+//! BOLT: a finished binary is trained, by counters in a copy of it or under perf, and laid out anew.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -12,7 +12,9 @@ use super::builder::{Builder, Built, Order, TrainingJob, fresh};
 use super::flags::Stage;
 use super::prefix::copy_folder;
 use super::profile::{ProfileSummary, files};
+use super::recipe::BoltProfile;
 use super::run::run;
+use super::sampling::Sampling;
 use super::store::{self, BuildKind, BuildStore, StoredBuild};
 use super::training::Training;
 use crate::install::Install;
@@ -51,46 +53,22 @@ pub(super) fn lay_out(
     store::go_on(&folder, &mut record);
 
     if !data.is_file() {
-        let work = folder.join("instrumented");
         let raw = folder.join("raw");
-        fresh(&work)?;
         fresh(&raw)?;
-        let binary = work.join(name);
-        let mut command = builder.command(&bolt.display().to_string());
-        command
-            .arg(&base.install.server)
-            .arg("-instrument")
-            .arg("-o")
-            .arg(&binary);
-        command.arg(format!(
-            "--instrumentation-file={}",
-            raw.join("counts").display()
-        ));
-        command.arg("--instrumentation-file-append-pid");
-        let told = format!("{title}: BOLT puts its counters in");
-        run(
-            command,
-            "llvm-bolt -instrument",
-            &log,
-            builder.cancelled,
-            &mut |_| (builder.progress)(&told),
-        )?;
-        let install = Install {
-            server: binary,
-            ..base.install.clone()
-        };
-        let job = TrainingJob {
-            install: &install,
-            loader: Some(&base.install),
+        let way = order.tools.bolt_profile.unwrap_or(BoltProfile::Counters);
+        let taking = Taking {
+            base,
             training,
-            environment: BTreeMap::new(),
+            bolt,
+            raw: &raw,
+            log: &log,
+            title: &title,
         };
-        builder
-            .trainer
-            .train(&job, builder.progress)
-            .context("the training of the instrumented server failed")?;
+        match Sampling::new(way, &raw) {
+            Some(sampling) => taking.sampled(builder, &sampling)?,
+            None => taking.counted(builder, &folder.join("instrumented").join(name))?,
+        }
         merge(bolt, &raw, &data)?;
-        builder.tidy(&work);
         builder.tidy(&raw);
     }
 
@@ -112,8 +90,7 @@ pub(super) fn lay_out(
     let output = run(command, "llvm-bolt", &log, builder.cancelled, &mut |_| {
         (builder.progress)(&told)
     })?;
-    let summary =
-        functions_with_profile(&output.join("\n")).check("the binary that BOLT instrumented");
+    let summary = functions_with_profile(&output.join("\n")).check("the binary trained for BOLT");
     if summary.is_err() {
         // The next attempt trains anew.
         let _ = fs::remove_file(&data);
@@ -127,17 +104,113 @@ pub(super) fn lay_out(
     store::finish(&folder, &record)
 }
 
+/// How a profile is taken.
+struct Taking<'a> {
+    base: &'a Built,
+    training: &'a Training,
+    bolt: &'a Path,
+    /// Where the training leaves what becomes the profile.
+    raw: &'a Path,
+    log: &'a Path,
+    title: &'a str,
+}
+
+impl Taking<'_> {
+    /// By counters, in a `binary` made for it.
+    fn counted(&self, builder: &mut Builder<'_>, binary: &Path) -> Result<()> {
+        let work = binary.parent().unwrap_or(self.raw).to_owned();
+        fresh(&work)?;
+        let mut command = builder.command(&self.bolt.display().to_string());
+        command
+            .arg(&self.base.install.server)
+            .arg("-instrument")
+            .arg("-o")
+            .arg(binary)
+            .arg(format!(
+                "--instrumentation-file={}",
+                self.raw.join("counts").display()
+            ))
+            .arg("--instrumentation-file-append-pid");
+        let told = format!("{}: BOLT puts its counters in", self.title);
+        run(
+            command,
+            "llvm-bolt -instrument",
+            self.log,
+            builder.cancelled,
+            &mut |_| (builder.progress)(&told),
+        )?;
+        let install = Install {
+            server: binary.to_owned(),
+            ..self.base.install.clone()
+        };
+        self.train(builder, &install, None)?;
+        builder.tidy(&work);
+        Ok(())
+    }
+
+    /// By perf, beside the base itself.
+    fn sampled(&self, builder: &mut Builder<'_>, sampling: &Sampling) -> Result<()> {
+        self.train(builder, &self.base.install, Some(sampling))?;
+        let told = format!("{}: perf's samples become BOLT's profile", self.title);
+        for data in files(self.raw, ".data")? {
+            let samples = self.raw.join(data);
+            let perf2bolt = self.bolt.with_file_name("perf2bolt");
+            let mut command = builder.command(&perf2bolt.display().to_string());
+            command
+                .args(sampling.reading())
+                .arg("-p")
+                .arg(&samples)
+                .arg("-o")
+                .arg(samples.with_extension("fdata"))
+                .arg(&self.base.install.server);
+            run(
+                command,
+                "perf2bolt",
+                self.log,
+                builder.cancelled,
+                &mut |_| (builder.progress)(&told),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn train(
+        &self,
+        builder: &mut Builder<'_>,
+        install: &Install,
+        sampling: Option<&Sampling>,
+    ) -> Result<()> {
+        let job = TrainingJob {
+            install,
+            loader: Some(&self.base.install),
+            training: self.training,
+            environment: BTreeMap::new(),
+            sampling,
+        };
+        builder
+            .trainer
+            .train(&job, builder.progress)
+            .context("the training for BOLT failed")
+    }
+}
+
 /// One profile from those that the training's processes wrote, there whole or not at all.
 fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
     let inputs = files(raw, ".fdata")?;
     let part = to.with_extension("part");
     match &inputs[..] {
         [] => bail!(
-            "the server that BOLT instrumented wrote no profile into {}: did it end cleanly?",
+            "the training for BOLT left no profile in {}: did the server end cleanly?",
             raw.display()
         ),
         [one] => fs::copy(raw.join(one), &part).map(drop)?,
         several => {
+            let read = |input: &PathBuf| fs::read_to_string(raw.join(input));
+            let texts: Vec<String> = several.iter().map(read).collect::<Result<_, _>>()?;
+            if let Some(sum) = sum_of_samples(&texts) {
+                fs::write(&part, sum)?;
+                return Ok(fs::rename(&part, to)?);
+            }
             let output = Command::new(bolt.with_file_name("merge-fdata"))
                 .args(several.iter().map(|input| raw.join(input)))
                 .output()
@@ -153,6 +226,25 @@ fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
     }
     fs::rename(&part, to)?;
     Ok(())
+}
+
+/// Profiles of samples without branches as one, which merge-fdata 19 refuses: a line `no_lbr cycles:u:`, then counts at
+/// the ends of lines. None where one of them is of another kind.
+fn sum_of_samples(texts: &[String]) -> Option<String> {
+    let mut head = None;
+    let mut counts = BTreeMap::<&str, u64>::new();
+    for text in texts {
+        let mut lines = text.lines();
+        head = Some(lines.next().filter(|line| line.starts_with("no_lbr"))?);
+        for line in lines {
+            let (place, count) = line.rsplit_once(' ')?;
+            *counts.entry(place).or_default() += count.parse::<u64>().ok()?;
+        }
+    }
+    let lines = counts
+        .iter()
+        .map(|(place, count)| format!("{place} {count}\n"));
+    Some(format!("{}\n{}", head?, lines.collect::<String>()))
 }
 
 /// `BOLT-INFO: 5323 out of 45613 functions in the binary (11.7%) have non-empty execution profile`
@@ -175,6 +267,20 @@ fn functions_with_profile(output: &str) -> ProfileSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_without_branches_are_summed() {
+        let texts = [
+            "no_lbr cycles:u:\n1 main/1 8 1\n1 f 0 2\n",
+            "no_lbr cycles:u:\n1 f 0 3\n",
+        ];
+        assert_eq!(
+            sum_of_samples(&texts.map(str::to_owned)).as_deref(),
+            Some("no_lbr cycles:u:\n1 f 0 5\n1 main/1 8 1\n")
+        );
+        let branches = ["1 main 8 1 f 0 0 1\n".to_owned()];
+        assert_eq!(sum_of_samples(&branches), None);
+    }
 
     #[test]
     fn bolts_own_count_is_read() {

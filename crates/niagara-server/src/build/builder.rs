@@ -15,8 +15,9 @@ use super::forecast::Experience;
 use super::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
-use super::recipe::{Lto, Recipe};
+use super::recipe::{BoltProfile, Lto, Recipe};
 use super::run::run;
+use super::sampling::Sampling;
 use super::source::Source;
 use super::stopwatch::Stopwatch;
 use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
@@ -53,6 +54,8 @@ pub struct TrainingJob<'a> {
     pub training: &'a Training,
     /// Tells the server where its profile goes.
     pub environment: BTreeMap<String, String>,
+    /// Samples the server while the load is on it, where its profile is to be taken so.
+    pub sampling: Option<&'a Sampling>,
 }
 
 /// What a build takes beside the recipe.
@@ -109,6 +112,8 @@ struct Ingredients<'a> {
     compiler: &'a str,
     linker: Option<&'a str>,
     bolt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bolt_profile: Option<BoltProfile>,
     cpu: Option<String>,
 }
 
@@ -118,6 +123,8 @@ impl Order {
         let mut recipe = self.recipe.clone();
         // The tree is known by its content.
         recipe.source = None;
+        // Whether it was asked for or is this machine's way makes no difference.
+        recipe.bolt_profile = None;
         store::digest(&Ingredients {
             form: FORM,
             kind,
@@ -141,6 +148,10 @@ impl Order {
                 .bolt
                 .as_ref()
                 .map(|(_, version)| version.as_str()),
+            bolt_profile: self
+                .tools
+                .bolt_profile
+                .filter(|way| *way != BoltProfile::Counters),
             cpu: self.recipe.is_native().then(cpu_features),
         })
     }
@@ -414,6 +425,7 @@ impl Builder<'_> {
             loader: None,
             training,
             environment,
+            sampling: None,
         };
         self.trainer
             .train(&job, self.progress)
@@ -697,6 +709,7 @@ mod tests {
                 linker: None,
                 profdata: None,
                 bolt: None,
+                bolt_profile: None,
                 ccache: None,
             },
             recipe: recipe.normal(),

@@ -148,6 +148,7 @@ mod tests {
             linker: None,
             profdata: None,
             bolt: None,
+            bolt_profile: None,
             ccache: Some("/bin/ccache".into()),
         };
         cmake_options(build, &recipe, &tools, stage)

@@ -14,6 +14,7 @@ mod prefix;
 mod profile;
 mod recipe;
 mod run;
+mod sampling;
 mod source;
 mod stopwatch;
 mod store;
@@ -24,8 +25,11 @@ pub use builder::{Builder, Built, Trainer, TrainingJob};
 pub use forecast::Forecast;
 pub use patches::Patch;
 pub use profile::ProfileSummary;
-pub use recipe::{Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary};
+pub use recipe::{
+    BoltProfile, Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary,
+};
 pub use run::BuildStopped;
+pub use sampling::{Sampler, Sampling};
 pub use source::Source;
 pub use store::{BuildKind, BuildRecord, BuildStore, Collected, StoredBuild};
 pub use toolchain::{LinkerFound, Toolchain};

@@ -50,6 +50,9 @@ pub struct Recipe {
     /// The finished binary laid out anew by its own profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bolt: Option<Training>,
+    /// How the profile for that is taken; none is by branch records where the machine has them, else by counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bolt_profile: Option<BoltProfile>,
     /// Source changes, by the names of `patches/`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub patches: BTreeSet<String>,
@@ -69,6 +72,18 @@ pub enum Lto {
     Thin,
     /// The program as one piece.
     Full,
+}
+
+/// How BOLT's profile is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoltProfile {
+    /// By counters that BOLT puts into the binary: exact, on every machine, with a server that is slow meanwhile.
+    Counters,
+    /// By the processor's records of the branches taken last, which perf samples.
+    Branches,
+    /// By samples without branches: on every machine with perf, and the least exact.
+    Samples,
 }
 
 /// A linker.
@@ -119,7 +134,7 @@ pub struct Compiler {
 
 /// What can be given by [`Recipe::set`], for messages.
 pub const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
-     pgo.seconds, pgo.tables, pgo.table_size, bolt, bolt.threads, …, patches, static_libraries, cmake.NAME, source";
+     pgo.seconds, pgo.tables, pgo.table_size, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
     /// Changes one part as it is written after `build.` in a variant or in a lever: `lto` = `thin`,
@@ -153,6 +168,7 @@ impl Recipe {
             }
             "pgo" => set_training(&mut self.pgo, None, value)?,
             "bolt" => set_training(&mut self.bolt, None, value)?,
+            "bolt_profile" => self.bolt_profile = Some(value.parse()?),
             _ => match key.split_once('.') {
                 Some(("cmake", name)) if !name.is_empty() => {
                     self.cmake.insert(name.to_owned(), value.to_owned());
@@ -165,7 +181,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// The one form of all recipes that mean the same: of repeated flags the last stays, weights have no common factor.
+    /// The one form of all recipes that mean the same: of repeated flags the last stays, weights have no common factor,
+    /// and without BOLT there is no way to take its profile.
     pub fn normal(&self) -> Recipe {
         let mut recipe = self.clone();
         for flags in [
@@ -179,6 +196,7 @@ impl Recipe {
         for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
             *training = training.normal();
         }
+        recipe.bolt_profile = recipe.bolt.as_ref().and(recipe.bolt_profile);
         recipe
     }
 
@@ -218,7 +236,10 @@ impl Recipe {
             lto => parts.push(format!("LTO {lto}")),
         }
         parts.extend(self.pgo.iter().map(|t| format!("PGO on {}", t.names())));
-        parts.extend(self.bolt.iter().map(|t| format!("BOLT on {}", t.names())));
+        parts.extend(self.bolt.iter().map(|t| match self.bolt_profile {
+            Some(way) => format!("BOLT on {} by {way}", t.names()),
+            None => format!("BOLT on {}", t.names()),
+        }));
         parts.extend(self.patches.iter().map(|name| format!("patch {name}")));
         parts.extend(
             self.static_libraries
@@ -343,6 +364,7 @@ macro_rules! words {
 
 words!(Lto, "kind of LTO", Lto::None => "none", Lto::Thin => "thin", Lto::Full => "full");
 words!(Linker, "linker", Linker::Bfd => "bfd", Linker::Gold => "gold", Linker::Lld => "lld", Linker::Mold => "mold");
+words!(BoltProfile, "way to take BOLT's profile", BoltProfile::Counters => "counters", BoltProfile::Branches => "branches", BoltProfile::Samples => "samples");
 words!(StaticLibrary, "library that can be linked in", StaticLibrary::Cxx => "cxx", StaticLibrary::Ssl => "ssl", StaticLibrary::Zlib => "zlib");
 
 #[cfg(test)]
@@ -365,6 +387,8 @@ mod tests {
             ("flags", "-O3 -march=native"),
             ("pgo", "oltp_read_only:2/oltp_read_write:1"),
             ("pgo.threads", "32"),
+            ("bolt", "report"),
+            ("bolt_profile", "samples"),
             ("cmake.WITH_WSREP", "OFF"),
             ("patches", "b/a"),
             ("static_libraries", "ssl"),
@@ -372,6 +396,7 @@ mod tests {
         let table: Recipe = toml::from_str(
             "compiler = \"clang-19\"\nlto = \"thin\"\nflags = [\"-O3\", \"-march=native\"]\n\
              pgo = { workloads = { oltp_read_only = 2, oltp_read_write = 1 }, threads = 32 }\n\
+             bolt = { workloads = [\"report\"] }\nbolt_profile = \"samples\"\n\
              patches = [\"a\", \"b\"]\nstatic_libraries = [\"ssl\"]\n[cmake]\nWITH_WSREP = \"OFF\"\n",
         )
         .expect("valid");
@@ -384,8 +409,8 @@ mod tests {
         );
         assert_eq!(
             written.one_line(),
-            "clang-19 -O3 -march=native, LTO thin, PGO on oltp_read_only:2/oltp_read_write, patch a, patch b, \
-             static ssl, WITH_WSREP=OFF"
+            "clang-19 -O3 -march=native, LTO thin, PGO on oltp_read_only:2/oltp_read_write, \
+             BOLT on report by samples, patch a, patch b, static ssl, WITH_WSREP=OFF"
         );
         let default = serde_json::to_string(&Recipe::default()).expect("plain data");
         assert_eq!(default, "{}");
@@ -408,6 +433,8 @@ mod tests {
             recipe(&[("flags", "-O3 -O2")]).normal(),
             recipe(&[("flags", "-O2 -O3")]).normal()
         );
+        let without_bolt = recipe(&[("bolt_profile", "samples")]);
+        assert_eq!(without_bolt.normal(), Recipe::default());
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::recipe::{Compiler, CompilerFamily, Linker, Lto, Recipe};
+use super::recipe::{BoltProfile, Compiler, CompilerFamily, Linker, Lto, Recipe};
+use super::sampling;
 use crate::machine::in_path;
 
 /// The version of clang and its tools that remedies name: the newest that Debian 12 and 13 both have.
@@ -33,6 +34,9 @@ pub struct Toolchain {
     pub profdata: Option<PathBuf>,
     /// `llvm-bolt` and its version line.
     pub bolt: Option<(PathBuf, String)>,
+    /// How BOLT's profile is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bolt_profile: Option<BoltProfile>,
     /// ccache, where installed.
     pub ccache: Option<PathBuf>,
 }
@@ -72,6 +76,7 @@ impl Toolchain {
         }
         if recipe.bolt.is_some() {
             found.bolt = Some(bolt()?);
+            found.bolt_profile = Some(sampling::way(recipe.bolt_profile)?);
         }
         if recipe.pgo.is_some() && !recipe.compiler.is_gcc() {
             let profdata = found.cc.with_file_name("llvm-profdata");
@@ -106,6 +111,7 @@ fn gcc(compiler: Compiler) -> Result<Toolchain> {
         linker: None,
         profdata: None,
         bolt: None,
+        bolt_profile: None,
         ccache: in_path("ccache"),
     })
 }
@@ -139,6 +145,7 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         linker: None,
         profdata: None,
         bolt: None,
+        bolt_profile: None,
         ccache: in_path("ccache"),
     })
 }

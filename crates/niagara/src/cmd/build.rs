@@ -50,6 +50,7 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
         ("lto", &args.lto),
         ("pgo", &args.pgo),
         ("bolt", &args.bolt),
+        ("bolt_profile", &args.bolt_profile),
     ] {
         if let Some(value) = value {
             set(key, value)?;
