@@ -289,12 +289,18 @@ fn look(needle: &str, binary: &Path, seen: &mut BTreeSet<u32>, strangers: &mut B
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         if program == binary {
             seen.insert(pid);
-        } else if name.starts_with("mariadbd") && !name.contains('-')
-            || name.starts_with("mysqld") && !name.contains('_')
-        {
+        } else if is_server(&name) {
             strangers.insert(program);
         }
     }
+}
+
+/// Whether a program is a server by its name: `mysqld`, `mysqld-debug`, `mariadbd`; not `mysqldump`, `mysqld_safe`,
+/// `mariadbd-safe`.
+fn is_server(name: &str) -> bool {
+    let rest = |server| name.strip_prefix(server);
+    rest("mysqld").is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        || rest("mariadbd").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Writes what the runner said of each test that failed: the difference, the last results, the server's log.
@@ -309,6 +315,23 @@ fn keep_logs(said: &BTreeMap<String, String>, logs: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_are_known_by_their_names() {
+        for name in ["mysqld", "mysqld-debug", "mysqld.bolt", "mariadbd"] {
+            assert!(is_server(name), "{name}");
+        }
+        // MySQL's tests run mysqldump beside their servers.
+        for name in [
+            "mysqldump",
+            "mysqld_safe",
+            "mysqld_multi",
+            "mariadbd-safe",
+            "mysql",
+        ] {
+            assert!(!is_server(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_test_fails_with_its_worst_combination() {
