@@ -557,8 +557,8 @@ impl Builder<'_> {
         }
         // Paths below the store are made relative, and a build's source is found at the same relative path in all of them
         // (`SOURCE`), so that builds in different folders, of patched trees too, find each other's objects. What a file
-        // includes is taken from what the compiler writes (-MD): ccache's own run of the preprocessor before each compilation
-        // took 22 % of the compiler's time more for MariaDB 10.11, and this takes 3 %.
+        // includes is taken from what the compiler writes (-MD): otherwise ccache runs the preprocessor before each
+        // compilation, which cost a fifth of the time of MariaDB's files.
         command
             .env("CCACHE_BASEDIR", store.root())
             .env("CCACHE_NOHASHDIR", "1")
