@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::outcome::{Outcome, Part, PartReport};
 
 /// What checks look at, and judge by. Raised when that changes: what was found in an older form has to be looked at again.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -29,8 +29,8 @@ pub struct Answer {
 pub enum Closeness {
     /// Everything, to the wording of errors and warnings: servers of one release.
     Whole,
-    /// Rows, counts, numbers of errors and of warnings: servers of one series. Releases change how loudly they warn while
-    /// they answer the same: such a difference is told ([`levels_differ`]) and is no fault.
+    /// Rows, counts, numbers of errors: servers of one series. Releases change what they warn of, and how loudly, while they
+    /// answer the same: that is told ([`warns_otherwise`]) and is no fault.
     Numbers,
     /// Rows, and numbers of errors: any two servers of the family.
     Rows,
@@ -92,11 +92,9 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             }
         }
     }
-    let columns = match closeness {
-        Closeness::Whole => LEVEL..MESSAGE + 1,
-        Closeness::Numbers => NUMBER..NUMBER + 1,
-        Closeness::Rows => return None,
-    };
+    if closeness == Closeness::Rows {
+        return None;
+    }
     if ours.changed != theirs.changed {
         return Some(format!(
             "{} rows changed, there {}",
@@ -104,12 +102,15 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             shown(theirs.changed.as_deref())
         ));
     }
-    warnings_differ(ours, theirs, columns)
+    match closeness {
+        Closeness::Whole => warnings_differ(ours, theirs, LEVEL..MESSAGE + 1),
+        Closeness::Numbers | Closeness::Rows => None,
+    }
 }
 
-/// How the levels of two answers' warnings differ.
-pub fn levels_differ(ours: &Answer, theirs: &Answer) -> Option<String> {
-    warnings_differ(ours, theirs, LEVEL..LEVEL + 1)
+/// How the levels and numbers of two answers' warnings differ.
+pub fn warns_otherwise(ours: &Answer, theirs: &Answer) -> Option<String> {
+    warnings_differ(ours, theirs, LEVEL..NUMBER + 1)
 }
 
 /// How the warnings differ in these of their columns.
@@ -216,28 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn releases_may_warn_more_or_less_loudly() {
-        let warned = |level: &str, text: &str| Answer {
-            warnings: vec![vec![
-                Some(level.into()),
-                Some("4038".into()),
-                Some(text.into()),
-            ]],
+    fn releases_may_warn_otherwise() {
+        let warned = |level: &str, number: &str, text: &str| Answer {
+            warnings: vec![[level, number, text].map(|part| Some(part.into())).into()],
             ..answer(&[])
         };
-        let (ours, louder) = (warned("Note", "a"), warned("Warning", "a"));
-        let (reworded, silent) = (warned("Note", "b"), answer(&[]));
-        for other in [&louder, &reworded] {
+        let ours = warned("Warning", "1292", "a");
+        let otherwise = warned("Note", "4037", "b");
+        let (reworded, silent) = (warned("Warning", "1292", "b"), answer(&[]));
+        for other in [&otherwise, &reworded, &silent] {
             assert!(difference(&ours, other, Closeness::Whole).is_some());
             assert_eq!(difference(&ours, other, Closeness::Numbers), None);
             assert_eq!(difference(&ours, other, Closeness::Rows), None);
         }
-        assert!(difference(&ours, &silent, Closeness::Numbers).is_some());
-        assert_eq!(difference(&ours, &silent, Closeness::Rows), None);
         assert_eq!(
-            levels_differ(&ours, &louder).as_deref(),
-            Some("warnings: row 1, column 1: `Note`, there `Warning`")
+            warns_otherwise(&ours, &otherwise).as_deref(),
+            Some("warnings: row 1, column 1: `Warning`, there `Note`")
         );
-        assert_eq!(levels_differ(&ours, &reworded), None);
+        assert_eq!(warns_otherwise(&ours, &reworded), None);
+        assert!(warns_otherwise(&ours, &silent).is_some());
     }
 }

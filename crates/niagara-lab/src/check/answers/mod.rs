@@ -14,7 +14,7 @@ use niagara_server::{Cache, Config, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use self::answer::{Answer, Closeness, ask, difference, levels_differ};
+use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
@@ -466,7 +466,7 @@ impl Comparison<'_> {
             self.report
                 .fail(format!("{engine}, {place}: {difference}\n  {sql}"));
         } else if self.closeness == Closeness::Numbers
-            && let Some(difference) = levels_differ(ours, theirs)
+            && let Some(difference) = warns_otherwise(ours, theirs)
         {
             let how = (place.to_owned(), difference);
             *self.warned_differently.entry(how).or_default() += 1;
