@@ -7,7 +7,7 @@ use niagara_load::{
     Driver, DriverOptions, LoadError, RunOptions, SliceStats, TableOptions, WorkloadBuilder,
     WorkloadKind, WorkloadSpec, run_job,
 };
-use niagara_server::build::{Sampler, Sampling, Trainer, Training, TrainingJob};
+use niagara_server::build::{Sampler, Trainer, Training, TrainingJob};
 use niagara_server::{
     Cache, Config, Image, ImageStore, LaunchSpec, RunningServer, Runtime, WorkFolder, launch,
 };
@@ -161,7 +161,7 @@ impl LoadTrainer<'_> {
             interval: Some(INTERVAL),
             ..RunOptions::default()
         };
-        let sampler = sample(job, &server)?;
+        let sampler = job.sample(server.pid())?;
         let mut transactions = 0;
         let ran = driver.run(0, &options, &mut |interval: &SliceStats| {
             transactions += interval.transactions;
@@ -199,7 +199,7 @@ impl LoadTrainer<'_> {
             let began = Instant::now();
             times += 1;
             let endpoint = over_tcp(&server, LOAD_DATABASE);
-            let sampler = sample(job, &server)?;
+            let sampler = job.sample(server.pid())?;
             let mut on_step = |step: &str, _: usize, _: usize| {
                 let left = (seconds - spent - began.elapsed().as_secs_f64()).max(0.0);
                 progress(&format!(
@@ -215,12 +215,6 @@ impl LoadTrainer<'_> {
         }
         Ok(())
     }
-}
-
-/// Where the profile is to be taken by samples, their beginning.
-fn sample(job: &TrainingJob<'_>, server: &RunningServer) -> Result<Option<Sampler>> {
-    let begin = |sampling: &Sampling| sampling.begin(server.pid());
-    job.sampling.map(begin).transpose()
 }
 
 fn end(server: RunningServer) -> Result<()> {

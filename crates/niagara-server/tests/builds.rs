@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_server::build::{
-    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Sampler, Sampling, Trainer,
+    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Sampler, Trainer,
     TrainingJob,
 };
 use niagara_server::{Cache, Catalog};
@@ -52,8 +52,7 @@ impl Trainer for Runs {
                 command.arg("2000000000");
             }
             let mut process = command.spawn()?;
-            let begin = |sampling: &Sampling| sampling.begin(process.id() as i32);
-            let sampler = job.sampling.map(begin).transpose()?;
+            let sampler = job.sample(process.id() as i32)?;
             assert!(process.wait()?.success());
             sampler.map_or(Ok(()), Sampler::end)?;
         }

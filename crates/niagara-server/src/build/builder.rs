@@ -17,7 +17,7 @@ use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
 use super::recipe::{BoltProfile, Lto, Recipe};
 use super::run::run;
-use super::sampling::Sampling;
+use super::sampling::{Sampler, Sampling};
 use super::source::Source;
 use super::stopwatch::Stopwatch;
 use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
@@ -56,6 +56,18 @@ pub struct TrainingJob<'a> {
     pub environment: BTreeMap<String, String>,
     /// Samples the server while the load is on it, where its profile is to be taken so.
     pub sampling: Option<&'a Sampling>,
+}
+
+impl TrainingJob<'_> {
+    /// Begins to sample the server of process `pid`, where that is asked for: for as long as the load is on it.
+    ///
+    /// # Errors
+    /// perf cannot be started.
+    pub fn sample(&self, pid: i32) -> Result<Option<Sampler>> {
+        self.sampling
+            .map(|sampling| sampling.begin(pid))
+            .transpose()
+    }
 }
 
 /// What a build takes beside the recipe.

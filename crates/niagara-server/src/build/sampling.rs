@@ -23,26 +23,18 @@ const BRANCHES: [&str; 2] = ["-j", "any,u"];
 /// # Errors
 /// This machine cannot take it as `asked`.
 pub(super) fn way(asked: Option<BoltProfile>) -> Result<BoltProfile> {
-    let perf = in_path("perf");
-    let Some(perf) = perf.filter(|_| asked != Some(BoltProfile::Counters)) else {
-        return match asked {
-            None | Some(BoltProfile::Counters) => Ok(BoltProfile::Counters),
-            Some(way) => {
-                bail!(
-                    "BOLT's profile by {way} takes perf, which is not here\nremedy: apt install linux-perf"
-                )
-            }
-        };
-    };
+    if asked == Some(BoltProfile::Counters) {
+        return Ok(BoltProfile::Counters);
+    }
+    let by_perf = in_path("perf")
+        .context("BOLT's profile takes perf here, which is missing\nremedy: apt install linux-perf")
+        .and_then(|perf| match asked {
+            Some(BoltProfile::Samples) => Ok(BoltProfile::Samples),
+            _ => branch_records(&perf).map(|()| BoltProfile::Branches),
+        });
     match asked {
-        Some(BoltProfile::Samples) => Ok(BoltProfile::Samples),
-        _ => match (branch_records(&perf), asked) {
-            (Ok(()), _) => Ok(BoltProfile::Branches),
-            (Err(_), None) => Ok(BoltProfile::Counters),
-            (Err(cause), Some(_)) => bail!(
-                "this machine has no branch records for BOLT's profile: {cause}\nremedy: leave bolt_profile out, or counters"
-            ),
-        },
+        None => Ok(by_perf.unwrap_or(BoltProfile::Counters)),
+        Some(_) => by_perf,
     }
 }
 
@@ -59,7 +51,10 @@ fn branch_records(perf: &Path) -> Result<()> {
         let line = told
             .lines()
             .find(|line| !line.trim().is_empty() && !line.starts_with("Error"));
-        bail!("{}", line.unwrap_or("perf does not say why").trim());
+        bail!(
+            "this machine has no branch records for BOLT's profile: {}\nremedy: leave bolt_profile out, or counters",
+            line.unwrap_or("perf does not say why").trim()
+        );
     }
     Ok(())
 }
@@ -89,7 +84,7 @@ impl Sampling {
     ///
     /// # Errors
     /// perf cannot be started.
-    pub fn begin(&self, pid: i32) -> Result<Sampler> {
+    pub(super) fn begin(&self, pid: i32) -> Result<Sampler> {
         let data = self.folder.join(format!("{pid}.data"));
         let told = self.folder.join(format!("{pid}.log"));
         let mut command = Command::new("perf");

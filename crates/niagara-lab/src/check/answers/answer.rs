@@ -102,10 +102,10 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
             shown(theirs.changed.as_deref())
         ));
     }
-    match closeness {
-        Closeness::Whole => warnings_differ(ours, theirs, LEVEL..MESSAGE + 1),
-        Closeness::Numbers | Closeness::Rows => None,
+    if closeness == Closeness::Numbers {
+        return None;
     }
+    warnings_differ(ours, theirs, LEVEL..MESSAGE + 1)
 }
 
 /// How the levels and numbers of two answers' warnings differ.
