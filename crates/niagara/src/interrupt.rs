@@ -34,7 +34,7 @@ pub fn on_ctrl_c() -> Result<Cancel> {
         None => {
             asked = Some(Instant::now());
             flag.cancel();
-            eprintln!("\nstopping: keeping what was measured (Ctrl-C again ends at once)");
+            tell!("\nstopping: keeping what was measured (Ctrl-C again ends at once)");
         }
     })
     .context("cannot catch Ctrl-C")?;

@@ -1,6 +1,11 @@
 //! The `niagara` command.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+// They panic when the reader has gone: `say` has what is used instead.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
 
 mod args;
 mod client;
@@ -38,15 +43,16 @@ fn main() -> ExitCode {
         Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
         Command::LoadAgent => cmd::load_agent::run(),
     };
-    match ended {
+    let code = match ended {
         Ok(code) => code,
         Err(error) if error.is::<niagara_lab::Cancelled>() => {
-            eprintln!("niagara: {error}");
+            tell!("niagara: {error}");
             interrupt::exit_code(true, false)
         }
         Err(error) => {
-            eprintln!("niagara: {error:#}");
+            tell!("niagara: {error:#}");
             ExitCode::FAILURE
         }
-    }
+    };
+    say::ending(code)
 }

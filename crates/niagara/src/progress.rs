@@ -56,9 +56,9 @@ impl Terminal {
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
         if self.live {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| tell!("{text}"));
         } else {
-            eprintln!("{text}");
+            tell!("{text}");
         }
     }
 
@@ -101,7 +101,7 @@ impl Terminal {
             self.bar.set_message(text);
         } else if self.last_line.elapsed() >= QUIET_INTERVAL {
             self.last_line = Instant::now();
-            eprintln!("{text}");
+            tell!("{text}");
         }
     }
 
@@ -112,7 +112,7 @@ impl Terminal {
             // Percentages would fill a log file: only what differs in words, and a sign of life.
             let words: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
             if words != self.last_setting_up || self.told.elapsed() >= QUIET_INTERVAL {
-                eprintln!("{text}");
+                tell!("{text}");
                 self.last_setting_up = words;
                 self.told = Instant::now();
             }
@@ -160,7 +160,7 @@ impl Observer for Terminal {
                 self.duels = 0;
                 self.estimate.clear();
                 if !self.live {
-                    eprintln!("{name}");
+                    tell!("{name}");
                 }
                 self.show();
             }

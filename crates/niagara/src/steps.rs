@@ -20,7 +20,7 @@ pub fn hand_over(study: &Study, json: bool) -> Result<()> {
     let table = pairs(&study.steps()?);
     write(&study.folder().join("steps.txt"), &table)?;
     if !json {
-        print!("\n{table}");
+        say_text!("\n{table}");
     }
     Ok(())
 }

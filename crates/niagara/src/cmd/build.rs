@@ -20,13 +20,13 @@ pub fn run(setting: &Setting, args: BuildArgs) -> Result<ExitCode> {
         Some(BuildVerb::List { json }) => list(&store, *json)?,
         Some(BuildVerb::Remove { keys }) => {
             for key in keys {
-                println!("{key}: removed, {} freed", megabytes(store.remove(key)?));
+                say!("{key}: removed, {} freed", megabytes(store.remove(key)?));
             }
         }
         Some(BuildVerb::Gc { unused_for, all }) => {
             let unused_for = if *all { Duration::ZERO } else { *unused_for };
             let collected = store.gc(unused_for)?;
-            println!(
+            say!(
                 "removed {} builds and {} source trees, {} freed",
                 collected.builds,
                 collected.sources,
@@ -107,27 +107,29 @@ fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {
     terminal.finish();
     let built = built?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&Line::of(&built.build))?);
+        say!("{}", serde_json::to_string_pretty(&Line::of(&built.build))?);
         return Ok(ExitCode::SUCCESS);
     }
     let record = &built.build.record;
-    println!(
+    say!(
         "{} {} ({})",
         args.server,
         built.install.version_string,
         record.recipe.one_line()
     );
-    println!("  {}", built.install.server.display());
-    println!(
+    say!("  {}", built.install.server.display());
+    say!(
         "  key {}, from {}, {}",
-        record.key, record.source, record.toolchain.compiler
+        record.key,
+        record.source,
+        record.toolchain.compiler
     );
     if let Some(profile) = &record.profile {
-        println!("  profile: {profile}");
+        say!("  profile: {profile}");
     }
     match built.was_there {
-        true => println!("  was there already"),
-        false => println!("  took {}", clock(began.elapsed())),
+        true => say!("  was there already"),
+        false => say!("  took {}", clock(began.elapsed())),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -156,7 +158,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
     let builds = store.list()?;
     let lines: Vec<Line> = builds.iter().map(Line::of).collect();
     if json {
-        println!("{}", serde_json::to_string_pretty(&lines)?);
+        say!("{}", serde_json::to_string_pretty(&lines)?);
         return Ok(());
     }
     for line in &lines {
@@ -169,7 +171,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
             true => spent(record),
             false => "half-finished: the same command goes on with it".to_owned(),
         };
-        println!(
+        say!(
             "{}  {:<14} {}, {state}\n                  {what}",
             record.key,
             record.server,
@@ -177,7 +179,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         );
     }
     let builds: u64 = lines.iter().map(|line| line.bytes).sum();
-    println!(
+    say!(
         "\n{} builds, {}; sources {}; in {}\n`niagara server build remove KEY` and `gc` free parts of it",
         lines.len(),
         megabytes(builds),

@@ -32,7 +32,7 @@ pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
     let options = options(args);
     let mut screen = Screen::new(&options);
     if !args.json {
-        println!(
+        say!(
             "{} {} against {} {}",
             subject.ours.name,
             subject.ours.version_string,
@@ -53,7 +53,7 @@ pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
     screen.bar.finish_and_clear();
     let record = record?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&record)?);
+        say!("{}", serde_json::to_string_pretty(&record)?);
     } else {
         verdict(&record, &options.parts);
     }
@@ -99,7 +99,7 @@ fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
         &setting.catalog,
         ours,
         against,
-        &mut |text| eprintln!("{text}"),
+        &mut |text| tell!("{text}"),
     )
 }
 
@@ -115,7 +115,7 @@ fn install(setting: &Setting, name: &str) -> Result<Install> {
         .catalog
         .get(name)
         .context("a build is named by its key, as `niagara server build list` shows it")?;
-    niagara_server::get(&setting.cache, description, &mut |text| eprintln!("{text}"))
+    niagara_server::get(&setting.cache, description, &mut |text| tell!("{text}"))
 }
 
 /// The finished build whose key begins so; none when the name is no part of a key.
@@ -191,7 +191,7 @@ impl Screen {
             self.bar.set_message(text);
         } else if self.last_line.elapsed() >= QUIET_INTERVAL {
             self.last_line = Instant::now();
-            eprintln!("{text}");
+            tell!("{text}");
         }
     }
 
@@ -225,18 +225,18 @@ fn print(report: &PartReport) {
         false => word.to_owned(),
     };
     let took = clock(Duration::from_secs_f64(report.seconds));
-    println!("\n{}: {word} in {took}", report.part.title());
+    say!("\n{}: {word} in {took}", report.part.title());
     if !report.figures.is_empty() {
-        println!("  {}", report.figures_line());
+        say!("  {}", report.figures_line());
     }
     for finding in &report.findings {
-        println!("  ! {}", finding.replace('\n', "\n    "));
+        say!("  ! {}", finding.replace('\n', "\n    "));
     }
     for note in &report.notes {
-        println!("  {note}");
+        say!("  {note}");
     }
     for out in &report.left_out {
-        println!("  left out: {} ({})", out.what, out.why);
+        say!("  left out: {} ({})", out.what, out.why);
     }
 }
 
@@ -251,19 +251,19 @@ fn verdict(record: &CheckRecord, parts: &[Part]) {
         &record.sha256[..16]
     );
     let missing: Vec<&str> = record.missing().iter().map(|part| part.name()).collect();
-    println!();
+    say!();
     if record.failed() {
-        println!("{}", bold(format!("not correct: {binary}")));
+        say!("{}", bold(format!("not correct: {binary}")));
     } else if missing.is_empty() {
-        println!("{}", bold(format!("correct as far as looked: {binary}")));
+        say!("{}", bold(format!("correct as far as looked: {binary}")));
     } else {
-        println!("{}", bold(format!("nothing wrong found so far: {binary}")));
-        println!("not looked at yet: {}", missing.join(", "));
+        say!("{}", bold(format!("nothing wrong found so far: {binary}")));
+        say!("not looked at yet: {}", missing.join(", "));
     }
     let earlier = record.parts.keys().filter(|part| !parts.contains(part));
     let earlier: Vec<&str> = earlier.map(|part| part.name()).collect();
     if !earlier.is_empty() {
-        println!("looked at earlier: {}", earlier.join(", "));
+        say!("looked at earlier: {}", earlier.join(", "));
     }
 }
 

@@ -42,19 +42,19 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
         colour_on_stdout(),
     );
     if !args.noise {
-        print!("{checks}");
+        say_text!("{checks}");
         if !args.json {
-            println!("\nwhat can be seen here: niagara doctor --noise (takes a minute)");
+            say!("\nwhat can be seen here: niagara doctor --noise (takes a minute)");
         }
         return Ok(ExitCode::SUCCESS);
     }
     if !args.json {
-        print!("{checks}");
+        say_text!("{checks}");
     }
     let (found, interrupted) = measure(&args, &setting, &fingerprint)?;
     let couples = DefaultCouples::JUDGING.of(found.lengths.slice_seconds);
     let Some(sd_duel) = found.sd(couples) else {
-        println!("\nno duel could be scored: something else keeps this machine busy");
+        say!("\nno duel could be scored: something else keeps this machine busy");
         return Ok(ExitCode::FAILURE);
     };
     let prospect = Prospect {
@@ -67,9 +67,9 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     if args.json {
         let mut all: serde_json::Value = serde_json::from_str(&checks)?;
         all["noise"] = serde_json::to_value(&prospect)?;
-        println!("{all:#}");
+        say!("{all:#}");
     } else {
-        println!("\n{}", words(&prospect, &args));
+        say!("\n{}", words(&prospect, &args));
     }
     Ok(exit_code(interrupted, true))
 }

@@ -47,7 +47,7 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
         bail!("there is no lever {id}: `niagara levers` lists them");
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        say!("{}", serde_json::to_string_pretty(&rows)?);
     } else if args.show.is_some() {
         rows.iter().for_each(show);
     } else {
@@ -75,13 +75,13 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
 }
 
 fn show(row: &Row<'_>) {
-    println!("{} ({})", row.title, row.spelling);
-    println!("  risk: {}; theme: {}", row.risk, row.theme);
+    say!("{} ({})", row.title, row.spelling);
+    say!("  risk: {}; theme: {}", row.risk, row.theme);
     match (&row.change, &row.reason) {
-        (Some(change), _) => println!("  here: {}", change.one_line()),
-        (None, reason) => println!("  not here: {}", reason.as_deref().unwrap_or("")),
+        (Some(change), _) => say!("  here: {}", change.one_line()),
+        (None, reason) => say!("  not here: {}", reason.as_deref().unwrap_or("")),
     }
-    println!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
+    say!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
 }
 
 fn list(rows: &[Row<'_>]) {
@@ -90,14 +90,14 @@ fn list(rows: &[Row<'_>]) {
     sorted.sort_by_key(|row| row.theme);
     for row in sorted {
         if row.theme != theme {
-            println!("{}{}", if theme.is_empty() { "" } else { "\n" }, row.theme);
+            say!("{}{}", if theme.is_empty() { "" } else { "\n" }, row.theme);
             theme = row.theme;
         }
         let here = match (&row.change, &row.reason) {
             (Some(change), _) => change.one_line(),
             (None, reason) => format!("not here: {}", reason.as_deref().unwrap_or("")),
         };
-        println!("  {:<34} {here}", row.spelling);
+        say!("  {:<34} {here}", row.spelling);
     }
 }
 

@@ -36,7 +36,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if args.format == Format::Csv {
-        print!("{}", niagara_report::csv(&Report::load(&store)?));
+        say_text!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
     }
     let Some(summary) = store.summary()? else {
@@ -50,8 +50,8 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
     match args.format {
         Format::Text => print_result(&summary, &store, &folder, false)?,
         Format::Json => print_result(&summary, &store, &folder, true)?,
-        Format::Markdown => print!("{}", niagara_report::markdown(&Report::load(&store)?)),
-        Format::Html => print!("{}", niagara_report::html(&Report::load(&store)?)),
+        Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
+        Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
         Format::Files => write_files(&folder, &store)?,
         Format::Csv => {}
     }
@@ -140,25 +140,25 @@ fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
 /// The summary on standard output, and where the rest is.
 pub fn print_result(summary: &Summary, store: &Store, folder: &Path, json: bool) -> Result<()> {
     if json {
-        println!("{}", serde_json::to_string_pretty(summary)?);
+        say!("{}", serde_json::to_string_pretty(summary)?);
         return Ok(());
     }
     let colour = colour_on_stdout();
     let width = console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns));
-    print!("{}", niagara_report::terminal(summary, colour, width));
+    say_text!("{}", niagara_report::terminal(summary, colour, width));
     for line in limits_in_short(&looked_at(store)?) {
-        println!("\n{line}");
+        say!("\n{line}");
     }
-    println!("\nreport:  {}", folder.join("report.html").display());
+    say!("\nreport:  {}", folder.join("report.html").display());
     let deploy = folder.join("deploy");
     if deploy.is_dir() {
-        println!("deploy:  {}", deploy.display());
+        say!("deploy:  {}", deploy.display());
     } else if matches!(summary, Summary::Tune(_)) {
-        println!("deploy:  nothing, for nothing was proven to be faster");
+        say!("deploy:  nothing, for nothing was proven to be faster");
     }
-    println!("results: {}", folder.join(RESULTS_FILE).display());
+    say!("results: {}", folder.join(RESULTS_FILE).display());
     Ok(())
 }
 

@@ -26,10 +26,10 @@ fn get(setting: &Setting, names: &[String]) -> Result<()> {
     for name in names {
         let description = setting.catalog.get(name)?;
         let install = niagara_server::get(&setting.cache, description, &mut |text| {
-            eprintln!("{text}");
+            tell!("{text}");
         })?;
-        println!("{name}: {}", install.version_string);
-        println!("  {}", install.server.display());
+        say!("{name}: {}", install.version_string);
+        say!("  {}", install.server.display());
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn lines(setting: &Setting) -> Result<Vec<Line>> {
 fn list(setting: &Setting, json: bool) -> Result<()> {
     let lines = lines(setting)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&lines)?);
+        say!("{}", serde_json::to_string_pretty(&lines)?);
         return Ok(());
     }
     let mut all = 0;
@@ -115,11 +115,11 @@ fn list(setting: &Setting, json: bool) -> Result<()> {
             None if looks_like_path(&line.name) => String::new(),
             None => format!("not here: niagara server get {}", line.name),
         };
-        println!("{:<16} {:<28} {state}", line.name, line.title);
+        say!("{:<16} {:<28} {state}", line.name, line.title);
         line.images.iter().for_each(show_image);
         all += line.bytes + line.images.iter().map(|image| image.bytes).sum::<u64>();
     }
-    println!(
+    say!(
         "\n{} in {}; `niagara server remove NAME` frees a server's part of it",
         megabytes(all),
         setting.cache.root().display()
@@ -129,7 +129,7 @@ fn list(setting: &Setting, json: bool) -> Result<()> {
 
 fn show_image(image: &ImageLine) {
     let ImageRecord { key, engine, .. } = &image.record;
-    println!("  image {key}, {engine}: {}", megabytes(image.bytes));
+    say!("  image {key}, {engine}: {}", megabytes(image.bytes));
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -144,7 +144,7 @@ fn remove(setting: &Setting, names: &[String]) -> Result<()> {
         }
         let removed = niagara_server::remove(&setting.cache, &server_name(name)?)?;
         if removed == Removed::default() {
-            println!("{name}: was not here");
+            say!("{name}: was not here");
             continue;
         }
         let images = match removed.images {
@@ -155,7 +155,7 @@ fn remove(setting: &Setting, names: &[String]) -> Result<()> {
             0 => images,
             _ => format!("the server and {images}"),
         };
-        println!("{name}: removed {what}, {} freed", megabytes(removed.bytes));
+        say!("{name}: removed {what}, {} freed", megabytes(removed.bytes));
     }
     Ok(())
 }

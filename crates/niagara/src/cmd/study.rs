@@ -13,7 +13,7 @@ use crate::args::{StudyFileArgs, StudyVerb};
 pub fn run(args: StudyFileArgs) -> Result<ExitCode> {
     match args.verb {
         StudyVerb::Schema => {
-            print!("{}", schema());
+            say_text!("{}", schema());
             Ok(ExitCode::SUCCESS)
         }
         StudyVerb::Check {
@@ -36,16 +36,16 @@ fn check(
     let mut mistakes = Vec::new();
     for path in files {
         match read(path, &levers, &servers)? {
-            Ok(file) if !json => println!("{}: {}", path.display(), in_words(&file)),
+            Ok(file) if !json => say!("{}: {}", path.display(), in_words(&file)),
             Ok(_) => {}
             Err(found) => mistakes.extend(found),
         }
     }
     if json {
-        println!("{}", serde_json::to_string_pretty(&mistakes)?);
+        say!("{}", serde_json::to_string_pretty(&mistakes)?);
     } else {
         for mistake in &mistakes {
-            eprintln!("{mistake}");
+            tell!("{mistake}");
         }
     }
     Ok(if mistakes.is_empty() {

@@ -45,10 +45,10 @@ pub fn report(target: &Target, load: &Load, json: bool) -> Result<ExitCode> {
         );
     };
     if json {
-        println!("{}", serde_json::to_string_pretty(&findings)?);
+        say!("{}", serde_json::to_string_pretty(&findings)?);
     } else {
         for finding in &findings {
-            println!("{}", line(finding));
+            say!("{}", line(finding));
         }
     }
     refuse(&findings)?;

@@ -79,19 +79,19 @@ pub fn measure(
             seconds: done.steps.iter().map(|step| step.seconds).sum(),
             steps: &done.steps,
         };
-        println!("{}", serde_json::to_string_pretty(&result)?);
+        say!("{}", serde_json::to_string_pretty(&result)?);
         return Ok(code);
     }
-    println!("{title}");
+    say!("{title}");
     if let (Some(tables), Some(pool)) = (table_bytes, buffer_pool_bytes) {
-        println!(
+        say!(
             "tables of {} MB, {:.1} times the buffer pool of {} MB",
             tables >> 20,
             tables as f64 / pool as f64,
             pool >> 20
         );
     }
-    println!(
+    say!(
         "{}\n",
         if cold {
             "cold: a fresh server, its files out of the page cache"
@@ -100,12 +100,12 @@ pub fn measure(
         }
     );
     if done.steps.is_empty() {
-        println!("stopped in its first step: nothing was measured");
+        say!("stopped in its first step: nothing was measured");
         return Ok(code);
     }
-    print!("{}", steps::one(&done.steps));
+    say_text!("{}", steps::one(&done.steps));
     if !done.complete {
-        println!("\nstopped in the step after these: the job is not complete");
+        say!("\nstopped in the step after these: the job is not complete");
     }
     Ok(code)
 }

@@ -27,7 +27,7 @@ impl Live {
         if self.live {
             self.bar.set_message(text.to_owned());
         } else {
-            eprintln!("{text}");
+            tell!("{text}");
         }
     }
 
@@ -41,7 +41,7 @@ impl Live {
                 line(interval)
             ));
         } else {
-            eprintln!("{:8.1} s · {}", interval.end, line(interval));
+            tell!("{:8.1} s · {}", interval.end, line(interval));
         }
     }
 

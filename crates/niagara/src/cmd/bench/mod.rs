@@ -49,11 +49,11 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
             Action::Prepare => {
                 let replace = args.connect.replace;
                 let done = tables::prepare(&mut target, &load, replace, &cancel)?;
-                println!("{done}");
+                say!("{done}");
                 Ok(ExitCode::SUCCESS)
             }
             Action::Cleanup => {
-                println!("{}", tables::cleanup(&mut target, &load)?);
+                say!("{}", tables::cleanup(&mut target, &load)?);
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
@@ -103,9 +103,9 @@ fn measure(
 ) -> Result<ExitCode> {
     let title = format!("{} on {}", load.one_line(), target.title());
     if args.output.json {
-        eprintln!("{title}");
+        tell!("{title}");
     } else {
-        println!("{title}");
+        say!("{title}");
     }
     let log = file.map(|file| file.begin(&title)).transpose()?;
     let mut driver = Driver::connect(
@@ -161,9 +161,9 @@ fn measure(
     };
     driver.disconnect();
     if args.output.json {
-        println!("{}", serde_json::to_string_pretty(&result)?);
+        say!("{}", serde_json::to_string_pretty(&result)?);
     } else {
-        print!("{}", text::report(&result, colour_on_stdout()));
+        say_text!("{}", text::report(&result, colour_on_stdout()));
     }
     if let Some(error) = failed {
         return Err(error);

@@ -28,7 +28,7 @@ pub fn given(file: Option<&Path>) -> Result<Option<String>> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the password file {}", path.display()))?;
     if fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0) {
-        eprintln!(
+        tell!(
             "niagara: others may read the password file {}: chmod 600 it",
             path.display()
         );
@@ -48,12 +48,12 @@ pub fn ask(user: &str) -> Result<Option<String>> {
     if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(None);
     }
-    eprint!("Password of {user}: ");
+    crate::say::remark(format_args!("Password of {user}: "));
     let line = {
         let _silent = Silent::new().context("cannot prepare the terminal for a password")?;
         read_line().context("cannot read the password from the terminal")?
     };
-    eprintln!();
+    tell!();
     if line.contains(&CTRL_C) {
         return Err(Cancelled.into());
     }

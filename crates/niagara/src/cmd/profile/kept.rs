@@ -68,12 +68,12 @@ pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
     };
     match format {
         Format::Text => {
-            print!("{}", profile_text(&profiles));
-            println!("\nreport: {}", folder.join("report.html").display());
+            say_text!("{}", profile_text(&profiles));
+            say!("\nreport: {}", folder.join("report.html").display());
         }
-        Format::Json => println!("{}", json()?),
-        Format::Markdown => print!("{}", profile_markdown(&profiles, &study.command)),
-        Format::Html => print!(
+        Format::Json => say!("{}", json()?),
+        Format::Markdown => say_text!("{}", profile_markdown(&profiles, &study.command)),
+        Format::Html => say_text!(
             "{}",
             profile_html(&profiles, &graphs(&profiles)?, &study.command)
         ),

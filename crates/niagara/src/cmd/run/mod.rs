@@ -35,7 +35,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         Ok(file) => file,
         Err(mistakes) => {
             for mistake in mistakes {
-                eprintln!("{mistake}");
+                tell!("{mistake}");
             }
             return Ok(ExitCode::FAILURE);
         }
@@ -51,9 +51,9 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     if args.plan {
         let plan = plan_of(&study, &Cache::open()?);
         if args.study.json {
-            println!("{}", serde_json::to_string_pretty(&plan)?);
+            say!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
-            println!("{}", plan.text());
+            say!("{}", plan.text());
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::say::READER_GONE;
+
 /// How much a line matters; the number is sysbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -22,9 +24,6 @@ impl Level {
         }
     }
 }
-
-/// Exit code of a process whose reader has gone: 128 + SIGPIPE, as of one that does not catch it.
-const READER_GONE: i32 = 141;
 
 /// What is said on standard output.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +53,6 @@ pub fn print(text: &str) {
     if let Err(error) = written
         && error.kind() == io::ErrorKind::BrokenPipe
     {
-        std::process::exit(READER_GONE);
+        std::process::exit(i32::from(READER_GONE));
     }
 }

@@ -73,7 +73,7 @@ pub fn run(words: &[OsString]) -> ExitCode {
         Err(failure) => {
             for line in &failure.lines {
                 match failure.channel {
-                    Channel::CommandLine => eprintln!("{line}"),
+                    Channel::CommandLine => tell!("{line}"),
                     Channel::Log => print(&format!("FATAL: {line}\n")),
                 }
             }
@@ -85,9 +85,7 @@ pub fn run(words: &[OsString]) -> ExitCode {
 fn dispatch(words: &[String]) -> Result<ExitCode, Failure> {
     let mut line = command_line::parse(words, &|path| std::fs::read_to_string(path))?;
     if line.old_test_option {
-        eprintln!(
-            "WARNING: --test is an old option: the test is named without any option before it"
-        );
+        tell!("WARNING: --test is an old option: the test is named without any option before it");
     }
     if line.values.flag("help") {
         print(&help::general());

@@ -1,0 +1,63 @@
+//! What a command says: its result on standard output (`say!`, `say_text!`), all else on standard error (`tell!`).
+//!
+//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study goes on and its results are kept,
+//! only what would still be said is not. `println!` would panic there, so the crate does not use it.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// Exit code of a process whose reader has gone: 128 + SIGPIPE, as of one that does not catch it.
+pub const READER_GONE: u8 = 141;
+
+/// Why nothing more can be written on standard output.
+static OUTPUT_ENDED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// A line on standard output, as `println!`.
+macro_rules! say {
+    () => { $crate::say::output(format_args!("\n")) };
+    ($($words:tt)*) => { $crate::say::output(format_args!("{}\n", format_args!($($words)*))) };
+}
+
+/// Text on standard output, as `print!`.
+macro_rules! say_text {
+    ($($words:tt)*) => { $crate::say::output(format_args!($($words)*)) };
+}
+
+/// A line on standard error, as `eprintln!`.
+macro_rules! tell {
+    () => { $crate::say::remark(format_args!("\n")) };
+    ($($words:tt)*) => { $crate::say::remark(format_args!("{}\n", format_args!($($words)*))) };
+}
+
+/// Writes on standard output; the first error is kept for [`ending`], after it nothing is written.
+pub fn output(words: Arguments<'_>) {
+    let Ok(mut ended) = OUTPUT_ENDED.lock() else {
+        return;
+    };
+    if ended.is_none() {
+        let mut out = io::stdout().lock();
+        *ended = out.write_fmt(words).and_then(|()| out.flush()).err();
+    }
+}
+
+/// Writes on standard error. Where that cannot be written, there is nowhere to say so.
+pub fn remark(words: Arguments<'_>) {
+    let _ = io::stderr().lock().write_fmt(words);
+}
+
+/// How a command ends that would end with `code`: a failure too where its result could not be written.
+pub fn ending(code: ExitCode) -> ExitCode {
+    let ended = OUTPUT_ENDED.lock().ok().and_then(|mut ended| ended.take());
+    match ended {
+        None => code,
+        // What the command found out about itself says more than that nobody read it.
+        Some(_) if code != ExitCode::SUCCESS => code,
+        Some(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::from(READER_GONE),
+        Some(error) => {
+            tell!("niagara: cannot write the result on standard output: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
