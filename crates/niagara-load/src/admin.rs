@@ -67,6 +67,12 @@ impl Admin {
             .flatten())
     }
 
+    /// Warnings that the server counted for the last statement; 0 where it was refused. `SHOW WARNINGS` alone does not tell:
+    /// a statement that neither warns nor reads a table leaves there what the one before it had.
+    pub fn warnings(&self) -> u16 {
+        self.session.warnings()
+    }
+
     fn failed(&self, sql: &str, error: SessionError) -> LoadError {
         match error {
             SessionError::Server(error) => LoadError::Query {

@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// Server errors that any transaction may meet, since others work on the same rows: a deadlock (1213), a lock not had in
+/// time (1205). The first undoes the transaction, the second its last statement (unless innodb_rollback_on_timeout is on).
+pub const CONFLICTS: [u16; 2] = [1213, 1205];
+
 /// Why loading stopped. Messages name the side, the cause and, where there is one, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

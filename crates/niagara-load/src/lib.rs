@@ -59,7 +59,7 @@ mod workload;
 pub use admin::Admin;
 pub use driver::Driver;
 pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
-pub use error::LoadError;
+pub use error::{CONFLICTS, LoadError};
 pub use hdrhistogram::Histogram;
 pub use io::IoChoice;
 pub use job::{JobTimes, StepTime, run_job};

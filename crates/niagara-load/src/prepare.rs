@@ -1,7 +1,7 @@
 //! Makes the tables and fills them, reads them into memory, drops them.
 
 use crate::endpoint::Endpoint;
-use crate::error::LoadError;
+use crate::error::{CONFLICTS, LoadError};
 use crate::protocol::command::ParameterType;
 use crate::session::{self, Session, SessionError};
 use crate::workload::{Rng, Sampler, WorkloadKind, WorkloadSpec, own, schema, tpcc, values};
@@ -17,9 +17,6 @@ use std::time::Duration;
 const INSERT_BYTES: usize = 512 * 1024;
 /// Bound on a single statement; building an index over many rows takes its time.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3600);
-/// Deadlock and lock wait timeout. Two connections that begin with the same empty table can have either, as MariaDB
-/// then locks the whole table to fill it in bulk. Nothing is left of the statement, since each commits by itself.
-const CONFLICTS: [u16; 2] = [1213, 1205];
 /// Times that a statement is tried before a conflict is an error. Of those in a deadlock one always goes on.
 const TRIES: u32 = 10;
 
@@ -273,7 +270,9 @@ impl Work<'_> {
             .map_err(|error| failed(&error, sql))
     }
 
-    /// Does `run` again while it is in the way of another connection.
+    /// Does `run` again while it is in the way of another connection: two that begin with the same empty table can have
+    /// either conflict, as MariaDB then locks the whole table to fill it in bulk. Nothing is left of a statement that was
+    /// refused, since each commits by itself.
     fn try_again(
         &mut self,
         mut run: impl FnMut(&mut Session) -> Result<(), SessionError>,

@@ -109,6 +109,8 @@ pub struct Session {
     /// Empty between commands.
     inbox: Inbox,
     timeout: Duration,
+    /// Of the last statement of [`rows`](Session::rows).
+    warnings: u16,
 }
 
 impl Session {
@@ -165,6 +167,7 @@ impl Session {
             out: Vec::with_capacity(512),
             inbox: Inbox::default(),
             timeout,
+            warnings: 0,
         };
         let login = Login::new(account, channel, encryption);
         let login = if wants_bulk {
@@ -249,7 +252,14 @@ impl Session {
         let deadline = Instant::now() + self.timeout;
         command::query(&mut self.out, sql.as_bytes());
         let mut reader = RowReader::new(self.capabilities);
-        self.exchange(deadline, |packet| reader.packet(packet))
+        let rows = self.exchange(deadline, |packet| reader.packet(packet));
+        self.warnings = reader.warnings();
+        rows
+    }
+
+    /// Warnings that the server counted for the last statement of [`rows`](Session::rows); 0 where it was refused.
+    pub fn warnings(&self) -> u16 {
+        self.warnings
     }
 
     /// Runs a statement in text form and discards what it returns.

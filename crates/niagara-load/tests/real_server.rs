@@ -7,8 +7,8 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions, SliceOptions,
-    WorkloadKind, WorkloadSpec, prepare,
+    Admin, Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions,
+    SliceOptions, WorkloadKind, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::sync::Arc;
@@ -596,6 +596,23 @@ fn a_run_hands_out_its_intervals() {
     assert!(start.elapsed() < Duration::from_secs(5));
     assert!(cut.seconds >= 0.3 && cut.seconds < 5.0);
     assert!(driver.slice(0, &short(50)).unwrap().transactions > 0);
+}
+
+#[test]
+fn warnings_of_a_statement_before_are_not_counted() {
+    let server = Server::start();
+    let mut admin = Admin::connect(&server.unix(), Duration::from_secs(10)).unwrap();
+    let mut warned = |sql: &str| {
+        let rows = admin.rows(sql).unwrap();
+        (rows.len(), admin.warnings())
+    };
+    warned("SET sql_mode = 'ERROR_FOR_DIVISION_BY_ZERO'");
+    assert_eq!(warned("SELECT 1 / 0, 2 / 0"), (1, 2));
+    assert_eq!(warned("SHOW WARNINGS").0, 2);
+    assert_eq!(warned("SELECT 1"), (1, 0));
+    // The server still lists them.
+    assert_eq!(warned("SHOW WARNINGS").0, 2);
+    assert_eq!(warned("DO 1 / 0"), (0, 1));
 }
 
 #[test]

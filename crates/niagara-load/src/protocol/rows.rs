@@ -37,6 +37,7 @@ pub struct RowReader {
     columns: usize,
     rows: Vec<Row>,
     memory: usize,
+    warnings: u16,
 }
 
 impl RowReader {
@@ -48,7 +49,13 @@ impl RowReader {
             columns: 0,
             rows: Vec::new(),
             memory: 0,
+            warnings: 0,
         }
+    }
+
+    /// Warnings that the server counted for the statement; known at the end of its answer.
+    pub fn warnings(&self) -> u16 {
+        self.warnings
     }
 
     /// Takes the next packet; all rows when it was the last one.
@@ -58,7 +65,10 @@ impl RowReader {
             .ok_or_else(|| ProtocolError::new("an empty packet within an answer"))?;
         match (self.phase, first) {
             (_, ERROR) => return Err(ServerError::parse(payload)?.into()),
-            (Phase::First, OK) => return Ok(Some(Vec::new())),
+            (Phase::First, OK) => {
+                self.warnings = counted_by_ok(payload);
+                return Ok(Some(Vec::new()));
+            }
             (Phase::First, LOCAL_FILE) => {
                 return Err(ProtocolError::new("the server asks for a local file").into());
             }
@@ -82,7 +92,13 @@ impl RowReader {
                 return Err(ProtocolError::new("no EOF between columns and rows").into());
             }
             // A row cannot begin so: a value of 16 MB or more does not come in one packet of set-up.
-            (Phase::Rows, EOF) => return Ok(Some(std::mem::take(&mut self.rows))),
+            (Phase::Rows, EOF) => {
+                self.warnings = match self.deprecate_eof {
+                    true => counted_by_ok(payload),
+                    false => counted_by_eof(payload),
+                };
+                return Ok(Some(std::mem::take(&mut self.rows)));
+            }
             (Phase::Rows, _) => {
                 self.memory += payload.len() + self.columns * size_of::<Option<String>>();
                 if self.memory > MOST_MEMORY {
@@ -96,6 +112,24 @@ impl RowReader {
         }
         Ok(None)
     }
+}
+
+/// The count of warnings in an OK packet, whose first byte is OK's or EOF's; 0 where a packet ends before it.
+fn counted_by_ok(payload: &[u8]) -> u16 {
+    let mut fields = Fields::new(payload);
+    let mut count = || {
+        fields.u8()?;
+        let (_changed, _insert_id) = (fields.lenenc()?, fields.lenenc()?);
+        let _status = fields.u16()?;
+        fields.u16()
+    };
+    count().unwrap_or(0)
+}
+
+/// The count of warnings in an EOF packet; 0 where it ends before it.
+fn counted_by_eof(payload: &[u8]) -> u16 {
+    let mut fields = Fields::new(payload);
+    fields.u8().and_then(|_| fields.u16()).unwrap_or(0)
 }
 
 fn row(packet: &[u8], columns: usize) -> Result<Row, ProtocolError> {
@@ -151,6 +185,26 @@ mod tests {
             assert_eq!(reader.packet(last), Ok(Some(vec![vec![Some("x".into())]])));
         }
         assert_eq!(RowReader::new(0).packet(&[0, 0, 0]), Ok(Some(Vec::new())));
+    }
+
+    #[test]
+    fn warnings_as_the_server_counted_them() {
+        let count = |capabilities, packets: &[&[u8]]| {
+            let mut reader = RowReader::new(capabilities);
+            for packet in packets {
+                reader.packet(packet).unwrap();
+            }
+            reader.warnings()
+        };
+        // changed 300, insert id 1, autocommit, 5 warnings
+        let ok = [0, 0xfc, 0x2c, 1, 1, 2, 0, 5, 0];
+        assert_eq!(count(0, &[&ok]), 5);
+        assert_eq!(count(0, &[&ok[..6]]), 0);
+        let eof = [0xfe, 3, 1, 2, 0];
+        assert_eq!(count(0, &[&[1], COLUMN, END, b"\x01x", &eof]), 259);
+        let ok_for_eof = [0xfe, 0, 0, 2, 0, 7, 0];
+        let capabilities = capability::DEPRECATE_EOF;
+        assert_eq!(count(capabilities, &[&[1], COLUMN, &ok_for_eof]), 7);
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub fn ask(admin: &mut Admin, sql: &str) -> Result<Answer, LoadError> {
         Err(LoadError::Query { code, message, .. }) => Err((code, message)),
         Err(error) => return Err(error),
     };
+    let warned = reply.is_err() || admin.warnings() > 0;
     // Reads the diagnostics without clearing them.
     let changed = match &reply {
         Ok(_) => {
@@ -51,7 +52,11 @@ pub fn ask(admin: &mut Admin, sql: &str) -> Result<Answer, LoadError> {
         }
         Err(_) => Some("-1".to_owned()),
     };
-    let warnings = admin.rows("SHOW WARNINGS")?;
+    let warnings = match warned {
+        true => admin.rows("SHOW WARNINGS")?,
+        // There may be some of a statement before this one.
+        false => Vec::new(),
+    };
     let changed = match changed {
         Some(changed) => Some(changed),
         None => admin.value("SELECT @niagara_rows")?,

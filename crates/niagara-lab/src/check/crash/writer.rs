@@ -3,13 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use niagara_load::{Admin, Endpoint, LoadError};
+use niagara_load::{Admin, CONFLICTS, Endpoint, LoadError};
 
 use super::ledger::{Fate, deed};
 use crate::check::server::connect;
-
-/// Server errors that a transaction may meet in its life: a deadlock, a lock not had in time. It is undone then.
-const CONFLICTS: [u16; 2] = [1205, 1213];
 
 /// A client's part.
 pub struct Writer {
