@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::study_file::names_file;
+use niagara_lab::study_file::{WantedLevel, names_file};
 use niagara_lab::{Protocol, RemoteShell};
 use niagara_load::WorkloadKind;
 
@@ -542,10 +542,11 @@ pub struct ReportArgs {
 /// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
 /// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command goes on from there.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = r#"Examples:
   niagara run studies/run-time-environment.toml --plan
   niagara run studies/t2000-ladder.toml --size small --budget 30m
-  niagara study check studies/*.toml")]
+  niagara run studies/compiler-matrix.toml --level "options=PGO + LTO" --plan
+  niagara study check studies/*.toml"#)]
 pub struct RunArgs {
     /// The study file
     #[arg(value_name = "FILE")]
@@ -553,6 +554,9 @@ pub struct RunArgs {
     /// Which of its sizes
     #[arg(long, value_enum, default_value_t = SizeArg::Small)]
     pub size: SizeArg,
+    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated
+    #[arg(long = "level", value_name = "AXIS=LEVEL")]
+    pub levels: Vec<WantedLevel>,
     /// Say what would be done and what it can show, and do nothing
     #[arg(long)]
     pub plan: bool,

@@ -8,6 +8,7 @@ mod changes;
 mod document;
 mod level_sets;
 mod mistake;
+mod part;
 mod read;
 mod schema;
 mod shape;
@@ -19,6 +20,7 @@ mod workload;
 
 pub use level_sets::{LevelSet, level_sets};
 pub use mistake::Mistake;
+pub use part::WantedLevel;
 pub use read::{Known, StudyFile, read_study};
 pub use schema::schema;
 pub use study::{

@@ -454,6 +454,64 @@ fn a_workload_of_ones_own_stands_beside_the_study() {
     );
 }
 
+#[test]
+fn part_of_a_matrix_keeps_the_baseline_and_the_levels_named() {
+    let three = MATRIX.replace(
+        "{ name = \"off\",",
+        "{ name = \"two\", config = { innodb_flush_neighbors = 2 } }, { name = \"off\",",
+    );
+    let file = read(&format!("{three}[size.small]\nnote = \"Small.\"\n")).expect("valid");
+    let part = |wanted: &[&str]| {
+        let wanted: Vec<WantedLevel> = wanted
+            .iter()
+            .map(|text| text.parse().expect("AXIS=LEVEL"))
+            .collect();
+        let mut study = file.in_size(StudySize::Small).clone();
+        study.keep_levels(&wanted)?;
+        let StudyQuestion::Matrix { axes, .. } = &study.question else {
+            panic!("a matrix");
+        };
+        let sets = level_sets(axes, true);
+        let titles: Vec<String> = sets.into_iter().map(|set| set.title).collect();
+        Ok::<_, String>((titles, study.about.note.unwrap_or_default()))
+    };
+    assert_eq!(part(&[]).expect("all").0.len(), 6);
+    let (titles, note) = part(&["neighbours=off"]).expect("a part");
+    assert_eq!(titles, ["baseline", "huge", "off", "off + huge"]);
+    assert_eq!(
+        note,
+        "Small. Part of the matrix: neighbours on, off; heap small, huge."
+    );
+    let (titles, _) = part(&["heap=small", "neighbours=off", "neighbours=two"]).expect("a part");
+    assert_eq!(titles, ["baseline", "two", "off"]);
+    for (wanted, cause) in [
+        (
+            &["neighbors=off"][..],
+            "no axis is called `neighbors`: did you mean `neighbours`? there are neighbours, heap",
+        ),
+        (
+            &["neighbours=absent"],
+            "no level of the axis neighbours is called `absent`: there are on, two, off",
+        ),
+        (
+            &["heap=small", "neighbours=on"],
+            "only the baseline is left: name a level beside it",
+        ),
+    ] {
+        assert_eq!(part(wanted).expect_err("a mistake"), cause);
+    }
+    assert!("heap".parse::<WantedLevel>().is_err());
+    let mut ladder = read(LADDER)
+        .expect("valid")
+        .in_size(StudySize::Small)
+        .clone();
+    let refused = ladder.keep_levels(&["heap=huge".parse().expect("AXIS=LEVEL")]);
+    assert_eq!(
+        refused.expect_err("a mistake"),
+        "this study is a ladder: only a matrix has axes with levels"
+    );
+}
+
 /// What stands in `studies/` is right, whatever machine it is read on.
 #[test]
 fn the_studies_that_come_with_the_program_are_right() {

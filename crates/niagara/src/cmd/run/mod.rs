@@ -45,6 +45,9 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         SizeArg::Original => StudySize::Original,
     };
     let mut study = file.in_size(size).clone();
+    study
+        .keep_levels(&args.levels)
+        .map_err(|cause| anyhow!("{}: {cause}", args.file.display()))?;
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
     study.client_host = args.client.client_host.clone().or(study.client_host);
