@@ -55,7 +55,7 @@ impl DeployInput {
         let found = headline(&Summary::Tune(Box::new(tune.clone())));
         Some(Self {
             server: tune.server.clone(),
-            evidence: format!("{found} Measured on: {}.", variant.machine),
+            evidence: format!("{found}. Measured on: {}.", variant.machine),
             rungs,
             variant,
         })
