@@ -8,6 +8,7 @@ mod accounts;
 mod arena;
 mod breakdown;
 mod build_note;
+mod build_setting;
 mod building;
 mod cancel;
 mod candidate;

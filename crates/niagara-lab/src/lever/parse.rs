@@ -1,9 +1,9 @@
 //! From a file's text to a [`Lever`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
-use niagara_server::build::Recipe;
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
 
 use super::cpu_choice::{self, CpuChoice};
@@ -13,6 +13,7 @@ use super::nearest::did_you_mean;
 use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
 use super::version_range::VersionRange;
+use crate::build_setting::check_build_setting;
 
 const TOP: [&str; 14] = [
     "title", "factor", "level", "default", "theme", "risk", "role", "promise", "try", "why",
@@ -264,11 +265,8 @@ fn build(table: &Table<'_>) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for (key, at, node) in inner.entries() {
         let value = node.scalar()?;
-        Recipe::default().set(key, &value).map_err(|error| {
-            inner
-                .source
-                .error(at, &error.to_string(), "docs/builds.md shows every key")
-        })?;
+        check_build_setting(key, &value, Path::new(""))
+            .map_err(|mistake| inner.source.error(at, &mistake.cause, &mistake.remedy))?;
         found.insert(key.to_owned(), value);
     }
     Ok(found)

@@ -1,13 +1,14 @@
 //! Variants as people write them: `base`, `malloc=jemalloc,transport=unix`, `mysql-9.7+cfg.innodb_io_capacity=2000`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use niagara_server::build::Recipe;
 use niagara_server::normalise_variable;
 use serde::Serialize;
 
 use super::definition::Lever;
 use super::nearest::did_you_mean;
+use crate::build_setting::check_build_setting;
 
 type Result<T> = std::result::Result<T, VariantError>;
 
@@ -85,9 +86,9 @@ pub enum Item {
     Engine(String),
     /// A part of the build: `build.KEY=VALUE`.
     Build {
-        /// As in [`Recipe::set`].
+        /// As in [`Recipe::set`](niagara_server::build::Recipe::set).
         key: String,
-        /// As in [`Recipe::set`].
+        /// As in [`Recipe::set`](niagara_server::build::Recipe::set).
         value: String,
     },
 }
@@ -261,14 +262,14 @@ impl<'a> Reader<'a> {
     }
 
     fn build(&self, part: &Part, text: &str) -> Result<Meaning<'a>> {
-        let remedy = "write as in build.lto=thin; docs/builds.md shows every key";
         let Some((key, value)) = text.split_once('=') else {
+            let remedy = "write as in build.lto=thin; docs/builds.md shows every key";
             return Err(self.error(part, &format!("build.{text} has no value"), remedy));
         };
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        match Recipe::default().set(&key, &value) {
+        match check_build_setting(&key, &value, Path::new("")) {
             Ok(()) => Ok(Meaning::Build { key, value }),
-            Err(error) => Err(self.error(part, &error.to_string(), remedy)),
+            Err(mistake) => Err(self.error(part, &mistake.cause, &mistake.remedy)),
         }
     }
 

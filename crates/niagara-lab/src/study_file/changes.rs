@@ -1,16 +1,18 @@
 //! What variants, rungs and levels change: levers, variables and runtime, understood.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use niagara_server::build::Recipe;
 use niagara_server::machine::parse_cpu_list;
 use niagara_server::{TransportKind, normalise_variable};
 use toml::{Spanned, Value};
 
+use super::build_table::settings;
 use super::document::{Changes, Runtime, plain};
 use super::mistake::Mistakes;
 use super::read::Known;
 use super::study::VariantRecipe;
+use crate::build_setting::{check_build_setting, source_in};
 use crate::lever::{
     Change, ENGINES, Item, VariantError, did_you_mean, known_engine, meant_engine, parse_variant,
 };
@@ -83,17 +85,22 @@ pub(crate) fn of_parts(
 ) -> VariantRecipe {
     let mut items = Vec::new();
     for (key, value) in parts.build {
-        let text = plain(value.get_ref());
-        match Recipe::default().set(key, &text) {
-            Ok(()) => items.push(Item::Build {
-                key: key.clone(),
-                value: text,
-            }),
-            Err(error) => mistakes.add(
-                value.span().start,
-                error.to_string(),
-                "docs/builds.md shows every key",
-            ),
+        for (key, value_in_words) in settings(key, value.get_ref()) {
+            match check_build_setting(&key, &value_in_words, known.folder) {
+                Ok(()) => items.push(Item::Build {
+                    value: match key.as_str() {
+                        "source" => {
+                            let tree = source_in(known.folder, Path::new(&value_in_words));
+                            tree.to_string_lossy().into_owned()
+                        }
+                        _ => value_in_words,
+                    },
+                    key,
+                }),
+                Err(mistake) => {
+                    mistakes.add(value.span().start, mistake.cause, mistake.remedy);
+                }
+            }
         }
     }
     for text in parts.levers {

@@ -4,6 +4,7 @@
 //! places of its values, `read` checks what it means against the levers, servers and workloads known, and gives a
 //! [`StudyDescription`] for each size.
 
+mod build_table;
 mod changes;
 mod document;
 mod level_sets;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{FILE, Group, Shape};
+use super::shape::{FILE, Group, Shape, WEIGHT};
 
 /// JSON Schema (draft 2020-12) of a study file, indented, with a line end.
 pub fn schema() -> String {
@@ -69,6 +69,13 @@ fn of(shape: Shape) -> Value {
         Shape::Tables(group) => json!({"type": "array", "items": object(group), "minItems": 1}),
         Shape::Named(group) => json!({"type": "object", "additionalProperties": object(group)}),
         Shape::Map => json!({"type": "object", "additionalProperties": scalar()}),
+        Shape::Words => json!({"anyOf": [of(Shape::Text), of(Shape::Texts)]}),
+        Shape::Weights => json!({"anyOf": [
+            of(Shape::Text),
+            of(Shape::Texts),
+            {"type": "object", "additionalProperties": of(WEIGHT)},
+        ]}),
+        Shape::TextOr(group) => json!({"anyOf": [of(Shape::Text), object(group)]}),
     }
 }
 

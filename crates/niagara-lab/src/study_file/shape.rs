@@ -1,5 +1,7 @@
 //! The format of a study file as data: what the checker, the JSON schema and the documentation share.
 
+use niagara_server::build::{BoltProfile, Linker, Lto};
+
 /// What a key's value must look like.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
@@ -31,7 +33,16 @@ pub(crate) enum Shape {
     Named(&'static Group),
     /// Keys of the author's, each with a text, number, true or false.
     Map,
+    /// Words: a text, or a list of texts.
+    Words,
+    /// Workloads with their weights: words, or a table of whole numbers.
+    Weights,
+    /// A text, or a table with these keys.
+    TextOr(&'static Group),
 }
+
+/// A weight of a [`Shape::Weights`].
+pub(crate) const WEIGHT: Shape = Shape::Whole(1, u32::MAX as u64);
 
 /// A key of a table.
 #[derive(Debug)]
@@ -104,9 +115,84 @@ const TITLE: Key = key("title", Shape::Text, "For people");
 
 const BUILD: Key = key(
     "build",
-    Shape::Map,
-    "How the server is built: compiler = \"clang\", lto = \"thin\", pgo = \"oltp_read_only\", patches = \"…\"",
+    Shape::Table(&BUILD_KEYS),
+    "How the server is built (docs/builds.md)",
 );
+
+static BUILD_KEYS: Group = Group {
+    name: "a build",
+    keys: &[
+        key(
+            "source",
+            Shape::Text,
+            "A source tree, by its path from this file's folder; else the server's source package",
+        ),
+        key(
+            "compiler",
+            Shape::Text,
+            "gcc, clang, or one of a version: clang-19",
+        ),
+        key(
+            "flags",
+            Shape::Words,
+            "Flags for C and C++, behind the package's own",
+        ),
+        key("c_flags", Shape::Words, "Flags for C alone"),
+        key("cxx_flags", Shape::Words, "Flags for C++ alone"),
+        key("link_flags", Shape::Words, "Flags for linking"),
+        key(
+            "linker",
+            Shape::Word(Linker::WORDS),
+            "The linker; the compiler's own unless given",
+        ),
+        key(
+            "cmake",
+            Shape::Map,
+            "Options of cmake: WITH_WSREP = \"OFF\"",
+        ),
+        key("lto", Shape::Word(Lto::WORDS), "Optimisation while linking"),
+        key(
+            "pgo",
+            Shape::TextOr(&TRAINING),
+            "Profile feedback: the workloads to train on, as in \"oltp_read_only:2/oltp_read_write\"",
+        ),
+        key(
+            "bolt",
+            Shape::TextOr(&TRAINING),
+            "The finished binary laid out anew by a profile: the workloads to train on",
+        ),
+        key(
+            "bolt_profile",
+            Shape::Word(BoltProfile::WORDS),
+            "How BOLT's profile is taken",
+        ),
+        key("patches", Shape::Words, "Source changes, by name"),
+        key(
+            "static_libraries",
+            Shape::Words,
+            "Libraries linked in: cxx, ssl, zlib",
+        ),
+    ],
+};
+
+static TRAINING: Group = Group {
+    name: "a training",
+    keys: &[
+        required(
+            "workloads",
+            Shape::Weights,
+            "What to train on: { oltp_read_only = 2, oltp_read_write = 1 }",
+        ),
+        key("threads", Shape::Whole(1, 16_384), "Connections"),
+        key("seconds", Shape::Whole(1, 86_400), "Seconds of load in all"),
+        key("tables", Shape::Whole(1, 10_000), "Tables"),
+        key(
+            "table_size",
+            Shape::Whole(1, u32::MAX as u64),
+            "Rows of each table",
+        ),
+    ],
+};
 
 static RUNTIME_KEYS: Group = Group {
     name: "[runtime]",

@@ -1,10 +1,10 @@
 //! Does the file have the keys of a study, with values of the right kind? Needs nothing but the text.
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::mistake::Mistakes;
-use super::shape::{FILE, Group, Shape};
+use super::shape::{FILE, Group, Shape, WEIGHT};
 use crate::lever::did_you_mean;
 use crate::quantity;
 
@@ -125,14 +125,33 @@ fn check_value(
                 format!("write as in {name} = {{ key = value }}"),
             ),
         },
-        Shape::Texts => match inner {
-            DeValue::Array(items) => {
-                for item in items {
-                    if let Err((cause, remedy)) = plain(item.get_ref(), Shape::Text) {
-                        mistakes.add(item.span().start, cause, remedy);
+        Shape::Words | Shape::Weights => match (inner, shape) {
+            (DeValue::Array(items), _) => check_texts(items, mistakes),
+            (DeValue::Table(weights), Shape::Weights) => {
+                for (_, weight) in weights {
+                    if let Err((cause, remedy)) = plain(weight.get_ref(), WEIGHT) {
+                        mistakes.add(weight.span().start, cause, remedy);
                     }
                 }
             }
+            _ => {
+                if let Err((cause, _)) = plain(inner, Shape::Text) {
+                    let remedy = "write a text, or a list of texts";
+                    mistakes.add(at, format!("{name}: {cause}"), remedy);
+                }
+            }
+        },
+        Shape::TextOr(group) => match inner {
+            DeValue::Table(table) => check_table(table, at, group, mistakes),
+            _ => {
+                if let Err((cause, _)) = plain(inner, Shape::Text) {
+                    let remedy = format!("write a text, or a table: {}", group.names().join(", "));
+                    mistakes.add(at, format!("{name}: {cause}"), remedy);
+                }
+            }
+        },
+        Shape::Texts => match inner {
+            DeValue::Array(items) => check_texts(items, mistakes),
             _ => mistakes.add(
                 at,
                 format!("`{name}` is not a list"),
@@ -143,6 +162,14 @@ fn check_value(
             if let Err((cause, remedy)) = plain(inner, plain_shape) {
                 mistakes.add(at, format!("{name}: {cause}"), remedy);
             }
+        }
+    }
+}
+
+fn check_texts(items: &DeArray<'_>, mistakes: &mut Mistakes<'_>) {
+    for item in items {
+        if let Err((cause, remedy)) = plain(item.get_ref(), Shape::Text) {
+            mistakes.add(item.span().start, cause, remedy);
         }
     }
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use niagara_server::Catalog;
 
 use super::*;
-use crate::lever;
+use crate::lever::{self, Item};
 use crate::spec::Protocol;
 
 const LADDER: &str = r#"kind = "ladder"
@@ -262,6 +262,85 @@ levels = [
     { name = "huge", runtime = { huge_pages_heap = true } },
 ]
 "#;
+
+#[test]
+fn a_build_is_written_in_words_or_as_a_table() {
+    let build = |lines: &str| {
+        let text = LADDER.replacen(
+            "levers = [\"transport=unix\"]",
+            &format!("[rungs.build]\n{lines}"),
+            1,
+        );
+        let file = read(&text)?;
+        let StudyQuestion::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
+            panic!("a ladder");
+        };
+        let mut recipe = niagara_server::build::Recipe::default();
+        for item in &rungs[0].recipe.items {
+            let Item::Build { key, value } = item else {
+                panic!("a part of the build");
+            };
+            recipe.set(key, value).expect("valid");
+        }
+        Ok::<_, Vec<Mistake>>(recipe)
+    };
+    let table = build(
+        "compiler = \"clang-19\"\nlto = \"thin\"\nflags = [\"-O3\", \"-march=native\"]\n\
+         pgo = { workloads = { oltp_read_only = 2, oltp_read_write = 1 }, threads = 16, seconds = 20 }\n\
+         bolt = { workloads = [\"oltp_read_only\"] }\nbolt_profile = \"counters\"\nlink_flags = \"-Wl,-O1\"\n\
+         patches = [\"socket-reads-buffered\"]\nstatic_libraries = [\"cxx\"]\ncmake = { WITH_WSREP = false }\n",
+    );
+    let words = build(
+        "compiler = \"clang-19\"\nlto = \"thin\"\nflags = \"-O3 -march=native\"\nlink_flags = [\"-Wl,-O1\"]\n\
+         pgo = { workloads = \"oltp_read_only:2/oltp_read_write\", threads = 16, seconds = 20 }\nbolt = \"oltp_read_only\"\n\
+         bolt_profile = \"counters\"\npatches = \"socket-reads-buffered\"\nstatic_libraries = \"cxx\"\n\
+         cmake = { WITH_WSREP = \"OFF\" }\n",
+    );
+    let table = table.expect("valid");
+    assert_eq!(Ok(&table), words.as_ref());
+    assert_eq!(
+        table.one_line(),
+        "clang-19 -O3 -march=native -Wl,-O1, LTO thin, PGO on oltp_read_only:2/oltp_read_write, \
+         BOLT on oltp_read_only by counters, patch socket-reads-buffered, static cxx, WITH_WSREP=OFF"
+    );
+    assert_eq!(
+        table.pgo.map(|pgo| (pgo.threads, pgo.seconds)),
+        Some((16, 20))
+    );
+
+    for (lines, told) in [
+        (
+            "lto = true",
+            "write one of these in quotes: none, thin, full",
+        ),
+        ("pgo = \"oltp_reed_only\"", "did you mean `oltp_read_only`?"),
+        (
+            "pgo = { threads = 8 }",
+            "`workloads` is missing in a training",
+        ),
+        (
+            "pgo = { workloads = { tpcc = 0 } }",
+            "a whole number within bounds",
+        ),
+        ("pgo = 3", "write a text, or a table: workloads"),
+        ("patches = [\"nope\"]", "there is no patch `nope`"),
+        ("flags = 3", "write a text, or a list of texts"),
+        ("source = \"no/such\"", "there is no source tree no/such"),
+        ("ltoo = \"thin\"", "did you mean `lto`?"),
+    ] {
+        let found = build(lines).expect_err("a mistake");
+        assert_eq!(found.len(), 1, "{lines}: {found:#?}");
+        let found = found[0].to_string();
+        assert!(found.starts_with("x.toml:15:"), "{lines}: {found}");
+        assert!(found.contains(told), "{lines}: {found}");
+    }
+    mistake(
+        "transport=unix",
+        "build.pgo=oltp_reed",
+        "x.toml:14:",
+        "there is no workload `oltp_reed`",
+    );
+}
 
 /// The only mistake of `text`.
 fn only(text: &str) -> String {

@@ -345,6 +345,11 @@ impl Lto {
 /// `Display` and `FromStr` of an enumeration by the words it is written with.
 macro_rules! words {
     ($type:ty, $what:literal, $($variant:path => $word:literal),+) => {
+        impl $type {
+            /// How its values are written.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $($variant => $word),+ })
@@ -356,7 +361,7 @@ macro_rules! words {
 
             fn from_str(text: &str) -> Result<Self> {
                 $(if text == $word { return Ok($variant); })+
-                bail!("`{text}` is no {}; there are: {}", $what, [$($word),+].join(", "))
+                bail!("`{text}` is no {}; there are: {}", $what, Self::WORDS.join(", "))
             }
         }
     };

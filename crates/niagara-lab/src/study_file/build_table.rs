@@ -1,0 +1,45 @@
+//! A `build` table as its parts in words, the ones that a variant has behind `build.`: lists and tables within it are ways of
+//! writing them.
+
+use toml::Value;
+
+use super::document::plain;
+
+/// `flags = ["-O3"]` is `flags` = `-O3`; `pgo = { workloads = { oltp_insert = 2 }, threads = 8 }` is `pgo` = `oltp_insert:2`
+/// and `pgo.threads` = `8`; `cmake = { WITH_WSREP = false }` is `cmake.WITH_WSREP` = `OFF`.
+pub(crate) fn settings(key: &str, value: &Value) -> Vec<(String, String)> {
+    match (key, value) {
+        ("pgo" | "bolt", Value::Table(training)) => {
+            let (workloads, rest): (Vec<_>, Vec<_>) = training
+                .iter()
+                .partition(|(name, _)| name.as_str() == "workloads");
+            let workloads = workloads
+                .into_iter()
+                .map(|(_, value)| (key.to_owned(), workloads_in_words(value)));
+            let rest = rest
+                .into_iter()
+                .map(|(name, value)| (format!("{key}.{name}"), plain(value)));
+            workloads.chain(rest).collect()
+        }
+        (_, Value::Table(table)) => table
+            .iter()
+            .map(|(name, value)| (format!("{key}.{name}"), plain(value)))
+            .collect(),
+        (_, Value::Array(items)) => items
+            .iter()
+            .map(|item| (key.to_owned(), plain(item)))
+            .collect(),
+        _ => vec![(key.to_owned(), plain(value))],
+    }
+}
+
+fn workloads_in_words(value: &Value) -> String {
+    match value {
+        Value::Table(weights) => weights
+            .iter()
+            .map(|(name, weight)| format!("{name}:{weight}"))
+            .collect::<Vec<_>>()
+            .join("/"),
+        _ => plain(value),
+    }
+}
