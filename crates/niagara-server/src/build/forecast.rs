@@ -28,6 +28,8 @@ pub enum Forecast {
 pub(super) struct Experience {
     records: Vec<BuildRecord>,
     jobs: usize,
+    /// What will have been made before the build in question.
+    before: Vec<Recipe>,
 }
 
 impl Experience {
@@ -40,7 +42,27 @@ impl Experience {
         Experience {
             records: finished.map(|build| build.record).collect(),
             jobs: jobs.max(1),
+            before: Vec::new(),
         }
+    }
+
+    /// What making each of these takes, one after the other: two that differ in how they are linked share a profile, one with
+    /// BOLT begins with the binary of one without.
+    fn forecasts(&mut self, recipes: &[&Recipe]) -> Vec<Forecast> {
+        let mut forecasts = Vec::new();
+        for recipe in recipes {
+            forecasts.push(self.forecast(recipe));
+            let made = recipe.normal();
+            if made.bolt.is_some() {
+                self.before.push(Recipe {
+                    bolt: None,
+                    bolt_profile: None,
+                    ..made.clone()
+                });
+            }
+            self.before.push(made);
+        }
+        forecasts
     }
 
     /// What making the server of `recipe` takes. The source's version is not looked at.
@@ -54,6 +76,9 @@ impl Experience {
         if is_there(BuildKind::Server, &|other| other.normal() == recipe) {
             return Forecast::There;
         }
+        if self.before.contains(&recipe) {
+            return Forecast::Seconds(0.0);
+        }
         if let Some(training) = &recipe.bolt {
             // BOLT works on a finished binary, which may be there.
             let bolt = self
@@ -61,6 +86,7 @@ impl Experience {
                 .unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
             let base = self.forecast(&Recipe {
                 bolt: None,
+                bolt_profile: None,
                 ..recipe
             });
             return match base {
@@ -74,12 +100,14 @@ impl Experience {
         };
         let once = compile + self.typical(&recipe, "configure").unwrap_or_default();
         let mut seconds = once;
+        let same_profile = |other: &Recipe| {
+            other.compiler == recipe.compiler
+                && other.patches == recipe.patches
+                && other.pgo == recipe.pgo
+        };
         if let Some(training) = &recipe.pgo
-            && !is_there(BuildKind::Profile, &|other| {
-                other.compiler == recipe.compiler
-                    && other.patches == recipe.patches
-                    && other.pgo.as_ref() == Some(training)
-            })
+            && !is_there(BuildKind::Profile, &same_profile)
+            && !self.before.iter().any(same_profile)
         {
             seconds += once + f64::from(training.seconds);
         }
@@ -125,10 +153,10 @@ fn unlike(known: &Recipe, asked: &Recipe) -> u8 {
 }
 
 impl BuildStore {
-    /// What making the server of `recipe` takes on all CPUs, by what earlier builds took here.
-    pub fn forecast(&self, server: &str, recipe: &Recipe) -> Forecast {
+    /// What making the servers of `recipes` takes on all CPUs, one after the other, by what earlier builds took here.
+    pub fn forecasts(&self, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Experience::of(self, server, jobs).forecast(recipe)
+        Experience::of(self, server, jobs).forecasts(recipes)
     }
 }
 
@@ -137,6 +165,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::build::training::Training;
 
     /// A finished build: what was asked for, seconds and CPU seconds of its compilation, and the hour it was begun.
     fn built(recipe: &[(&str, &str)], seconds: f64, cpu: Option<f64>, hour: u32) -> BuildRecord {
@@ -162,7 +191,18 @@ mod tests {
     }
 
     fn forecast(records: Vec<BuildRecord>, recipe: &[(&str, &str)]) -> Forecast {
-        Experience { records, jobs: 2 }.forecast(&asked(recipe))
+        several(records, &[recipe])[0]
+    }
+
+    fn several(records: Vec<BuildRecord>, recipes: &[&[(&str, &str)]]) -> Vec<Forecast> {
+        let recipes: Vec<Recipe> = recipes.iter().map(|recipe| asked(recipe)).collect();
+        let recipes: Vec<&Recipe> = recipes.iter().collect();
+        let mut experience = Experience {
+            records,
+            jobs: 2,
+            before: Vec::new(),
+        };
+        experience.forecasts(&recipes)
     }
 
     const PATCHED: (&str, &str) = ("patches", "heap-table-name-inside");
@@ -207,6 +247,27 @@ mod tests {
         let both = Forecast::Seconds(1410.0 + seconds);
         assert_eq!(forecast(records(), &other), both);
         assert_eq!(forecast(Vec::new(), &[bolt]), Forecast::Unknown);
+    }
+
+    #[test]
+    fn a_profile_is_made_once() {
+        let pgo = ("pgo", "oltp_read_only");
+        let training = f64::from(asked(&[pgo]).pgo.expect("asked for").seconds);
+        let records = vec![built(&[], 1400.0, None, 1)];
+        let made = several(
+            records,
+            &[
+                &[pgo],
+                &[pgo, ("flags", "-O3")],
+                &[pgo, ("compiler", "clang")],
+                &[pgo, ("bolt", "oltp_read_only")],
+            ],
+        );
+        let bolt = f64::from(Training::default().seconds) + BOLT_SECONDS;
+        assert_eq!(
+            made,
+            [2820.0 + training, 1410.0, 2820.0 + training, bolt].map(Forecast::Seconds)
+        );
     }
 
     #[test]

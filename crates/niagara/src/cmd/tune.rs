@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
 use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune};
-use niagara_server::build::BuildStore;
+use niagara_server::build::{BuildStore, Recipe};
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
 use serde::Serialize;
@@ -163,13 +163,18 @@ fn check_names(levers: &[Lever], lists: [&Vec<String>; 3]) -> Result<()> {
 /// The levers that build a server, each with what that takes.
 fn forecasts(setting: &Setting, base: &Variant, candidates: &[Candidate]) -> Vec<String> {
     let store = BuildStore::new(&setting.cache);
-    candidates
+    let (levers, recipes): (Vec<&str>, Vec<Recipe>) = candidates
         .iter()
         .filter_map(|candidate| {
             let variant = base.with(candidate.lever.id(), &candidate.change);
-            let forecast = store.forecast(&base.server, variant.build.as_ref()?);
-            Some(format!("{} ({})", candidate.lever.id(), words(forecast)))
+            Some((candidate.lever.id(), variant.build?))
         })
+        .unzip();
+    let forecasts = store.forecasts(&base.server, &recipes.iter().collect::<Vec<_>>());
+    levers
+        .iter()
+        .zip(forecasts)
+        .map(|(lever, forecast)| format!("{lever} ({})", words(forecast)))
         .collect()
 }
 

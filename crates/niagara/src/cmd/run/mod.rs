@@ -72,8 +72,8 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
 
 fn plan_of(study: &StudyDescription, cache: &Cache) -> RunPlan {
     let builds = BuildStore::new(cache);
-    plan::plan(study, &lengths_of(study), &|recipe| {
-        builds.forecast(&study.server, recipe)
+    plan::plan(study, &lengths_of(study), &|recipes| {
+        builds.forecasts(&study.server, recipes)
     })
 }
 

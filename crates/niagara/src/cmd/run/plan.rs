@@ -89,11 +89,11 @@ fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
     }
 }
 
-/// The plan of `study`; `forecast` tells what a build takes.
+/// The plan of `study`; `forecasts` tells what builds take, one after the other.
 pub fn plan(
     study: &StudyDescription,
     lengths: &Lengths,
-    forecast: &dyn Fn(&Recipe) -> Forecast,
+    forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
 ) -> RunPlan {
     let mut cannot = 0;
     let (questions, question) = match &study.question {
@@ -134,6 +134,7 @@ pub fn plan(
         }
     });
     let detectable = time.and_then(|time| detectable_of(study, lengths, questions, &time));
+    let recipes = builds(&study.question);
     RunPlan {
         kind: study.question.kind().to_string(),
         title: study.about.title.clone(),
@@ -152,11 +153,12 @@ pub fn plan(
         time,
         budget_seconds,
         client_host: study.client_host.clone(),
-        builds: builds(&study.question)
+        builds: recipes
             .iter()
-            .map(|recipe| BuildPlan {
+            .zip(forecasts(&recipes.iter().collect::<Vec<_>>()))
+            .map(|(recipe, forecast)| BuildPlan {
                 recipe: recipe.one_line(),
-                forecast: forecast(recipe),
+                forecast,
             })
             .collect(),
         detectable,
@@ -246,7 +248,17 @@ impl RunPlan {
         let seconds: f64 = seconds.sum();
         if seconds > 0.0 {
             let all = clock(std::time::Duration::from_secs_f64(seconds));
-            text += &format!("\n    together about {all}, beside the measuring");
+            let unknown = self
+                .builds
+                .iter()
+                .filter(|build| build.forecast == Forecast::Unknown)
+                .count();
+            let aside = match unknown {
+                0 => String::new(),
+                1 => ", the one that is not known aside".to_owned(),
+                many => format!(", the {many} that are not known aside"),
+            };
+            text += &format!("\n    together about {all}{aside}, beside the measuring");
         }
         text
     }
@@ -336,8 +348,8 @@ mod tests {
             folder: Path::new(""),
         };
         let file = read_study("x.toml", &text, &known).expect("valid");
-        plan(file.in_size(StudySize::Small), &LENGTHS, &|_| {
-            Forecast::Unknown
+        plan(file.in_size(StudySize::Small), &LENGTHS, &|recipes| {
+            vec![Forecast::Unknown; recipes.len()]
         })
     }
 
