@@ -77,7 +77,24 @@ levers = ["transport=unix"]
 [[rungs]]
 title = "no such thing"
 config = { innodb_no_such_variable = 1 }
+[[rungs]]
+title = "a build that fails"
+build = { source = "tree" }
+[[rungs]]
+title = "a compiler that is not here"
+build = { compiler = "gcc-99" }
 "#;
+    let tree = place.folder.path().join("tree");
+    std::fs::create_dir(&tree).expect("room");
+    for (file, text) in [
+        (
+            "VERSION",
+            "MYSQL_VERSION_MAJOR=10\nMYSQL_VERSION_MINOR=11\nMYSQL_VERSION_PATCH=1\n",
+        ),
+        ("CMakeLists.txt", "message(FATAL_ERROR \"not today\")\n"),
+    ] {
+        std::fs::write(tree.join(file), text).expect("room");
+    }
     let path = file(&place, "ladder", "threads = 2", rungs);
     let (code, stdout, stderr) = run(&mut study(&place, &path));
     assert_eq!(code, Some(0), "{stderr}");
@@ -86,7 +103,7 @@ config = { innodb_no_such_variable = 1 }
         panic!("a ladder");
     };
     assert!(ladder.complete);
-    assert_eq!(ladder.rungs.len(), 3);
+    assert_eq!(ladder.rungs.len(), 5);
     let reason = |index: usize| match &ladder.rungs[index].outcome {
         RungOutcome::NotTried { reason } => reason.clone(),
         other => panic!("{other:?}"),
@@ -97,6 +114,13 @@ config = { innodb_no_such_variable = 1 }
         "{}",
         reason(2)
     );
+    // A machine without what building takes says that first.
+    assert!(
+        reason(3).contains("not today") || reason(3).contains("scripts/setup builds"),
+        "{}",
+        reason(3)
+    );
+    assert!(reason(4).contains("gcc-99"), "{}", reason(4));
     let claim = ladder.rungs[1].claim().expect("measured");
     // Two duels prove nothing, and the ladder says so.
     assert_eq!(claim.throughput.duels, 2);
