@@ -21,6 +21,8 @@ pub struct BuildOptions {
     pub jobs: usize,
     /// Keep the folder that the compiler worked in.
     pub keep: bool,
+    /// Ask the archive for the newest source, though one of the server's series is here.
+    pub refresh_source: bool,
 }
 
 /// The server that `recipe` makes beside `server` of the catalogue; built, trained and kept where it is not there yet.
@@ -47,6 +49,7 @@ pub fn build(
         progress,
         jobs: options.jobs,
         keep: options.keep,
+        refresh_source: options.refresh_source,
     }
     .ensure(server, recipe);
     built.map_err(

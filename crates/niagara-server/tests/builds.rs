@@ -136,6 +136,7 @@ impl Yard {
             progress: &mut |text| stop.set(stop.get() || enough(text)),
             jobs: 1,
             keep: false,
+            refresh_source: false,
         }
         .ensure("tiny", &self.recipe(settings))
     }

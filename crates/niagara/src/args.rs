@@ -402,6 +402,9 @@ pub struct BuildArgs {
     /// Build this source tree rather than the source package
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
+    /// Ask the archive for the newest source package: else the newest that was fetched before is taken
+    #[arg(long, conflicts_with = "source")]
+    pub refresh_source: bool,
     /// gcc, clang, or one of a version: clang-19
     #[arg(long, value_name = "NAME")]
     pub compiler: Option<String>,

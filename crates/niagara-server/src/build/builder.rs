@@ -88,6 +88,8 @@ pub struct Builder<'a> {
     pub jobs: usize,
     /// Keep the build folders of finished builds.
     pub keep: bool,
+    /// Ask the archive for the newest source, though one of the server's series is here.
+    pub refresh_source: bool,
 }
 
 /// A finished build that can be launched.
@@ -271,7 +273,14 @@ impl Builder<'_> {
             None => {
                 let described = self.catalog.get(server)?;
                 let build = can_be_built(described)?;
-                let source = Source::of_package(self.cache, described, &build, self.progress)?;
+                let source = Source::of_package(
+                    self.cache,
+                    described,
+                    &build,
+                    self.refresh_source,
+                    self.cancelled,
+                    self.progress,
+                )?;
                 (build, source)
             }
         };

@@ -100,6 +100,7 @@ fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {
         BuildOptions {
             jobs: args.jobs,
             keep: args.keep,
+            refresh_source: args.refresh_source,
         },
         &cancel,
         &mut |text| terminal.see(Event::SettingUp(text)),
