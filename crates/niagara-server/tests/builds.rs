@@ -128,8 +128,8 @@ impl Yard {
             cache: &self.cache,
             catalog: &self.catalog,
             trainer: &mut Runs(self.runs),
-            patches: &|name| {
-                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,3 +1,3 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n";
+            patches: &|name, _| {
+                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,6 +1,6 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n     for (long i = 1; i <= rounds; i++)\n         sum += i % 3 == 0 ? i : 1;\n     return sum;\n";
                 Ok(Patch { name: name.to_owned(), text: text.to_owned() })
             },
             cancelled: &|| stop.get(),
@@ -311,7 +311,10 @@ fn a_patch_makes_a_tree_of_its_own() {
         "{:#}",
         yard.build(&[("patches", "sum")]).expect_err("does not fit")
     );
-    assert!(error.contains("the patch sum does not apply"), "{error}");
+    assert!(
+        error.contains("the patch sum does not apply") && error.contains("work.c: Hunk #1 FAILED"),
+        "{error}"
+    );
 }
 
 #[test]

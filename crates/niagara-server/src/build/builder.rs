@@ -78,8 +78,8 @@ pub struct Builder<'a> {
     pub catalog: &'a Catalog,
     /// Runs what is to be trained.
     pub trainer: &'a mut dyn Trainer,
-    /// The patches that recipes name.
-    pub patches: &'a dyn Fn(&str) -> Result<Patch>,
+    /// The patches that recipes name; an error where one is not written for the source.
+    pub patches: &'a dyn Fn(&str, &Source) -> Result<Patch>,
     /// Whether to stop.
     pub cancelled: &'a dyn Fn() -> bool,
     /// What to show meanwhile.
@@ -260,11 +260,6 @@ impl Builder<'_> {
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.normal();
         let tools = Toolchain::find(&recipe)?;
-        let patches = recipe
-            .patches
-            .iter()
-            .map(|name| (self.patches)(name))
-            .collect::<Result<_>>()?;
         let (description, source) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
@@ -284,6 +279,11 @@ impl Builder<'_> {
                 (build, source)
             }
         };
+        let patches = recipe
+            .patches
+            .iter()
+            .map(|name| (self.patches)(name, &source))
+            .collect::<Result<_>>()?;
         Ok(Order {
             server: server.to_owned(),
             description,
