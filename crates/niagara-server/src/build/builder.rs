@@ -10,13 +10,13 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::flags::{LAUNCHERS, Stage, cmake_options};
+use super::flags::{LAUNCHERS, Stage, check_options, cmake_options};
 use super::forecast::Experience;
 use super::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
 use super::recipe::{BoltProfile, Lto, Recipe};
-use super::run::run;
+use super::run::{run, since_configured};
 use super::sampling::{Sampler, Sampling};
 use super::source::Source;
 use super::stopwatch::Stopwatch;
@@ -259,6 +259,7 @@ impl Builder<'_> {
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.normal();
+        check_options(&recipe)?;
         let tools = Toolchain::find(&recipe)?;
         let (description, source) = match &recipe.source {
             Some(path) => {
@@ -395,9 +396,13 @@ impl Builder<'_> {
                 // The link has done its work; one that stays is replaced by the next build.
                 let _ = fs::remove_file(&place);
                 compiled?;
-                profile::check_objects(&counts, &ninja)?;
+                profile::check_objects(&counts, &ninja, [&profile.record.key, key])?;
             }
             None => self.compile(order, &folder, &ninja, &mut record, "")?,
+        }
+        if let Some(profile) = trained.as_ref().filter(|_| !gcc) {
+            let log = since_configured(&folder.join("log"))?;
+            profile::check_warnings(&log, [&profile.record.key, key])?;
         }
         self.put_together(order, &folder)?;
         record.version = order.install(self.cache, &folder)?.version_string;
