@@ -177,7 +177,19 @@ fn a_build_is_made_once() {
             && !build.folder.join("ninja").exists())
     );
     let collected = yard.store().gc(Duration::ZERO).expect("removed");
-    assert_eq!(collected.builds, 3);
+    assert_eq!(
+        (collected.builds, collected.in_use),
+        (2, 1),
+        "what is used stays"
+    );
+    let error = yard
+        .store()
+        .remove(&built.build.record.key)
+        .expect_err("used");
+    assert!(error.to_string().contains("made or used"), "{error}");
+    drop((built, again));
+    let collected = yard.store().gc(Duration::ZERO).expect("removed");
+    assert_eq!((collected.builds, collected.in_use), (1, 0));
     assert!(yard.store().list().expect("readable").is_empty());
 }
 
@@ -342,4 +354,21 @@ fn every_way_to_build_makes_a_server_that_runs() {
             assert!(profile.executed > 0, "{settings:?}: {profile}");
         }
     }
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn bolts_profile_is_used_again_for_its_own_binary_only() {
+    let mut yard = Yard::new();
+    let bolt = [("bolt", "oltp_read_only"), ("bolt_profile", "counters")];
+    let folder = yard.build(&bolt).expect("built").build.folder;
+    let half_finished = || fs::remove_file(folder.join("recipe.json")).expect("was there");
+    // A training now leaves nothing.
+    yard.runs = 0;
+    half_finished();
+    yard.build(&bolt).expect("by the profile that is there");
+    half_finished();
+    fs::write(folder.join("bolt.base"), "another binary").expect("written");
+    let error = format!("{:#}", yard.build(&bolt).expect_err("trained anew"));
+    assert!(error.contains("left no profile"), "{error}");
 }

@@ -482,12 +482,12 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Remove half-finished builds, and those that were not used for long
+    /// Remove half-finished builds, and those that were not used for long; what is made or used right now stays
     Gc {
         /// Finished builds not used for so long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
         unused_for: Duration,
-        /// Everything that is not being made right now
+        /// Everything, and what ccache keeps
         #[arg(long)]
         all: bool,
     },

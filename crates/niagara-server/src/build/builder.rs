@@ -20,7 +20,7 @@ use super::run::{run, since_configured};
 use super::sampling::{Sampler, Sampling};
 use super::source::Source;
 use super::stopwatch::Stopwatch;
-use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
+use super::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
 use super::toolchain::{Toolchain, missing_packages};
 use super::training::Training;
 use super::{bolt, prefix};
@@ -101,6 +101,8 @@ pub struct Built {
     pub build: StoredBuild,
     /// Whether it was there already.
     pub was_there: bool,
+    /// Keeps it from being removed.
+    pub in_use: InUse,
 }
 
 /// Everything that a recipe comes to on this machine.
@@ -324,8 +326,10 @@ impl Builder<'_> {
     fn fill(&mut self, order: &Order) -> Result<Built> {
         let key = order.key(BuildKind::Server)?;
         let store = BuildStore::new(self.cache);
+        // Before it is looked for, so that nothing removes it in between.
+        let in_use = store.hold(&key)?;
         if let Some(build) = store.find(&key) {
-            return self.found(order, build, true);
+            return self.found(order, build, true, in_use);
         }
         let missing = missing_packages(&order.description.needs);
         if !missing.is_empty() {
@@ -339,7 +343,7 @@ impl Builder<'_> {
             (self.progress)("waiting: somebody else makes this build");
         })?;
         if let Some(build) = store.find(&key) {
-            return self.found(order, build, true);
+            return self.found(order, build, true, in_use);
         }
         let build = match &order.recipe.bolt {
             Some(training) => {
@@ -348,23 +352,33 @@ impl Builder<'_> {
             }
             None => self.compile_server(order, &key)?,
         };
-        self.found(order, build, false)
+        self.found(order, build, false, in_use)
     }
 
-    fn found(&self, order: &Order, build: StoredBuild, was_there: bool) -> Result<Built> {
+    fn found(
+        &self,
+        order: &Order,
+        build: StoredBuild,
+        was_there: bool,
+        in_use: InUse,
+    ) -> Result<Built> {
         build.touch();
         Ok(Built {
             install: order.install(self.cache, &build.folder)?,
             build,
             was_there,
+            in_use,
         })
     }
 
     fn compile_server(&mut self, order: &Order, key: &str) -> Result<StoredBuild> {
         let folder = BuildStore::new(self.cache).folder(key);
-        let trained = match &order.recipe.pgo {
-            Some(training) => Some(self.profile(order, training)?),
-            None => None,
+        let (trained, _in_use) = match &order.recipe.pgo {
+            Some(training) => {
+                let (profile, in_use) = self.profile(order, training)?;
+                (Some(profile), Some(in_use))
+            }
+            None => (None, None),
         };
         let merged = trained
             .as_ref()
@@ -413,7 +427,7 @@ impl Builder<'_> {
     }
 
     /// The profile that the recipe's training leaves: an instrumented server is built, trained, and thrown away.
-    fn profile(&mut self, order: &Order, training: &Training) -> Result<StoredBuild> {
+    fn profile(&mut self, order: &Order, training: &Training) -> Result<(StoredBuild, InUse)> {
         // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
         let order = order.with(|recipe| {
             recipe.lto = Lto::None;
@@ -423,15 +437,16 @@ impl Builder<'_> {
         })?;
         let store = BuildStore::new(self.cache);
         let key = order.key(BuildKind::Profile)?;
+        let in_use = store.hold(&key)?;
         if let Some(profile) = store.find(&key) {
             profile.touch();
-            return Ok(profile);
+            return Ok((profile, in_use));
         }
         let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
             (self.progress)("waiting: somebody else makes this profile");
         })?;
         if let Some(profile) = store.find(&key) {
-            return Ok(profile);
+            return Ok((profile, in_use));
         }
         let folder = store.folder(&key);
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
@@ -464,7 +479,7 @@ impl Builder<'_> {
         for done in [&raw, &ninja, &folder.join("prefix")] {
             self.tidy(done);
         }
-        Ok(profile)
+        Ok((profile, in_use))
     }
 
     /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
