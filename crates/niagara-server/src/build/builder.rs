@@ -299,10 +299,12 @@ impl Builder<'_> {
 
     /// How a tree is built: as the catalogue's server of its name, else of its series, else of its branch.
     fn description_for(&self, server: &str, source: &Source) -> Result<BuildDescription> {
-        if let Ok(described) = self.catalog.get(server)
-            && described.family == source.family
-        {
-            return can_be_built(described);
+        // A build may stand beside a server that is named by its path; every other name is one of the catalogue.
+        if !server.contains('/') {
+            let described = self.catalog.get(server)?;
+            if described.family == source.family {
+                return can_be_built(described);
+            }
         }
         let of_family = || {
             self.catalog
@@ -575,6 +577,18 @@ impl Builder<'_> {
 
     fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
         let tree = order.source.patched(self.cache, &order.patches)?;
+        let binary = folder.join("ninja").join(&order.description.binary);
+        if !binary.is_file() {
+            bail!(
+                "the build left no {}\nlog: {}\n\
+                 remedy: the source is one of {} {}; name the server of the catalogue that is built as it is, or say in \
+                 [build] of a file in servers/ what its targets are and where they put the server",
+                binary.display(),
+                folder.join("log").display(),
+                order.source.family,
+                order.source.version
+            );
+        }
         prefix::assemble(
             &tree,
             &folder.join("ninja"),
