@@ -217,16 +217,20 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
             BuildKind::Server => record.recipe.one_line(),
             BuildKind::Profile => format!("profile of {}", record.recipe.one_line()),
         };
+        // A tree of the user's is a part of the recipe.
+        let package = match record.recipe.source {
+            Some(_) => String::new(),
+            None => format!(", from {}", record.source),
+        };
         let state = match line.finished {
             true => spent(record),
             false => "half-finished: the same command goes on with it".to_owned(),
         };
         say!(
-            "{}  {:<14} {}, {state}\n                  {what}; from {}",
+            "{}  {:<14} {}, {state}\n                  {what}{package}",
             record.key,
             record.server,
-            megabytes(line.bytes),
-            record.source
+            megabytes(line.bytes)
         );
     }
     for it in &broken {
