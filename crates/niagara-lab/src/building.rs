@@ -1,7 +1,7 @@
 //! Builds, as studies and commands ask for them: the builder of `niagara-server` with our own load as its training.
 
 use anyhow::{Result, bail};
-use niagara_server::build::{BuildStopped, Builder, Built, Patch, Recipe};
+use niagara_server::build::{BuildStopped, Builder, Built, Recipe};
 use niagara_server::{Cache, Catalog};
 use niagara_store::NotTried;
 
@@ -9,7 +9,7 @@ use crate::cancel::{Cancel, Cancelled};
 use crate::candidate::{Candidate, factors, with_all};
 use crate::check::{Standing, standing};
 use crate::observer::{Event, Observer};
-use crate::patches::patch_text;
+use crate::patches::{patch, patch_text};
 use crate::training::{LoadTrainer, trained_kind};
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -21,12 +21,14 @@ pub struct BuildOptions {
     pub jobs: usize,
     /// Keep the folder that the compiler worked in.
     pub keep: bool,
+    /// Ask the archive for the newest source, though one of the server's series is here.
+    pub refresh_source: bool,
 }
 
 /// The server that `recipe` makes beside `server` of the catalogue; built, trained and kept where it is not there yet.
 ///
 /// # Errors
-/// [`Cancelled`] when stopped; else why it cannot be built.
+/// [`Cancelled`] when stopped, with the builder's words; else why it cannot be built.
 pub fn build(
     cache: &Cache,
     catalog: &Catalog,
@@ -37,6 +39,10 @@ pub fn build(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Built> {
     check_workloads(recipe)?;
+    for name in &recipe.patches {
+        // Better said now than after its source was fetched.
+        patch_text(name)?;
+    }
     let mut trainer = LoadTrainer::new(cache, cancel);
     let built = Builder {
         cache,
@@ -47,14 +53,18 @@ pub fn build(
         progress,
         jobs: options.jobs,
         keep: options.keep,
+        refresh_source: options.refresh_source,
     }
     .ensure(server, recipe);
-    built.map_err(
-        |error| match error.is::<BuildStopped>() || error.is::<Cancelled>() {
-            true => Cancelled.into(),
-            false => error,
-        },
-    )
+    built.map_err(stopped)
+}
+
+/// A builder's error; where it was told to stop one of [`Cancelled`], that says what becomes of the build.
+fn stopped(error: anyhow::Error) -> anyhow::Error {
+    match error.is::<BuildStopped>() || error.is::<Cancelled>() {
+        true => anyhow::Error::new(Cancelled).context(BuildStopped),
+        false => error,
+    }
 }
 
 /// That every workload a recipe trains on exists: better said now than after the first build.
@@ -186,14 +196,6 @@ fn refusal(
     })
 }
 
-/// The source change of this name.
-fn patch(name: &str) -> Result<Patch> {
-    Ok(Patch {
-        name: name.to_owned(),
-        text: patch_text(name)?.to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +212,18 @@ mod tests {
             .set("pgo", "oltp_read_only/oltp_read_write")
             .expect("a name");
         check_workloads(&recipe).expect("known");
+    }
+
+    #[test]
+    fn a_stopped_build_says_that_it_can_be_gone_on_with() {
+        let error = stopped(anyhow::Error::new(BuildStopped).context("cannot build it"));
+        assert!(error.is::<Cancelled>());
+        assert!(
+            error.to_string().contains("goes on with the build"),
+            "{error}"
+        );
+        let other = stopped(anyhow::anyhow!("disk full"));
+        assert!(!other.is::<Cancelled>() && other.to_string() == "disk full");
     }
 
     #[test]

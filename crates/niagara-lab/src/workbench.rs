@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
+use niagara_server::build::InUse;
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
     TransportKind, WorkFolder, with_engine,
@@ -27,6 +28,8 @@ const FULL_BELOW: u64 = 64 << 20;
 struct Station {
     install: Install,
     image: Image,
+    /// A build stays as long as the study may launch it.
+    _in_use: Option<InUse>,
 }
 
 /// The servers and images of a study, and where its clones live.
@@ -106,7 +109,7 @@ impl Workbench {
         if self.stations.contains_key(&station) {
             return Ok(());
         }
-        let install = self.obtain(variant, observer)?;
+        let (install, in_use) = self.obtain(variant, observer)?;
         self.cancel.check()?;
         let load = &self.load;
         let cancel = &self.cancel;
@@ -153,12 +156,21 @@ impl Workbench {
                 &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
             )?
         };
-        self.stations.insert(station, Station { install, image });
+        let station_of = Station {
+            install,
+            image,
+            _in_use: in_use,
+        };
+        self.stations.insert(station, station_of);
         Ok(())
     }
 
     /// The server of a variant: packaged, found at its path, or built.
-    fn obtain(&self, variant: &Variant, observer: &mut dyn Observer) -> Result<Install> {
+    fn obtain(
+        &self,
+        variant: &Variant,
+        observer: &mut dyn Observer,
+    ) -> Result<(Install, Option<InUse>)> {
         let server = variant.server.as_str();
         if let Some(recipe) = &variant.build {
             let mut show = |text: &str| observer.see(Event::SettingUp(text));
@@ -171,15 +183,16 @@ impl Workbench {
                 &self.cancel,
                 &mut show,
             )?;
-            return Ok(built.install);
+            return Ok((built.install, Some(built.in_use)));
         }
         if looks_like_path(server) {
-            return Install::from_path(Path::new(server));
+            return Ok((Install::from_path(Path::new(server))?, None));
         }
         let description = self.catalog.get(server)?;
-        niagara_server::get(&self.cache, description, &mut |text| {
+        let install = niagara_server::get(&self.cache, description, &mut |text| {
             observer.see(Event::SettingUp(text));
-        })
+        })?;
+        Ok((install, None))
     }
 
     fn station(&self, variant: &Variant) -> Result<&Station> {

@@ -111,6 +111,13 @@ impl Cache {
             .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
     }
 
+    /// The lock of this name together with others who share it, held until dropped: nobody has it alone meanwhile.
+    pub(crate) fn share_lock(&self, name: &str) -> Result<Flock<File>> {
+        let (path, file) = self.lock_file(name)?;
+        Flock::lock(file, FlockArg::LockShared)
+            .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+    }
+
     fn lock_file(&self, name: &str) -> Result<(PathBuf, File)> {
         let folder = self.root.join("locks");
         create_private(&folder)?;

@@ -117,9 +117,23 @@ impl Yard {
         self.build_until(settings, &|_| false)
     }
 
+    /// A build beside this server.
+    fn build_beside(&self, server: &str, settings: &[(&str, &str)]) -> Result<Built> {
+        self.make(server, settings, &|_| false)
+    }
+
     /// Stops once `enough` says so of a line of progress.
     fn build_until(
         &self,
+        settings: &[(&str, &str)],
+        enough: &dyn Fn(&str) -> bool,
+    ) -> Result<Built> {
+        self.make("tiny", settings, enough)
+    }
+
+    fn make(
+        &self,
+        server: &str,
         settings: &[(&str, &str)],
         enough: &dyn Fn(&str) -> bool,
     ) -> Result<Built> {
@@ -128,16 +142,17 @@ impl Yard {
             cache: &self.cache,
             catalog: &self.catalog,
             trainer: &mut Runs(self.runs),
-            patches: &|name| {
-                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,3 +1,3 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n";
+            patches: &|name, _| {
+                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,6 +1,6 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n     for (long i = 1; i <= rounds; i++)\n         sum += i % 3 == 0 ? i : 1;\n     return sum;\n";
                 Ok(Patch { name: name.to_owned(), text: text.to_owned() })
             },
             cancelled: &|| stop.get(),
             progress: &mut |text| stop.set(stop.get() || enough(text)),
             jobs: 1,
             keep: false,
+            refresh_source: false,
         }
-        .ensure("tiny", &self.recipe(settings))
+        .ensure(server, &self.recipe(settings))
     }
 
     fn store(&self) -> BuildStore {
@@ -176,8 +191,84 @@ fn a_build_is_made_once() {
             && !build.folder.join("ninja").exists())
     );
     let collected = yard.store().gc(Duration::ZERO).expect("removed");
-    assert_eq!(collected.builds, 3);
+    assert_eq!(
+        (collected.builds, collected.in_use),
+        (2, 1),
+        "what is used stays"
+    );
+    let error = yard
+        .store()
+        .remove(&built.build.record.key)
+        .expect_err("used");
+    assert!(error.to_string().contains("made or used"), "{error}");
+    drop((built, again));
+    let collected = yard.store().gc(Duration::ZERO).expect("removed");
+    assert_eq!((collected.builds, collected.in_use), (1, 0));
     assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_shown_and_goes() {
+    let yard = Yard::new();
+    let store = yard.store();
+    let folder = store.folder("0123456789abcdef");
+    fs::create_dir_all(&folder).expect("made");
+    fs::create_dir_all(store.root().join("sources")).expect("made");
+    fs::write(folder.join("asked.json"), "{").expect("written");
+    fs::write(folder.join("big"), vec![1; 1 << 20]).expect("written");
+    assert!(store.list().expect("readable").is_empty());
+    let found = store.unreadable();
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].cause.contains("asked.json: EOF") && found[0].bytes() >= 1 << 20,
+        "{found:?}"
+    );
+    let error = store.remove("").expect_err("would be any").to_string();
+    assert!(error.contains("remedy"), "{error}");
+    let month = Duration::from_secs(30 * 24 * 3600);
+    let collected = store.gc(month).expect("removed");
+    assert!(
+        collected.builds == 1 && collected.bytes >= 1 << 20,
+        "{collected:?}"
+    );
+    assert!(store.unreadable().is_empty() && !folder.exists());
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_compiled() {
+    let yard = Yard::new();
+    let said = |server: &str, settings: &[(&str, &str)]| {
+        let built = yard.build_beside(server, settings);
+        format!("{:#}", built.expect_err("a mistake"))
+    };
+    let unknown = said("nosuch", &[]);
+    assert!(
+        unknown.contains("no server is called `nosuch`") && unknown.contains("known: "),
+        "{unknown}"
+    );
+    let replaced = said("tiny", &[("cmake.CMAKE_CXX_FLAGS", "-O3")]);
+    assert!(
+        replaced.contains("CMAKE_CXX_FLAGS") && replaced.contains("cxx_flags"),
+        "{replaced}"
+    );
+    assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn a_tree_that_leaves_another_binary_is_told_with_the_log() {
+    let yard = Yard::new();
+    let text = TREE[1].1.replace(
+        "add_executable(mariadbd ",
+        "add_custom_target(mariadbd DEPENDS mysqld)\nadd_executable(mysqld ",
+    );
+    let text = text.replace("directories(mariadbd ", "directories(mysqld ");
+    yard.write("CMakeLists.txt", &text);
+    let error = format!("{:#}", yard.build(&[]).expect_err("no mariadbd"));
+    assert!(error.contains("the build left no "), "{error}");
+    assert!(
+        error.contains("\nlog: ") && error.contains("\nremedy: "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -310,7 +401,10 @@ fn a_patch_makes_a_tree_of_its_own() {
         "{:#}",
         yard.build(&[("patches", "sum")]).expect_err("does not fit")
     );
-    assert!(error.contains("the patch sum does not apply"), "{error}");
+    assert!(
+        error.contains("the patch sum does not apply") && error.contains("work.c: Hunk #1 FAILED"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -338,4 +432,21 @@ fn every_way_to_build_makes_a_server_that_runs() {
             assert!(profile.executed > 0, "{settings:?}: {profile}");
         }
     }
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn bolts_profile_is_used_again_for_its_own_binary_only() {
+    let mut yard = Yard::new();
+    let bolt = [("bolt", "oltp_read_only"), ("bolt_profile", "counters")];
+    let folder = yard.build(&bolt).expect("built").build.folder;
+    let half_finished = || fs::remove_file(folder.join("recipe.json")).expect("was there");
+    // A training now leaves nothing.
+    yard.runs = 0;
+    half_finished();
+    yard.build(&bolt).expect("by the profile that is there");
+    half_finished();
+    fs::write(folder.join("bolt.base"), "another binary").expect("written");
+    let error = format!("{:#}", yard.build(&bolt).expect_err("trained anew"));
+    assert!(error.contains("left no profile"), "{error}");
 }

@@ -387,6 +387,7 @@ pub enum PartArg {
 /// goes on. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(group = clap::ArgGroup::new("trained").multiple(true))]
 #[command(after_help = "Examples:
   niagara server build mariadb-10.11
   niagara server build mariadb-10.11 --flags='-O3 -march=native' --lto thin
@@ -402,6 +403,9 @@ pub struct BuildArgs {
     /// Build this source tree rather than the source package
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
+    /// Ask the archive for the newest source package: else the newest that was fetched before is taken
+    #[arg(long, conflicts_with = "source")]
+    pub refresh_source: bool,
     /// gcc, clang, or one of a version: clang-19
     #[arg(long, value_name = "NAME")]
     pub compiler: Option<String>,
@@ -427,20 +431,20 @@ pub struct BuildArgs {
     #[arg(long, value_name = "KIND")]
     pub lto: Option<String>,
     /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2/oltp_read_write
-    #[arg(long, value_name = "WORKLOADS")]
+    #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub pgo: Option<String>,
     /// Lay the binary out anew with BOLT: the workloads to train on
-    #[arg(long, value_name = "WORKLOADS")]
+    #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub bolt: Option<String>,
     /// How BOLT's profile is taken: counters, branches (the processor's records, by perf) or samples (perf without
     /// them) [default: branches where this machine has them, else counters]
-    #[arg(long, value_name = "WAY")]
+    #[arg(long, value_name = "WAY", requires = "bolt")]
     pub bolt_profile: Option<String>,
     /// Connections while training
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_threads: Option<u32>,
     /// Seconds of training
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -479,12 +483,12 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Remove half-finished builds, and those that were not used for long
+    /// Remove half-finished builds, and those that were not used for long; what is made or used right now stays
     Gc {
         /// Finished builds not used for so long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
         unused_for: Duration,
-        /// Everything that is not being made right now
+        /// Everything, and what ccache keeps
         #[arg(long)]
         all: bool,
     },

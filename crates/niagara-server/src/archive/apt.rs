@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
@@ -113,17 +113,28 @@ impl Apt {
         Ok(versions)
     }
 
-    /// Downloads a source package, verified by the archive's keys; its `.dsc` file.
-    pub fn download_source(&self, package: &str, version: &str) -> Result<PathBuf> {
+    /// Downloads a source package, verified by the archive's keys.
+    ///
+    /// # Errors
+    /// Anything but files that the archive lists and does not have.
+    pub fn download_source(&self, package: &str, version: &str) -> Result<SourceDownload> {
         let archives = self.folder.join("cache/archives");
-        self.run(&["source", "--download-only", &format!("{package}={version}")])
-            .with_context(|| format!("cannot download the source of {package} {version}"))?;
+        let arguments = ["source", "--download-only", &format!("{package}={version}")];
+        let output = self.output(&arguments)?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            if let Some(line) = only_not_found(&told) {
+                return Ok(SourceDownload::NotThere(line.to_owned()));
+            }
+            return Err(self.failure(&arguments, &told))
+                .with_context(|| format!("cannot download the source of {package} {version}"));
+        }
         let bare = version.split_once(':').map_or(version, |(_, bare)| bare);
         let dsc = archives.join(format!("{package}_{bare}.dsc"));
         if !dsc.is_file() {
             bail!("apt-get source left no {}", dsc.display());
         }
-        Ok(dsc)
+        Ok(SourceDownload::Here(dsc))
     }
 
     /// An apt command that knows this state only.
@@ -156,36 +167,73 @@ impl Apt {
     }
 
     fn run(&self, arguments: &[&str]) -> Result<()> {
+        let output = self.output(arguments)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(self.failure(arguments, &String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    /// What apt-get printed and how it ended.
+    fn output(&self, arguments: &[&str]) -> Result<Output> {
         // `apt-get download` and `apt-get source` put their files where they are called.
         let mut command = self.command("apt-get")?;
-        let output = command.args(arguments).output().map_err(|error| {
+        command.args(arguments).output().map_err(|error| {
             anyhow::anyhow!(
                 "cannot run apt-get: {error}\n\
                  remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
             )
-        })?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            let lines: Vec<&str> = text
-                .lines()
-                .filter(|l| l.starts_with("E:") || l.starts_with("W:"))
-                .take(6)
-                .collect();
-            let sources = fs::read_to_string(self.folder.join("sources.list")).unwrap_or_default();
-            bail!(
-                "apt-get {} failed:\n{}\nsources:\n{}\nremedy: check the network, or name another mirror in \
-                 NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR",
-                arguments.join(" "),
-                if lines.is_empty() {
-                    text.trim().to_owned()
-                } else {
-                    lines.join("\n")
-                },
-                sources.trim_end(),
-            );
-        }
-        Ok(())
+        })
     }
+
+    /// The error of an apt-get that failed with these words.
+    fn failure(&self, arguments: &[&str], told: &str) -> anyhow::Error {
+        let lines: Vec<&str> = told
+            .lines()
+            .filter(|l| l.starts_with("E:") || l.starts_with("W:"))
+            .take(6)
+            .collect();
+        let sources = fs::read_to_string(self.folder.join("sources.list")).unwrap_or_default();
+        anyhow::anyhow!(
+            "apt-get {} failed:\n{}\nsources:\n{}\nremedy: check the network, or name another mirror in \
+             NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR",
+            arguments.join(" "),
+            if lines.is_empty() {
+                told.trim().to_owned()
+            } else {
+                lines.join("\n")
+            },
+            sources.trim_end(),
+        )
+    }
+}
+
+/// What came of the download of a source package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceDownload {
+    /// Its `.dsc` file.
+    Here(PathBuf),
+    /// The archive lists it and does not have its files: what apt-get said of the first.
+    NotThere(String),
+}
+
+/// What apt-get said first, when all that it complains of is files that the archive does not have. Whatever else went
+/// wrong, if only for one of the files, is another matter.
+fn only_not_found(told: &str) -> Option<&str> {
+    // The last line of all such messages, whatever went before.
+    const SUMMARY: &str = "E: Failed to fetch some archives.";
+    let mut errors = told
+        .lines()
+        .filter(|line| line.starts_with("E:") && *line != SUMMARY)
+        .peekable();
+    let first = *errors.peek()?;
+    let not_found = |line: &str| {
+        line.starts_with("E: Failed to fetch ")
+            && ["  404  ", "  410  ", "  File not found"]
+                .iter()
+                .any(|words| line.contains(words))
+    };
+    errors.all(not_found).then_some(first)
 }
 
 /// The host's own configuration is read first (proxies, credentials are wanted); what would touch the system is undone.
@@ -244,4 +292,36 @@ fn debs(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_the_archive_does_not_have_lead_to_an_older_version() {
+        let missing = "E: Failed to fetch http://127.0.0.1:1/m/x_1.dsc  404  File not found [IP: 127.0.0.1 1]\n";
+        let local = "E: Failed to fetch file:/m/x_1.dsc  File not found - /m/x_1.dsc (2: No such file or directory)\n";
+        let end = "E: Failed to fetch some archives.\n";
+        for told in [missing, local] {
+            let told = format!("W: something\n{told}{end}");
+            assert_eq!(only_not_found(&told), told.lines().nth(1));
+        }
+        for other in [
+            "E: Failed to fetch http://h/m/x_1.dsc  Hash Sum mismatch\n",
+            "E: Failed to fetch http://h/m/x_1.dsc  Could not connect to h:80\n",
+            "E: Failed to fetch http://h/m/x_1.dsc  503  Service Unavailable [IP: ::1 80]\n",
+            "E: You don't have enough free space in /a/\n",
+        ] {
+            assert_eq!(only_not_found(&format!("{other}{end}")), None, "{other}");
+            assert_eq!(
+                only_not_found(&format!("{missing}{other}{end}")),
+                None,
+                "{other}"
+            );
+        }
+        // Killed by Ctrl-C it says nothing.
+        assert_eq!(only_not_found(""), None);
+        assert_eq!(only_not_found(end), None);
+    }
 }

@@ -4,6 +4,6 @@ mod apt;
 mod deb;
 mod mirror;
 
-pub use apt::Apt;
+pub use apt::{Apt, SourceDownload};
 pub(crate) use deb::merge;
 pub use deb::{package_and_version, unpack, unpack_as_it_is};

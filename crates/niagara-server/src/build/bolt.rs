@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 
 use super::builder::{Builder, Built, Order, TrainingJob, fresh};
 use super::flags::Stage;
@@ -52,7 +54,16 @@ pub(super) fn lay_out(
     let name = order.binary_name();
     store::go_on(&folder, &mut record);
 
+    // A profile that an attempt before this one left is of the binary that was there then.
+    let trained = folder.join("bolt.base");
+    let digest = digest_of(&base.install.server)?;
+    if data.is_file() && fs::read_to_string(&trained).ok().as_ref() != Some(&digest) {
+        fs::remove_file(&data)?;
+    }
     if !data.is_file() {
+        // First, so that no profile is ever beside the digest of another binary.
+        fs::write(&trained, &digest)
+            .with_context(|| format!("cannot write {}", trained.display()))?;
         let raw = folder.join("raw");
         fresh(&raw)?;
         let way = order.tools.bolt_profile.unwrap_or(BoltProfile::Counters);
@@ -90,7 +101,10 @@ pub(super) fn lay_out(
     let output = run(command, "llvm-bolt", &log, builder.cancelled, &mut |_| {
         (builder.progress)(&told)
     })?;
-    let summary = functions_with_profile(&output.join("\n")).check("the binary trained for BOLT");
+    let output = output.join("\n");
+    let summary = functions_with_profile(&output)
+        .check("the binary trained for BOLT")
+        .and_then(|summary| check_stale(&output, &log).map(|()| summary));
     if summary.is_err() {
         // The next attempt trains anew.
         let _ = fs::remove_file(&data);
@@ -247,6 +261,47 @@ fn sum_of_samples(texts: &[String]) -> Option<String> {
     Some(format!("{}\n{}", head?, lines.collect::<String>()))
 }
 
+/// Refuses a profile that BOLT takes for another binary's.
+fn check_stale(output: &str, log: &Path) -> Result<()> {
+    // Of a binary's own profile BOLT cannot follow a function here and there; another binary's it follows nowhere.
+    const MOST_PERCENT: f64 = 5.0;
+    let Some(percent) = stale_percent(output) else {
+        return Ok(());
+    };
+    if percent > MOST_PERCENT {
+        bail!(
+            "the profile for BOLT is stale: {percent} % of its functions are not those of this binary\nlog: {}\n\
+             remedy: the same command trains anew; should that not help, take the profile another way (bolt_profile)",
+            log.display()
+        );
+    }
+    Ok(())
+}
+
+/// `BOLT-WARNING: 12 (8.3% of all profiled) functions have invalid (possibly stale) profile. Use -report-stale …`
+fn stale_percent(output: &str) -> Option<f64> {
+    let line = output
+        .lines()
+        .find(|line| line.contains("have invalid (possibly stale) profile"))?;
+    let (before, _) = line.split_once("% of all profiled")?;
+    before.rsplit('(').next()?.trim().parse().ok()
+}
+
+/// The digest of a file's content.
+fn digest_of(path: &Path) -> Result<String> {
+    let mut hasher = Sha256::new();
+    let mut file =
+        fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut part = vec![0; 1 << 20];
+    loop {
+        let read = file.read(&mut part)?;
+        if read == 0 {
+            return Ok(store::hex(&hasher.finalize(), 16));
+        }
+        hasher.update(&part[..read]);
+    }
+}
+
 /// `BOLT-INFO: 5323 out of 45613 functions in the binary (11.7%) have non-empty execution profile`
 fn functions_with_profile(output: &str) -> ProfileSummary {
     let line = output
@@ -280,6 +335,37 @@ mod tests {
         );
         let branches = ["1 main 8 1 f 0 0 1\n".to_owned()];
         assert_eq!(sum_of_samples(&branches), None);
+    }
+
+    #[test]
+    fn a_stale_profile_is_refused() {
+        let check = |share: &str| {
+            let said = format!(
+                "BOLT-INFO: 7 out of 9 functions in the binary (77.8%) have non-empty execution profile\n\
+                 BOLT-WARNING: 12 ({share}% of all profiled) functions have invalid (possibly stale) profile. Use \
+                 -report-stale to see the list."
+            );
+            check_stale(&said, Path::new("/the/log"))
+        };
+        let error = check("85.7").expect_err("stale").to_string();
+        assert!(
+            error.contains("85.7 %") && error.contains("/the/log") && error.contains("remedy"),
+            "{error}"
+        );
+        check("0.4").expect("its own");
+        check_stale("BOLT-INFO: nothing of the kind", Path::new("/l")).expect("nothing said");
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_content() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("server");
+        let of = |content: &str| {
+            fs::write(&path, content).expect("written");
+            digest_of(&path).expect("readable")
+        };
+        assert_eq!(of("one"), of("one"));
+        assert_ne!(of("one"), of("two"));
     }
 
     #[test]

@@ -10,17 +10,17 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::flags::{LAUNCHERS, Stage, cmake_options};
+use super::flags::{LAUNCHERS, Stage, check_options, cmake_options};
 use super::forecast::Experience;
 use super::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use super::patches::Patch;
 use super::profile::{self, ProfileSummary};
 use super::recipe::{BoltProfile, Lto, Recipe};
-use super::run::run;
+use super::run::{run, since_configured};
 use super::sampling::{Sampler, Sampling};
 use super::source::Source;
 use super::stopwatch::Stopwatch;
-use super::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
+use super::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
 use super::toolchain::{Toolchain, missing_packages};
 use super::training::Training;
 use super::{bolt, prefix};
@@ -78,8 +78,8 @@ pub struct Builder<'a> {
     pub catalog: &'a Catalog,
     /// Runs what is to be trained.
     pub trainer: &'a mut dyn Trainer,
-    /// The patches that recipes name.
-    pub patches: &'a dyn Fn(&str) -> Result<Patch>,
+    /// The patches that recipes name; an error where one is not written for the source.
+    pub patches: &'a dyn Fn(&str, &Source) -> Result<Patch>,
     /// Whether to stop.
     pub cancelled: &'a dyn Fn() -> bool,
     /// What to show meanwhile.
@@ -88,6 +88,8 @@ pub struct Builder<'a> {
     pub jobs: usize,
     /// Keep the build folders of finished builds.
     pub keep: bool,
+    /// Ask the archive for the newest source, though one of the server's series is here.
+    pub refresh_source: bool,
 }
 
 /// A finished build that can be launched.
@@ -99,6 +101,8 @@ pub struct Built {
     pub build: StoredBuild,
     /// Whether it was there already.
     pub was_there: bool,
+    /// Keeps it from being removed.
+    pub in_use: InUse,
 }
 
 /// Everything that a recipe comes to on this machine.
@@ -257,12 +261,8 @@ impl Builder<'_> {
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.normal();
+        check_options(&recipe)?;
         let tools = Toolchain::find(&recipe)?;
-        let patches = recipe
-            .patches
-            .iter()
-            .map(|name| (self.patches)(name))
-            .collect::<Result<_>>()?;
         let (description, source) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
@@ -271,10 +271,22 @@ impl Builder<'_> {
             None => {
                 let described = self.catalog.get(server)?;
                 let build = can_be_built(described)?;
-                let source = Source::of_package(self.cache, described, &build, self.progress)?;
+                let source = Source::of_package(
+                    self.cache,
+                    described,
+                    &build,
+                    self.refresh_source,
+                    self.cancelled,
+                    self.progress,
+                )?;
                 (build, source)
             }
         };
+        let patches = recipe
+            .patches
+            .iter()
+            .map(|name| (self.patches)(name, &source))
+            .collect::<Result<_>>()?;
         Ok(Order {
             server: server.to_owned(),
             description,
@@ -287,10 +299,12 @@ impl Builder<'_> {
 
     /// How a tree is built: as the catalogue's server of its name, else of its series, else of its branch.
     fn description_for(&self, server: &str, source: &Source) -> Result<BuildDescription> {
-        if let Ok(described) = self.catalog.get(server)
-            && described.family == source.family
-        {
-            return can_be_built(described);
+        // A build may stand beside a server that is named by its path; every other name is one of the catalogue.
+        if !server.contains('/') {
+            let described = self.catalog.get(server)?;
+            if described.family == source.family {
+                return can_be_built(described);
+            }
         }
         let of_family = || {
             self.catalog
@@ -314,8 +328,10 @@ impl Builder<'_> {
     fn fill(&mut self, order: &Order) -> Result<Built> {
         let key = order.key(BuildKind::Server)?;
         let store = BuildStore::new(self.cache);
+        // Before it is looked for, so that nothing removes it in between.
+        let in_use = store.hold(&key)?;
         if let Some(build) = store.find(&key) {
-            return self.found(order, build, true);
+            return self.found(order, build, true, in_use);
         }
         let missing = missing_packages(&order.description.needs);
         if !missing.is_empty() {
@@ -329,7 +345,7 @@ impl Builder<'_> {
             (self.progress)("waiting: somebody else makes this build");
         })?;
         if let Some(build) = store.find(&key) {
-            return self.found(order, build, true);
+            return self.found(order, build, true, in_use);
         }
         let build = match &order.recipe.bolt {
             Some(training) => {
@@ -338,23 +354,33 @@ impl Builder<'_> {
             }
             None => self.compile_server(order, &key)?,
         };
-        self.found(order, build, false)
+        self.found(order, build, false, in_use)
     }
 
-    fn found(&self, order: &Order, build: StoredBuild, was_there: bool) -> Result<Built> {
+    fn found(
+        &self,
+        order: &Order,
+        build: StoredBuild,
+        was_there: bool,
+        in_use: InUse,
+    ) -> Result<Built> {
         build.touch();
         Ok(Built {
             install: order.install(self.cache, &build.folder)?,
             build,
             was_there,
+            in_use,
         })
     }
 
     fn compile_server(&mut self, order: &Order, key: &str) -> Result<StoredBuild> {
         let folder = BuildStore::new(self.cache).folder(key);
-        let trained = match &order.recipe.pgo {
-            Some(training) => Some(self.profile(order, training)?),
-            None => None,
+        let (trained, _in_use) = match &order.recipe.pgo {
+            Some(training) => {
+                let (profile, in_use) = self.profile(order, training)?;
+                (Some(profile), Some(in_use))
+            }
+            None => (None, None),
         };
         let merged = trained
             .as_ref()
@@ -386,9 +412,13 @@ impl Builder<'_> {
                 // The link has done its work; one that stays is replaced by the next build.
                 let _ = fs::remove_file(&place);
                 compiled?;
-                profile::check_objects(&counts, &ninja)?;
+                profile::check_objects(&counts, &ninja, [&profile.record.key, key])?;
             }
             None => self.compile(order, &folder, &ninja, &mut record, "")?,
+        }
+        if let Some(profile) = trained.as_ref().filter(|_| !gcc) {
+            let log = since_configured(&folder.join("log"))?;
+            profile::check_warnings(&log, [&profile.record.key, key])?;
         }
         self.put_together(order, &folder)?;
         record.version = order.install(self.cache, &folder)?.version_string;
@@ -399,7 +429,7 @@ impl Builder<'_> {
     }
 
     /// The profile that the recipe's training leaves: an instrumented server is built, trained, and thrown away.
-    fn profile(&mut self, order: &Order, training: &Training) -> Result<StoredBuild> {
+    fn profile(&mut self, order: &Order, training: &Training) -> Result<(StoredBuild, InUse)> {
         // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
         let order = order.with(|recipe| {
             recipe.lto = Lto::None;
@@ -409,15 +439,16 @@ impl Builder<'_> {
         })?;
         let store = BuildStore::new(self.cache);
         let key = order.key(BuildKind::Profile)?;
+        let in_use = store.hold(&key)?;
         if let Some(profile) = store.find(&key) {
             profile.touch();
-            return Ok(profile);
+            return Ok((profile, in_use));
         }
         let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
             (self.progress)("waiting: somebody else makes this profile");
         })?;
         if let Some(profile) = store.find(&key) {
-            return Ok(profile);
+            return Ok((profile, in_use));
         }
         let folder = store.folder(&key);
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
@@ -450,7 +481,7 @@ impl Builder<'_> {
         for done in [&raw, &ninja, &folder.join("prefix")] {
             self.tidy(done);
         }
-        Ok(profile)
+        Ok((profile, in_use))
     }
 
     /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
@@ -546,6 +577,18 @@ impl Builder<'_> {
 
     fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
         let tree = order.source.patched(self.cache, &order.patches)?;
+        let binary = folder.join("ninja").join(&order.description.binary);
+        if !binary.is_file() {
+            bail!(
+                "the build left no {}\nlog: {}\n\
+                 remedy: the source is one of {} {}; name the server of the catalogue that is built as it is, or say in \
+                 [build] of a file in servers/ what its targets are and where they put the server",
+                binary.display(),
+                folder.join("log").display(),
+                order.source.family,
+                order.source.version
+            );
+        }
         prefix::assemble(
             &tree,
             &folder.join("ninja"),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::{Result, bail};
+
 use super::recipe::{Lto, Recipe, StaticLibrary};
 use super::toolchain::Toolchain;
 use crate::catalog::BuildDescription;
@@ -20,6 +22,40 @@ pub(super) enum Stage<'a> {
     Instrumented,
     /// By the profile: for gcc the counts lie beside the objects, for clang in this file.
     Optimised(Option<&'a Path>),
+}
+
+/// That no option of cmake takes the place of what Niagara gives cmake itself: the profile's flags would be gone, and the
+/// build kept under a recipe that it was not made by.
+///
+/// # Errors
+/// The first that does, with the recipe's own key for it.
+pub(super) fn check_options(recipe: &Recipe) -> Result<()> {
+    for option in recipe.cmake.keys() {
+        if let Some(key) = own_key(option) {
+            bail!(
+                "the option {option} would replace what Niagara gives cmake: the package's flags, those of LTO and of \
+                 the profile\nremedy: give it as {key}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The key of the recipe that says what this option of cmake would.
+fn own_key(option: &str) -> Option<&'static str> {
+    // With a type it is the same option: `CMAKE_C_FLAGS:STRING`.
+    let name = option.split(':').next().unwrap_or(option);
+    let flags_of = |language: &str| {
+        let rest = name.strip_prefix(&format!("CMAKE_{language}_FLAGS"));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    match name {
+        "CMAKE_C_COMPILER" | "CMAKE_CXX_COMPILER" => Some("compiler"),
+        _ if flags_of("C") => Some("flags, or c_flags for C alone"),
+        _ if flags_of("CXX") => Some("flags, or cxx_flags for C++ alone"),
+        _ if name.starts_with("CMAKE_") && name.contains("_LINKER_FLAGS") => Some("link_flags"),
+        _ => None,
+    }
 }
 
 /// The options of cmake (`-D` left out) for this stage.
@@ -99,6 +135,8 @@ fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Ve
             "-Wno-missing-profile",
             "-Werror=coverage-mismatch",
         ]),
+        // What clang says of a function that is not the one that was counted is a warning of the same name as much that
+        // is harmless, so its words are read instead (`profile::check_warnings`).
         (Stage::Optimised(profile), false) => {
             if let Some(profile) = profile {
                 flags.push(format!("-fprofile-use={}", profile.display()));
@@ -175,6 +213,35 @@ mod tests {
         assert!(own["CMAKE_CXX_FLAGS"].ends_with("-O3 -fno-plt"));
         assert!(own["CMAKE_C_FLAGS"].ends_with("-O3"));
         assert_eq!(own["WITH_SSL"], "bundled");
+    }
+
+    #[test]
+    fn options_that_would_replace_the_profiles_flags_are_refused() {
+        let check = |option: &str| {
+            let mut recipe = Recipe::default();
+            recipe
+                .set(&format!("cmake.{option}"), "-O3")
+                .expect("valid");
+            check_options(&recipe)
+        };
+        for (option, key) in [
+            ("CMAKE_C_FLAGS", "c_flags"),
+            ("CMAKE_CXX_FLAGS:STRING", "cxx_flags"),
+            ("CMAKE_CXX_FLAGS_RELWITHDEBINFO", "cxx_flags"),
+            ("CMAKE_EXE_LINKER_FLAGS", "link_flags"),
+            ("CMAKE_SHARED_LINKER_FLAGS_RELEASE", "link_flags"),
+            ("CMAKE_CXX_COMPILER", "compiler"),
+        ] {
+            let error = check(option).expect_err(option).to_string();
+            assert!(error.contains(option) && error.contains(key), "{error}");
+        }
+        for option in [
+            "WITH_WSREP",
+            "CMAKE_C_COMPILER_LAUNCHER",
+            "CMAKE_C_STANDARD",
+        ] {
+            check(option).expect("its own");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod bolt;
 mod builder;
+mod disk;
 mod failure;
 mod flags;
 mod forecast;
@@ -31,6 +32,6 @@ pub use recipe::{
 pub use run::BuildStopped;
 pub use sampling::{Sampler, Sampling};
 pub use source::Source;
-pub use store::{BuildKind, BuildRecord, BuildStore, Collected, StoredBuild};
+pub use store::{BuildKind, BuildRecord, BuildStore, Collected, InUse, StoredBuild, Unreadable};
 pub use toolchain::{LinkerFound, Toolchain};
 pub use training::Training;

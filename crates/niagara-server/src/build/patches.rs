@@ -23,7 +23,14 @@ impl Patch {
     pub(super) fn apply(&self, tree: &Path) -> Result<()> {
         for dry in [true, false] {
             let mut command = Command::new("patch");
-            command.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch"]);
+            // Without fuzz: a hunk whose surroundings are others than it was written for may mean something else there.
+            command.args([
+                "-p1",
+                "--batch",
+                "--forward",
+                "--fuzz=0",
+                "--no-backup-if-mismatch",
+            ]);
             if dry {
                 command.arg("--dry-run");
             }
@@ -41,28 +48,47 @@ impl Patch {
             }
             let output = child.wait_with_output()?;
             if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stdout);
-                let telling: Vec<&str> = said
-                    .lines()
-                    .filter(|line| {
-                        ["FAILED", "can't find", "Reversed", "malformed"]
-                            .iter()
-                            .any(|w| line.contains(w))
-                    })
-                    .take(3)
-                    .collect();
+                let said = [output.stdout, output.stderr].concat();
                 bail!(
-                    "the patch {} does not apply to this source: {}",
+                    "the patch {} does not apply to this source: {}\n\
+                     remedy: leave it out, build a version that it was written for, or write it anew for this one \
+                     (patches/README.md)",
                     self.name,
-                    if telling.is_empty() {
-                        said.trim().to_owned()
-                    } else {
-                        telling.join("; ")
-                    }
+                    causes(&String::from_utf8_lossy(&said))
                 );
             }
         }
         Ok(())
+    }
+}
+
+/// The first of what patch could not do, each with the file that it was at.
+fn causes(said: &str) -> String {
+    let mut file = "";
+    let mut telling = Vec::new();
+    for line in said.lines() {
+        let begun = ["checking file ", "patching file "];
+        if let Some(name) = begun.iter().find_map(|words| line.strip_prefix(words)) {
+            file = name;
+        } else if line.starts_with("Hunk #") && line.contains("FAILED") {
+            telling.push(format!("{file}: {line}"));
+        } else if ["can't find", "Reversed", "malformed", "Only garbage"]
+            .iter()
+            .any(|words| line.contains(words))
+        {
+            telling.push(match file {
+                "" => line.to_owned(),
+                file => format!("{file}: {line}"),
+            });
+        } else if let Some(name) = line.strip_prefix("|--- a/") {
+            // After `can't find file to patch`: what was looked for.
+            telling.push(name.to_owned());
+        }
+    }
+    telling.truncate(3);
+    match telling.is_empty() {
+        true => said.trim().to_owned(),
+        false => telling.join("; "),
     }
 }
 
@@ -84,7 +110,9 @@ mod tests {
             .expect_err("does not fit")
             .to_string();
         assert!(
-            error.contains("patch p does not apply") && error.contains("FAILED"),
+            error.contains("patch p does not apply")
+                && error.contains("a.c: Hunk #1 FAILED at 1")
+                && error.contains("remedy"),
             "{error}"
         );
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\ntwo\n");
@@ -92,6 +120,36 @@ mod tests {
         assert_eq!(
             std::fs::read_to_string(&path).expect("there"),
             "one\nthree\n"
+        );
+    }
+
+    #[test]
+    fn a_hunk_whose_surroundings_are_others_is_refused() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let path = tree.path().join("a.c");
+        let text = "new\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+        std::fs::write(&path, text).expect("written");
+        // What it changes is there; the first line of its surroundings is another.
+        let patch = Patch {
+            name: "p".into(),
+            text: "--- a/a.c\n+++ b/a.c\n@@ -1,7 +1,7 @@\n one\n two\n three\n-four\n+4\n five\n six\n seven\n".into(),
+        };
+        let error = patch.apply(tree.path()).expect_err("does not fit");
+        assert!(error.to_string().contains("a.c: Hunk #1"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let patch = Patch {
+            name: "p".into(),
+            text: "--- a/sql/b.c\n+++ b/sql/b.c\n@@ -1 +1 @@\n-a\n+b\n".into(),
+        };
+        let error = patch.apply(tree.path()).expect_err("no file").to_string();
+        assert!(
+            error.contains("can't find file to patch") && error.contains("sql/b.c"),
+            "{error}"
         );
     }
 }

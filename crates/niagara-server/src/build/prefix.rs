@@ -17,7 +17,7 @@ pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> 
     let name = binary.file_name().unwrap_or(binary.as_os_str());
     let from = build.join(binary);
     fs::copy(&from, usr.join("sbin").join(name))
-        .with_context(|| format!("the build left no {}", from.display()))?;
+        .with_context(|| format!("cannot copy {}", from.display()))?;
     // MariaDB has them in sql/share, MySQL in share; the compiled messages are in the build folder.
     for part in ["sql/share", "share"] {
         copy_messages(&build.join(part), &share)?;

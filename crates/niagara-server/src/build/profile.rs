@@ -1,5 +1,6 @@
 //! What a trained server left behind: found, checked, and put where the compiler looks for it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -126,8 +127,12 @@ pub(super) fn stand_in(profile: &Path, ninja: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// That the counts lie beside objects of the same name: else gcc has found none of them, and said nothing.
-pub(super) fn check_objects(profile: &Path, build: &Path) -> Result<()> {
+/// That the counts lie beside objects of the same name: else gcc has found none of them, and said nothing. `keys` are
+/// those of the builds to remove where it is not so.
+///
+/// The path of the folder is the same for all objects, so that gcc finds all of their counts or next to none: half is
+/// far from both.
+pub(super) fn check_objects(profile: &Path, build: &Path, keys: [&str; 2]) -> Result<()> {
     let counts = files(profile, ".gcda")?;
     let met = counts
         .iter()
@@ -136,11 +141,41 @@ pub(super) fn check_objects(profile: &Path, build: &Path) -> Result<()> {
     if met * 2 < counts.len() {
         bail!(
             "the profile is stale: of {} object files that it speaks of this build has {met}\n\
-             remedy: remove the profile (niagara server build gc --all) and build again",
-            counts.len()
+             remedy: niagara server build remove {}, and build again",
+            counts.len(),
+            keys.join(" ")
         );
     }
     Ok(())
+}
+
+/// That no function is another than the one that clang's profile counted, by what clang said in `log`. `keys` are those
+/// of the builds to remove where it is not so.
+pub(super) fn check_warnings(log: &str, keys: [&str; 2]) -> Result<()> {
+    let others = mismatched(log);
+    let Some(first) = others.first() else {
+        return Ok(());
+    };
+    bail!(
+        "the profile is stale: {} functions are not those that it counted, as {first}\n\
+         remedy: niagara server build remove {}, and build again",
+        others.len(),
+        keys.join(" ")
+    );
+}
+
+/// The functions that clang took for others than those that were counted:
+/// `warning: a.cc: function control flow change detected (hash mismatch) NAME Hash = 7 … [-Wbackend-plugin]`.
+fn mismatched(log: &str) -> BTreeSet<&str> {
+    log.lines()
+        .filter_map(|line| {
+            let (_, rest) = line.split_once(" mismatch) ")?;
+            let is_profiles = line.ends_with("[-Wbackend-plugin]");
+            rest.split(' ').next().filter(|_| is_profiles)
+        })
+        // The programs that run while a server is built have a `main` of their own, and the profile knows the server's.
+        .filter(|name| *name != "main")
+        .collect()
 }
 
 /// Merges clang's raw profiles into `to`.
@@ -241,13 +276,37 @@ mod tests {
         lay_beside_objects(&profile, &build).expect("laid");
         assert!(build.join("sql/a.cc.gcda").is_file());
         assert!(
-            check_objects(&profile, &build)
+            check_objects(&profile, &build, ["a", "b"])
                 .expect_err("no object")
                 .to_string()
                 .contains("stale")
         );
         fs::write(build.join("sql/a.cc.o"), "").expect("written");
-        check_objects(&profile, &build).expect("fits");
+        check_objects(&profile, &build, ["a", "b"]).expect("fits");
+    }
+
+    #[test]
+    fn a_function_that_is_not_the_one_that_clang_counted_is_an_error() {
+        let warning = |name: &str| {
+            format!(
+                "warning: /s/a.cc: function control flow change detected (hash mismatch) {name} Hash = 11 up to 2 count \
+                 discarded [-Wbackend-plugin]\n"
+            )
+        };
+        let harmless = "warning: /s/b.cc: Function _Z1fv is annotated as a hot function but the profile is cold \
+                        [-Wbackend-plugin]\n";
+        let fits = format!("{}{harmless}1 warning generated.\n", warning("main"));
+        check_warnings(&fits, ["a", "b"]).expect("the tools of the build have a main, too");
+        let stale = format!("{fits}{0}{0}{1}", warning("_Z1gv"), warning("h"));
+        let error = check_warnings(&stale, ["a", "b"])
+            .expect_err("stale")
+            .to_string();
+        assert!(
+            error.contains("2 functions")
+                && error.contains("_Z1gv")
+                && error.contains("remove a b"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One command of a build: its output into the log and to whoever shows progress, ended when asked to.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,14 @@ pub(super) fn run(
     Err(anyhow!("{what} failed: {error}\nlog: {}", log.display()))
 }
 
+/// What the newest configuration wrote into the log, and all builds by it since: of objects that are there.
+pub(super) fn since_configured(log: &Path) -> Result<String> {
+    let bytes = fs::read(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let from = text.rfind("\n$ cmake ").unwrap_or(0);
+    Ok(text[from..].to_owned())
+}
+
 fn open_log(path: &Path) -> Result<File> {
     OpenOptions::new()
         .create(true)
@@ -151,6 +159,13 @@ mod tests {
         assert!(
             text.contains("$ sh -c echo one") && text.contains("two"),
             "{text}"
+        );
+        assert_eq!(since_configured(&log).expect("readable"), text);
+        fs::write(&log, format!("{text}\n$ cmake -G Ninja\nthree\n")).expect("written");
+        let newest = since_configured(&log).expect("readable");
+        assert!(
+            newest.contains("three") && !newest.contains("two"),
+            "{newest}"
         );
     }
 }

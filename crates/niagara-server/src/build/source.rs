@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::patches::Patch;
+use super::run::BuildStopped;
 use super::store::hex;
-use crate::archive::Apt;
+use crate::archive::{Apt, SourceDownload};
 use crate::cache::{Cache, WorkFolder, write_private};
 use crate::catalog::{BuildDescription, ServerDescription};
 use crate::family::{Family, Version};
@@ -57,19 +58,27 @@ impl Source {
         })
     }
 
-    /// The source package of a server, fetched where it is not here yet. A version that the mirror lists but does not
-    /// hold (security archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of.
+    /// The source package of a server: the newest of its series that is here, else the newest that the archive hands
+    /// out; with `refresh` the archive is asked even so. A version that the archive lists but does not have (security
+    /// archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of.
     ///
     /// # Errors
-    /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with.
+    /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with; [`BuildStopped`] once
+    /// `cancelled` says so.
     pub fn of_package(
         cache: &Cache,
         server: &ServerDescription,
         build: &BuildDescription,
+        refresh: bool,
+        cancelled: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Source> {
         let folder = sources(cache);
-        if let Some(source) = find(&folder, server, build) {
+        let here = || match refresh {
+            true => None,
+            false => find(&folder, server, build),
+        };
+        if let Some(source) = here() {
             return Ok(source);
         }
         let _lock = cache.lock(SOURCES_LOCK, &mut || {
@@ -78,7 +87,7 @@ impl Source {
                 server.name
             ));
         })?;
-        if let Some(source) = find(&folder, server, build) {
+        if let Some(source) = here() {
             return Ok(source);
         }
         let package = &build.source;
@@ -87,27 +96,51 @@ impl Source {
             "reading the source lists of {}",
             server.archive.suites.join(", ")
         ));
-        let apt = Apt::open_sources(&work.path().join("apt"), &server.archive)?;
+        // Ctrl-C ends apt-get, too: what it says of that is not what went wrong.
+        let unless_stopped = |error| match cancelled() {
+            true => BuildStopped.into(),
+            false => error,
+        };
+        let apt =
+            Apt::open_sources(&work.path().join("apt"), &server.archive).map_err(unless_stopped)?;
         let mut fetched = None;
-        let mut missing = None;
+        let mut missing = Vec::new();
         for version in apt.source_versions(package)? {
-            progress(&format!("downloading the source of {package} {version}"));
-            match apt.download_source(package, &version) {
-                Ok(dsc) => {
+            if cancelled() {
+                return Err(BuildStopped.into());
+            }
+            let name = format!("{package} {version}");
+            if let Some(source) = all(&folder).into_iter().find(|here| here.name == name) {
+                return Ok(source);
+            }
+            progress(&format!("downloading the source of {name}"));
+            match apt
+                .download_source(package, &version)
+                .map_err(unless_stopped)?
+            {
+                SourceDownload::Here(dsc) => {
                     fetched = Some((version, dsc));
                     break;
                 }
-                Err(error) => {
+                SourceDownload::NotThere(told) => {
                     progress(&format!(
-                        "the mirror lists {package} {version} but does not hand it out; trying an older one"
+                        "the archive lists {name} but does not have it ({told}); trying an older one"
                     ));
-                    missing = missing.or(Some(error));
+                    missing.push(told);
                 }
             }
         }
         let Some((version, dsc)) = fetched else {
-            return Err(missing.unwrap_or_else(|| anyhow::anyhow!("no source package {package}")));
+            bail!(
+                "the archive lists the source package {package} but has none of its versions:\n{}\n\
+                 remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
+                 build a source tree of your own (source)",
+                missing.join("\n")
+            );
         };
+        if cancelled() {
+            return Err(BuildStopped.into());
+        }
         progress(&format!("unpacking {package} {version}"));
         let tree = work.path().join("tree");
         let output = Command::new("dpkg-source")
@@ -190,19 +223,31 @@ pub(super) fn sources(cache: &Cache) -> PathBuf {
 /// The newest source of this server's package and series that is here.
 fn find(folder: &Path, server: &ServerDescription, build: &BuildDescription) -> Option<Source> {
     let package = format!("{} ", build.source);
-    let mut found: Vec<Source> = fs::read_dir(folder)
-        .ok()?
+    let of_server = |source: &Source| {
+        source.name.starts_with(&package) && source.version.series() == server.series
+    };
+    // The archive's versions of one release of the server are told apart by when they were fetched: never an older one
+    // after a newer one.
+    all(folder)
+        .into_iter()
+        .filter(of_server)
+        .max_by_key(|source| {
+            let manifest = source.tree.with_file_name(MANIFEST);
+            let fetched = fs::metadata(manifest).and_then(|found| found.modified());
+            (source.version, fetched.ok())
+        })
+}
+
+/// All source packages that are here.
+fn all(folder: &Path) -> Vec<Source> {
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
         .flatten()
         .filter_map(|entry| fs::read(entry.path().join(MANIFEST)).ok())
         .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
-        .filter(|source: &Source| {
-            source.name.starts_with(&package)
-                && source.version.series() == server.series
-                && source.tree.is_dir()
-        })
-        .collect();
-    found.sort_by_key(|source| source.version);
-    found.pop()
+        .filter(|source: &Source| source.tree.is_dir())
+        .collect()
 }
 
 /// Family and version by the tree's own file: `VERSION` (MariaDB), `MYSQL_VERSION` or `VERSION` (MySQL).
@@ -291,4 +336,40 @@ fn link_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn of_two_packages_of_one_release_the_one_fetched_last_is_taken() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let server = catalog.get("mariadb-10.11").expect("known");
+        let build = server.build.as_ref().expect("can be built");
+        let put = |version: &str, release: &str, age: u64| {
+            let place = folder.path().join(file_name(version));
+            fs::create_dir_all(place.join("tree")).expect("made");
+            let source = Source {
+                name: format!("mariadb {version}"),
+                digest: version.to_owned(),
+                tree: place.join("tree"),
+                family: Family::Mariadb,
+                version: release.parse().expect("a version"),
+            };
+            let manifest = place.join(MANIFEST);
+            fs::write(&manifest, serde_json::to_vec(&source).expect("JSON")).expect("written");
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+            let file = fs::File::options().write(true).open(manifest);
+            file.and_then(|file| file.set_modified(then)).expect("set");
+        };
+        put("1:10.11.18-0+deb12u2", "10.11.18", 10);
+        put("1:10.11.18-0+deb12u1", "10.11.18", 99);
+        put("1:10.11.17-0+deb12u1", "10.11.17", 0);
+        put("1:11.8.6-0+deb13u1", "11.8.6", 0);
+        let found = find(folder.path(), server, build).expect("there");
+        assert_eq!(found.digest, "1:10.11.18-0+deb12u2");
+    }
 }

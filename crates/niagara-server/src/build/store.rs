@@ -1,20 +1,22 @@
 //! Builds on disk: each in a folder named by the digest of everything that went into it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
+use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::disk::Disk;
 use super::profile::ProfileSummary;
 use super::recipe::Recipe;
 use super::source::{SOURCES_LOCK, sources};
 use super::toolchain::Toolchain;
 use crate::cache::{Cache, create_private, write_private};
-use crate::launch::folder_bytes;
 
 /// The record of a finished build; a folder without it is half-finished.
 const RECORD: &str = "recipe.json";
@@ -22,6 +24,8 @@ const RECORD: &str = "recipe.json";
 const ASKED: &str = "asked.json";
 /// Touched whenever the build is used.
 const USED: &str = "used";
+/// Bytes of a key; two letters each.
+const KEY_BYTES: usize = 8;
 
 /// What a folder of the store holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +92,7 @@ pub struct StoredBuild {
 impl StoredBuild {
     /// Bytes on disk.
     pub fn bytes(&self) -> u64 {
-        folder_bytes(&self.folder)
+        Disk::of(&self.folder).taken()
     }
 
     /// When it was last asked for.
@@ -109,6 +113,30 @@ impl StoredBuild {
     }
 }
 
+/// A folder of the store whose record cannot be read: no build, and on disk all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its name, a key.
+    pub key: String,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Why it cannot be read.
+    pub cause: String,
+}
+
+impl Unreadable {
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        Disk::of(&self.folder).taken()
+    }
+}
+
+/// Says that a build is used: as long as one is held, in whatever process, it is not removed.
+#[derive(Debug, Clone)]
+pub struct InUse {
+    _lock: Arc<Flock<File>>,
+}
+
 /// All builds of a cache.
 #[derive(Debug, Clone)]
 pub struct BuildStore {
@@ -124,6 +152,8 @@ pub struct Collected {
     pub sources: usize,
     /// Bytes that are free again.
     pub bytes: u64,
+    /// Builds that stay because a command makes or uses them right now.
+    pub in_use: usize,
 }
 
 impl BuildStore {
@@ -173,45 +203,123 @@ impl BuildStore {
 
     /// Bytes of all source trees.
     pub fn source_bytes(&self) -> u64 {
-        folder_bytes(&sources(&self.cache))
+        Disk::of(&sources(&self.cache)).taken()
+    }
+
+    /// Bytes of what ccache keeps.
+    pub fn ccache_bytes(&self) -> u64 {
+        Disk::of(&self.ccache()).taken()
+    }
+
+    /// Removes what ccache keeps, unless something is being built; the bytes it took.
+    ///
+    /// # Errors
+    /// The folder cannot be removed.
+    pub fn clear_ccache(&self) -> Result<Option<u64>> {
+        for build in self.list()?.iter().filter(|build| !build.finished) {
+            if self
+                .cache
+                .try_lock(&lock_name(&build.record.key))?
+                .is_none()
+            {
+                return Ok(None);
+            }
+        }
+        let folder = self.ccache();
+        if !folder.exists() {
+            return Ok(Some(0));
+        }
+        let bytes = self.ccache_bytes();
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+        Ok(Some(bytes))
+    }
+
+    /// Says that the build of this key is used.
+    ///
+    /// # Errors
+    /// The lock that says so cannot be had.
+    pub(super) fn hold(&self, key: &str) -> Result<InUse> {
+        let lock = self.cache.share_lock(&use_name(key))?;
+        Ok(InUse {
+            _lock: Arc::new(lock),
+        })
+    }
+
+    /// The folders named by a key whose record cannot be read.
+    pub fn unreadable(&self) -> Vec<Unreadable> {
+        let entries = fs::read_dir(self.root()).into_iter().flatten().flatten();
+        let mut found: Vec<Unreadable> = entries
+            .filter_map(|entry| {
+                let folder = entry.path();
+                let key = entry.file_name().into_string().ok()?;
+                let broken = is_key(&key) && folder.is_dir() && read(&folder).is_none();
+                broken.then(|| Unreadable {
+                    cause: why_unreadable(&folder),
+                    key,
+                    folder,
+                })
+            })
+            .collect();
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        found
     }
 
     /// Removes the build whose key begins with `key`; the bytes it took.
     ///
     /// # Errors
-    /// No such build, several, or one that is being made.
+    /// No such build, several, or one that is being made or used.
     pub fn remove(&self, key: &str) -> Result<u64> {
-        let mut builds = self.list()?;
-        builds.retain(|build| build.record.key.starts_with(key));
-        let [build] = &builds[..] else {
+        if key.is_empty() {
+            bail!(
+                "an empty key is the beginning of every build's\n\
+                 remedy: give the beginning of one, as `niagara server build list` shows it"
+            );
+        }
+        let mut folders: Vec<(String, PathBuf)> = self
+            .list()?
+            .into_iter()
+            .map(|build| (build.record.key, build.folder))
+            .chain(self.unreadable().into_iter().map(|it| (it.key, it.folder)))
+            .collect();
+        folders.retain(|(known, _)| known.starts_with(key));
+        let [(key, folder)] = &folders[..] else {
             bail!(
                 "{} builds have a key that begins with `{key}`; `niagara server build list` shows them",
-                builds.len()
+                folders.len()
             );
         };
-        let bytes = build.bytes();
-        if !self.discard(build)? {
-            bail!("the build {} is being made right now", build.record.key);
+        match self.discard(key, folder)? {
+            Some(disk) => Ok(disk.freed()),
+            None => bail!(
+                "the build {key} is being made or used right now\n\
+                 remedy: remove it once the command that does so has ended"
+            ),
         }
-        Ok(bytes)
     }
 
-    /// Removes half-finished builds, and finished ones and profiles that were not used for so long; source trees go
-    /// when no build is left of them. What is being made right now stays.
+    /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
+    /// for so long; source trees go when no build is left of them. What is being made or used right now stays.
     ///
     /// # Errors
     /// A folder that cannot be removed.
     pub fn gc(&self, unused_for: Duration) -> Result<Collected> {
         let mut collected = Collected::default();
-        for build in self.list()? {
+        let mut freed = Disk::default();
+        let idle = |build: &StoredBuild| {
             let idle = build.last_used().elapsed().unwrap_or_default();
-            if build.finished && idle < unused_for {
-                continue;
-            }
-            let bytes = build.bytes();
-            if self.discard(&build)? {
-                collected.builds += 1;
-                collected.bytes += bytes;
+            !build.finished || idle >= unused_for
+        };
+        let builds = self.list()?.into_iter().filter(idle);
+        let builds = builds.map(|build| (build.record.key, build.folder));
+        let broken = self.unreadable().into_iter().map(|it| (it.key, it.folder));
+        for (key, folder) in builds.chain(broken) {
+            match self.discard(&key, &folder)? {
+                Some(disk) => {
+                    collected.builds += 1;
+                    freed.merge(disk);
+                }
+                None => collected.in_use += 1,
             }
         }
         // A source that is being fetched or patched right now has no build yet.
@@ -223,25 +331,29 @@ impl BuildStore {
                 .flatten()
                 .flatten()
             {
-                let bytes = folder_bytes(&entry.path());
+                freed.add(&entry.path());
                 fs::remove_dir_all(entry.path())?;
                 collected.sources += 1;
-                collected.bytes += bytes;
             }
         }
+        collected.bytes = freed.freed();
         Ok(collected)
     }
 
-    /// Removes a build unless somebody makes it right now.
-    fn discard(&self, build: &StoredBuild) -> Result<bool> {
-        let Some(_lock) = self.cache.try_lock(&lock_name(&build.record.key))? else {
-            return Ok(false);
+    /// Removes a build's folder; none when somebody makes or uses it right now.
+    fn discard(&self, key: &str, folder: &Path) -> Result<Option<Disk>> {
+        let Some(_making) = self.cache.try_lock(&lock_name(key))? else {
+            return Ok(None);
         };
+        let Some(_using) = self.cache.try_lock(&use_name(key))? else {
+            return Ok(None);
+        };
+        let disk = Disk::of(folder);
         // Without its record it is no build, should the rest take long or fail.
-        let _ = fs::remove_file(build.folder.join(RECORD));
-        fs::remove_dir_all(&build.folder)
-            .with_context(|| format!("cannot remove {}", build.folder.display()))?;
-        Ok(true)
+        let _ = fs::remove_file(folder.join(RECORD));
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+        Ok(Some(disk))
     }
 }
 
@@ -279,6 +391,31 @@ pub(super) fn lock_name(key: &str) -> String {
     format!("build-{key}")
 }
 
+/// The lock that is shared by those who use a build.
+fn use_name(key: &str) -> String {
+    format!("use-{key}")
+}
+
+/// Whether a folder's name is a key: nothing else in the store is a build.
+fn is_key(name: &str) -> bool {
+    name.len() == 2 * KEY_BYTES && name.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// Why a folder has no record that can be read.
+fn why_unreadable(folder: &Path) -> String {
+    let cause = |name: &str| match fs::read(folder.join(name)) {
+        Ok(bytes) => match serde_json::from_slice::<BuildRecord>(&bytes) {
+            Ok(_) => None,
+            Err(error) => Some(format!("{name}: {error}")),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => Some(format!("{name}: {error}")),
+    };
+    cause(RECORD)
+        .or_else(|| cause(ASKED))
+        .unwrap_or_else(|| format!("neither {RECORD} nor {ASKED}"))
+}
+
 fn read(folder: &Path) -> Option<StoredBuild> {
     let record = |name: &str| -> Option<BuildRecord> {
         serde_json::from_slice(&fs::read(folder.join(name)).ok()?).ok()
@@ -297,7 +434,10 @@ fn read(folder: &Path) -> Option<StoredBuild> {
 /// # Errors
 /// Content that has no JSON form.
 pub(super) fn digest(content: &impl Serialize) -> Result<String> {
-    Ok(hex(&Sha256::digest(serde_json::to_vec(content)?), 8))
+    Ok(hex(
+        &Sha256::digest(serde_json::to_vec(content)?),
+        KEY_BYTES,
+    ))
 }
 
 /// The first `bytes` of a digest as text.

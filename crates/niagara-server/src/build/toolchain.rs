@@ -121,7 +121,8 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
     let Some(folder) = llvm_folder("clang", wanted) else {
         let version = wanted.unwrap_or(CLANG_TO_INSTALL);
         bail!(
-            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}, or scripts/setup builds"
+            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}{}",
+            or_setup(version == CLANG_TO_INSTALL)
         );
     };
     let cc = folder.join("clang");
@@ -130,9 +131,10 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         match path.is_file() {
             true => Ok(path),
             false => Err(anyhow::anyhow!(
-                "{compiler} has no {}\nremedy: apt install llvm-{}, or scripts/setup builds",
+                "{compiler} has no {}\nremedy: apt install llvm-{}{}",
                 path.display(),
-                wanted.unwrap_or(CLANG_TO_INSTALL)
+                wanted.unwrap_or(CLANG_TO_INSTALL),
+                or_setup(wanted.is_none_or(|version| version == CLANG_TO_INSTALL))
             )),
         }
     };
@@ -148,6 +150,14 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         bolt_profile: None,
         ccache: in_path("ccache"),
     })
+}
+
+/// The other remedy, where that script installs what is missing.
+fn or_setup(installs: bool) -> &'static str {
+    match installs {
+        true => ", or scripts/setup builds",
+        false => "",
+    }
 }
 
 /// clang links its counters from a library that Debian ships on its own.
@@ -196,7 +206,8 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
             Linker::Mold => "mold".to_owned(),
         };
         bail!(
-            "the linker {linker} is not here\nremedy: apt install {package}, or scripts/setup builds"
+            "the linker {linker} is not here\nremedy: apt install {package}{}",
+            or_setup(linker != Linker::Mold)
         );
     };
     Ok(LinkerFound {
@@ -295,7 +306,16 @@ mod tests {
         let mut recipe = Recipe::default();
         recipe.set("compiler", "clang-3").expect("valid");
         let error = Toolchain::find(&recipe).expect_err("not here").to_string();
-        assert!(error.contains("apt install"), "{error}");
+        assert!(
+            error.contains("apt install clang-3 ") && !error.contains("scripts/setup"),
+            "{error}"
+        );
+        if in_path("ld.mold").is_none() {
+            let error = find_linker(Linker::Mold, Path::new("/usr/bin/gcc"))
+                .expect_err("not here")
+                .to_string();
+            assert!(error.ends_with("remedy: apt install mold"), "{error}");
+        }
         let missing = missing_packages(&["no-such-package-at-all".to_owned()]);
         assert!(missing.len() <= 1);
     }
