@@ -6,7 +6,7 @@ use anyhow::Result;
 use niagara_store::{BuildCheck, BuildNote};
 
 use crate::cancel::Cancelled;
-use crate::check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
+use crate::check::{CheckOptions, CheckRecord, Standing, Subject, check, standing};
 use crate::observer::{Event, Observer};
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -100,14 +100,10 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
             )));
         },
         &mut |report| {
-            let how = match report.outcome {
-                Outcome::Passed => "passed",
-                Outcome::Failed => "FAILED",
-                Outcome::Skipped => "not done",
-            };
             seen.borrow_mut().see(Event::Note(&format!(
-                "{}: {how} ({})",
+                "{}: {} ({})",
                 report.part.title(),
+                report.outcome.words(),
                 report.figures_line()
             )));
         },

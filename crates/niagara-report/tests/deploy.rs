@@ -110,24 +110,41 @@ fn no_value_leaves_its_line() {
     }
 }
 
-#[test]
-fn a_built_server_comes_with_how_to_install_and_undo_it() {
-    let input = DeployInput {
-        server: "mariadb-10.11".into(),
+fn built(server: &str, family: &str, binary: &str) -> DeployInput {
+    DeployInput {
+        server: server.into(),
         variant: Deployment {
-            family: "mariadb".into(),
+            family: family.into(),
             transport: "tcp".into(),
             built: Some(DeployBuild {
                 prefix: "/cache/builds/1/prefix".into(),
-                binary: "usr/sbin/mariadbd".into(),
+                binary: binary.into(),
                 one_line: "gcc, PGO on oltp_read_only".into(),
                 recipe: "{}".into(),
             }),
             ..Deployment::default()
         },
         ..DeployInput::default()
-    };
-    let files = deploy(&input);
+    }
+}
+
+/// It comes without the plugins that the package has in files: what is loaded is asked before, and compared after.
+#[test]
+fn a_built_server_says_that_it_has_no_plugins() {
+    for (name, input) in [
+        (
+            "mariadb",
+            built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd"),
+        ),
+        ("mysql", built("mysql-9.7", "mysql", "usr/sbin/mysqld")),
+    ] {
+        insta::assert_snapshot!(format!("a_built_server_of_{name}"), shown(&input));
+    }
+}
+
+#[test]
+fn a_built_server_comes_with_how_to_install_and_undo_it() {
+    let files = deploy(&built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd"));
     let file = |name: &str| &files.iter().find(|(file, _)| file == name).expect(name).1;
     let readme = file("README.md");
     for line in [

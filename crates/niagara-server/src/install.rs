@@ -21,6 +21,11 @@ use crate::patch::{Patchelf, library_folders};
 
 /// The record of a finished install; a folder without it is never used.
 const MANIFEST: &str = "install.json";
+/// The remedy where a path is none of a server.
+const GIVE_THE_PATH: &str =
+    "remedy: give the path of mariadbd or mysqld, or of the folder it was installed in";
+/// Lines of what a program wrote instead of its version that an error shows.
+const SHOWN_LINES: usize = 5;
 /// Longest wait for other processes to close a program that was just written: they do within the milliseconds that it
 /// takes to begin a program, even on a machine with all its CPUs taken.
 const STILL_OPEN: Duration = Duration::from_secs(5);
@@ -157,9 +162,10 @@ struct Printed {
 fn ask_version(server: &Path) -> Result<Printed> {
     let mut asked = Command::new(server);
     asked.args(["--no-defaults", "--version"]).envs(NO_PROFILE);
-    let output = output_once_closed(&mut asked).with_context(|| {
-        format!("cannot run {}\nremedy: give the path of mariadbd or mysqld, or of the folder it was installed in", server.display())
-    })?;
+    let output = match output_once_closed(&mut asked) {
+        Ok(output) => output,
+        Err(error) => bail!("cannot run {}: {error}\n{GIVE_THE_PATH}", server.display()),
+    };
     let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let text = line
         .split_once("Ver ")
@@ -169,9 +175,9 @@ fn ask_version(server: &Path) -> Result<Printed> {
         text.and_then(|text| text.parse().ok().map(|version| (text, version)))
     else {
         bail!(
-            "{} --version did not answer like a server of the MySQL family:\n{line}{}",
+            "{} is no server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
             server.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
+            instead_of_a_version(&output)
         );
     };
     Ok(Printed {
@@ -179,6 +185,21 @@ fn ask_version(server: &Path) -> Result<Printed> {
         version,
         text,
     })
+}
+
+/// What a program did that printed no version of a server.
+fn instead_of_a_version(output: &Output) -> String {
+    let wrote = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    let lines = wrote.iter().flat_map(|text| text.lines().map(str::trim));
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty())
+        .take(SHOWN_LINES)
+        .collect();
+    match &lines[..] {
+        [] => format!("wrote nothing ({})", output.status),
+        [line] => format!("wrote: {line}"),
+        lines => format!("wrote:\n{}", lines.join("\n")),
+    }
 }
 
 /// Runs a program that may have been written a moment ago. A process that another thread starts meanwhile has the file open
@@ -554,5 +575,32 @@ mod tests {
         let printed = ask_version(&server).expect("runs once it is closed");
         closing.join().expect("closed");
         assert_eq!(printed.text, "10.11.99-MariaDB");
+    }
+
+    #[test]
+    fn what_is_no_server_is_told_with_its_cause_and_then_the_remedy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+            path
+        };
+        let silent = program("silent", "exit 3");
+        let other = program("other", "echo tool 1.0; echo no such option >&2; exit 1");
+        for (path, cause) in [
+            (silent, "wrote nothing (exit status: 3)"),
+            (other, "wrote:\ntool 1.0\nno such option"),
+            (folder.path().join("none"), "No such file or directory"),
+        ] {
+            let error = format!("{:#}", Install::from_path(&path).expect_err("no server"));
+            let (before, remedy) = error.split_once("\nremedy: ").expect("a remedy");
+            assert!(before.contains(&path.display().to_string()), "{error}");
+            assert!(before.contains(cause), "{error}");
+            assert!(
+                remedy.ends_with("the folder it was installed in"),
+                "{error}"
+            );
+        }
     }
 }

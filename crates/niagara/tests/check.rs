@@ -89,7 +89,11 @@ fn mistakes_are_told_with_a_remedy() {
         (&["mariadb-10.12"][..], "did you mean mariadb-10.11?"),
         (
             &["/nonexistent/mariadbd"],
-            "remedy: give the path of mariadbd",
+            "cannot run /nonexistent/mariadbd: No such file or directory (os error 2)\nremedy: give the path of mariadbd",
+        ),
+        (
+            &["/usr/bin/true"],
+            "asked for its version, it wrote nothing (exit status: 0)\nremedy: give the path of mariadbd",
         ),
         (&["mariadb-10.11", "--kills", "0"], "expected 1 to 1000"),
         (

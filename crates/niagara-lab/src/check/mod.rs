@@ -12,6 +12,7 @@
 
 mod answers;
 mod crash;
+mod judge;
 mod outcome;
 mod progress;
 mod record;

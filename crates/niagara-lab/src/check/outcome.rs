@@ -57,6 +57,17 @@ pub enum Outcome {
     Skipped,
 }
 
+impl Outcome {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "FAILED",
+            Outcome::Skipped => "not done",
+        }
+    }
+}
+
 /// A number that a part is judged by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -94,7 +105,7 @@ pub struct PartReport {
     pub seconds: f64,
     /// Seed of its random choices; 0 where it makes none.
     pub seed: u64,
-    /// Whether it looked at as much as a check does by default. A smaller look finds faults, but recommends nothing.
+    /// Whether it looked at as much as a check does by default, beside the packaged server of its series. A smaller look finds faults, but recommends nothing.
     pub whole: bool,
 }
 

@@ -29,9 +29,9 @@ pub struct CheckRecord {
     pub version: Version,
     /// The version as the server prints it.
     pub version_string: String,
-    /// What it was compared with: a name and the version as that server prints it.
+    /// What the last look compared it with: a name and the version as that server prints it.
     pub against: String,
-    /// SHA-256 of the binary it was compared with.
+    /// SHA-256 of the binary that the last look compared it with.
     pub against_sha256: String,
     /// When the last part ended.
     pub when: jiff::Timestamp,

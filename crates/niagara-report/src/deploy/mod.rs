@@ -1,6 +1,7 @@
 //! What a user installs: option file, systemd drop-in, and how to go about it.
 
 mod option_file;
+mod plugins;
 mod readme;
 mod unit;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{ARCHIVE, DeployInput, PLACE, RECIPE, option_file, unit};
+use super::{ARCHIVE, DeployInput, PLACE, RECIPE, option_file, plugins, unit};
 
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
@@ -47,6 +47,10 @@ impl Sections {
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
         if let Some(built) = &input.variant.built {
+            let (text, commands) = plugins::before(input);
+            self.line(format!("{} {text}", step.next()));
+            self.code(&commands);
+            self.line(format!("   {}", plugins::remedy(input)));
             self.line(format!(
                 "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
                  the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
@@ -54,9 +58,9 @@ impl Sections {
                 built.one_line
             ));
             self.code(&[
-                &format!("sudo mkdir -p {PLACE}"),
-                &format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
-                &format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
+                format!("sudo mkdir -p {PLACE}"),
+                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
             ]);
         }
         for text in &input.variant.host_steps {
@@ -64,7 +68,7 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
-            self.code(&[&format!("sudo apt-get install {}", malloc.package)]);
+            self.code(&[format!("sudo apt-get install {}", malloc.package)]);
         }
         if let Some(note) = &input.variant.huge_pages {
             self.line(format!("{} Huge pages: {note}", step.next()));
@@ -72,7 +76,7 @@ impl Sections {
         if config {
             self.line(format!("{} The server's variables:", step.next()));
             let folder = input.option_folder();
-            self.code(&[&format!(
+            self.code(&[format!(
                 "sudo install -m 644 {} {folder}/{}",
                 option_file::NAME,
                 option_file::NAME
@@ -82,20 +86,28 @@ impl Sections {
             self.line(format!("{} The server's process:", step.next()));
             let folder = format!("/etc/systemd/system/{service}.service.d");
             self.code(&[
-                &format!(
+                format!(
                     "sudo install -D -m 644 {} {folder}/{}",
                     unit::NAME,
                     unit::NAME
                 ),
-                "sudo systemctl daemon-reload",
+                "sudo systemctl daemon-reload".to_owned(),
             ]);
+        }
+        if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "{} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
+                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not (step 1):",
+                step.next()
+            ));
+            self.code(&[plugins::would_start(input, &unit::command(built))]);
         }
         if config || process {
             self.line(format!(
                 "{} Restart, which interrupts every connection:",
                 step.next()
             ));
-            self.code(&[&format!("sudo systemctl restart {service}")]);
+            self.code(&[format!("sudo systemctl restart {service}")]);
         }
         if step.0 == 0 {
             self.line("There is nothing to install.");
@@ -158,11 +170,18 @@ impl Sections {
         if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
+        let built = input.variant.built.is_some();
+        if built {
+            commands.push(plugins::after(input));
+        }
         if commands.is_empty() {
             return;
         }
         self.line("## Check\n");
         self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
+        if built {
+            self.line(format!("{}\n", plugins::MEANING));
+        }
     }
 
     fn undo(&mut self, input: &DeployInput) {
@@ -186,6 +205,7 @@ impl Sections {
             commands.push(format!("sudo systemctl restart {service}"));
             if input.variant.built.is_some() {
                 commands.push(format!("sudo rm -r {PLACE}"));
+                commands.push(format!("rm {}", plugins::BEFORE));
             }
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
@@ -199,7 +219,7 @@ impl Sections {
         let _ = writeln!(self.0, "{}", text.as_ref()); // writing to a string cannot fail
     }
 
-    fn code(&mut self, commands: &[&str]) {
+    fn code(&mut self, commands: &[String]) {
         self.line(format!("   ```sh\n   {}\n   ```", commands.join("\n   ")));
     }
 }

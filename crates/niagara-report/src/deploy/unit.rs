@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeployInput, PLACE, comment, head, quoted};
+use niagara_store::DeployBuild;
+
+use super::{DeployInput, PLACE, comment, head, plugins, quoted};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
@@ -44,18 +46,28 @@ fn built(input: &DeployInput) -> String {
     let Some(built) = &input.variant.built else {
         return String::new();
     };
-    let usr = format!("{PLACE}/usr");
-    let share = format!("{usr}/share/mysql");
     let options = if input.is_mariadb() {
         " $MYSQLD_OPTS $_WSREP_NEW_CLUSTER $_WSREP_START_POSITION"
     } else {
         ""
     };
     format!(
-        "{}ExecStart=\nExecStart={PLACE}/{} --basedir={usr} --lc-messages-dir={share} \
-         --character-sets-dir={share}/charsets --plugin-dir={usr}/lib/mysql/plugin{options}\n",
+        "{}ExecStart=\nExecStart={}{options}\n",
         comment(&format!("the built server: {}", built.one_line)),
-        one_line(&built.binary.display().to_string()),
+        command(built).replace('%', "%%"),
+    )
+}
+
+/// The built server's command line, as far as it is not the package's.
+pub fn command(built: &DeployBuild) -> String {
+    let binary = built.binary.display().to_string();
+    let usr = format!("{PLACE}/usr");
+    let share = format!("{usr}/share/mysql");
+    format!(
+        "{PLACE}/{} --basedir={usr} --lc-messages-dir={share} --character-sets-dir={share}/charsets \
+         --plugin-dir={}",
+        words(&binary),
+        plugins::FOLDER
     )
 }
 
@@ -80,10 +92,11 @@ fn word(text: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace('%', "%%")
+    words(text).replace('%', "%%")
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

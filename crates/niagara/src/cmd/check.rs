@@ -1,5 +1,7 @@
 //! `niagara server check`: is a server still a correct one?
 
+mod verdict;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,6 +17,7 @@ use niagara_lab::looks_like_path;
 use niagara_server::Install;
 use niagara_server::build::{BuildKind, BuildStore};
 
+use self::verdict::{Verdict, earlier};
 use crate::args::{CheckArgs, PartArg};
 use crate::interrupt;
 use crate::progress::{clock, colour_on_stdout, living_line};
@@ -52,18 +55,13 @@ pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
     );
     screen.bar.finish_and_clear();
     let record = record?;
+    let verdict = Verdict::of(&record, &options.parts);
     if args.json {
         say!("{}", serde_json::to_string_pretty(&record)?);
     } else {
-        verdict(&record, &options.parts);
+        conclude(&verdict, &record, &options.parts);
     }
-    let failed = options.parts.iter().any(|part| {
-        record
-            .parts
-            .get(part)
-            .is_some_and(|report| report.outcome == Outcome::Failed)
-    });
-    Ok(interrupt::exit_code(false, !failed))
+    Ok(interrupt::exit_code(false, verdict.is_good()))
 }
 
 fn options(args: &CheckArgs) -> CheckOptions {
@@ -215,10 +213,11 @@ impl Screen {
 }
 
 fn print(report: &PartReport) {
-    let (word, colour) = match report.outcome {
-        Outcome::Passed => ("passed", Style::new().green()),
-        Outcome::Failed => ("FAILED", Style::new().red().bold()),
-        Outcome::Skipped => ("not done", Style::new().yellow()),
+    let word = report.outcome.words();
+    let colour = match report.outcome {
+        Outcome::Passed => Style::new().green(),
+        Outcome::Failed => Style::new().red().bold(),
+        Outcome::Skipped => Style::new().yellow(),
     };
     let word = match colour_on_stdout() {
         true => colour.apply_to(word).to_string(),
@@ -240,30 +239,21 @@ fn print(report: &PartReport) {
     }
 }
 
-fn verdict(record: &CheckRecord, parts: &[Part]) {
-    let bold = |text: String| match colour_on_stdout() {
-        true => style(text).bold().to_string(),
-        false => text,
-    };
+fn conclude(verdict: &Verdict, record: &CheckRecord, parts: &[Part]) {
     let binary = format!(
         "{} (sha256 {}…)",
         record.binary.display(),
         &record.sha256[..16]
     );
-    let missing: Vec<&str> = record.missing().iter().map(|part| part.name()).collect();
     say!();
-    if record.failed() {
-        say!("{}", bold(format!("not correct: {binary}")));
-    } else if missing.is_empty() {
-        say!("{}", bold(format!("correct as far as looked: {binary}")));
-    } else {
-        say!("{}", bold(format!("nothing wrong found so far: {binary}")));
-        say!("not looked at yet: {}", missing.join(", "));
+    for (index, line) in verdict.lines(&binary).into_iter().enumerate() {
+        match index == 0 && colour_on_stdout() {
+            true => say!("{}", style(line).bold()),
+            false => say!("{line}"),
+        }
     }
-    let earlier = record.parts.keys().filter(|part| !parts.contains(part));
-    let earlier: Vec<&str> = earlier.map(|part| part.name()).collect();
-    if !earlier.is_empty() {
-        say!("looked at earlier: {}", earlier.join(", "));
+    if let Some(earlier) = earlier(record, parts) {
+        say!("{earlier}");
     }
 }
 

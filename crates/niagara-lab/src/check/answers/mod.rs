@@ -16,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
+use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::server::{Bench, connect, endpoint};
@@ -58,6 +59,16 @@ impl Default for AnswersOptions {
     }
 }
 
+impl AnswersOptions {
+    /// Whether as much is asked as a check asks by default, of servers as they are.
+    fn is_whole(&self) -> bool {
+        self.scale >= 100
+            && self.engines.is_empty()
+            && self.planted.config.is_empty()
+            && self.planted.statement.is_none()
+    }
+}
+
 /// A difference that a check has to find: what shows that it can fail.
 #[derive(Debug, Clone, Default)]
 pub struct Planted {
@@ -83,6 +94,7 @@ pub fn compare_answers(
     let mut reporter = Reporter::new(Part::Answers, watch);
     let script = Script::parse("checks/answers.sql (built in)", SCRIPT)?;
     let mut progress = |text: &str| reporter.step(0, 1, text);
+    let objection = objection(cache, ours, theirs)?;
     let our_bench = Bench::new(cache, ours, options.planted.config.clone(), &mut progress)?;
     let their_bench = Bench::new(cache, theirs, Config::new(), &mut progress)?;
     progress("starting both servers");
@@ -132,10 +144,9 @@ pub fn compare_answers(
     {
         report.fail(format!("after its statements: {error:#}"));
     }
-    report.whole = options.scale >= 100
-        && options.engines.is_empty()
-        && options.planted.config.is_empty()
-        && options.planted.statement.is_none();
+    report.whole &= options.is_whole() && objection.is_none();
+    let notes = objection.iter().map(|why| recommends_nothing(why));
+    report.notes.extend(notes);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }
@@ -237,6 +248,7 @@ impl Comparison<'_> {
                 "this server does not have it"
             };
             self.left_out_one(&format!("tables in {engine}"), why);
+            self.report.whole = false;
         }
         if both.is_empty() {
             return Err(anyhow!(

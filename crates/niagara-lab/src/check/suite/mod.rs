@@ -18,6 +18,7 @@ use niagara_server::{Cache, Install, Suite};
 pub use self::list::TestList;
 use self::output::Verdict;
 use self::runner::{Run, Runner};
+use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use crate::cancel::Cancel;
@@ -142,6 +143,11 @@ pub fn regression_suite(
                 total,
                 &format!("putting what failed to {}", theirs.name),
             );
+            // What it excuses is excused by a judge only.
+            if let Some(why) = objection(cache, ours, theirs)? {
+                report.whole = false;
+                report.notes.push(recommends_nothing(&why));
+            }
             let reference = logs.0.join("reference");
             there = runner
                 .run(theirs, &[], &twice, &reference, &mut |_| {})?

@@ -1,0 +1,138 @@
+//! What a check comes to: the last lines that it prints, and its exit code.
+
+use niagara_lab::check::{CheckRecord, Outcome, Part};
+
+/// What is known of a binary after a check of some of its parts.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A part failed, in this check or in an earlier one.
+    NotCorrect,
+    /// Nothing wrong was found; these parts were asked for and could not be done.
+    NotDone(Vec<Part>),
+    /// Nothing wrong was found; these parts were not looked at yet, or not wholly.
+    SoFar(Vec<Part>),
+    /// Every part was looked at wholly, and nothing wrong was found.
+    Correct,
+}
+
+impl Verdict {
+    /// Of the record after a check of these parts.
+    pub fn of(record: &CheckRecord, asked: &[Part]) -> Verdict {
+        if record.failed() {
+            return Verdict::NotCorrect;
+        }
+        let mut not_done = asked.to_vec();
+        not_done.retain(|part| {
+            let report = record.parts.get(part);
+            report.is_none_or(|report| report.outcome == Outcome::Skipped)
+        });
+        let missing = record.missing();
+        match (not_done.is_empty(), missing.is_empty()) {
+            (false, _) => Verdict::NotDone(not_done),
+            (true, false) => Verdict::SoFar(missing),
+            (true, true) => Verdict::Correct,
+        }
+    }
+
+    /// Whether the command's exit code is 0.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Verdict::SoFar(_) | Verdict::Correct)
+    }
+
+    /// In words, for a binary that is named so: the first line is the verdict.
+    pub fn lines(&self, binary: &str) -> Vec<String> {
+        match self {
+            Verdict::NotCorrect => vec![format!("not correct: {binary}")],
+            Verdict::Correct => vec![format!("correct as far as looked: {binary}")],
+            Verdict::NotDone(parts) => vec![
+                format!("nothing wrong found, but not all could be done: {binary}"),
+                format!("could not be done: {}", names(parts)),
+            ],
+            Verdict::SoFar(parts) => vec![
+                format!("nothing wrong found so far: {binary}"),
+                format!("not looked at yet, or not wholly: {}", names(parts)),
+            ],
+        }
+    }
+}
+
+/// Parts that the record knows from earlier checks, each with how it ended.
+pub fn earlier(record: &CheckRecord, asked: &[Part]) -> Option<String> {
+    let earlier = record
+        .parts
+        .iter()
+        .filter(|(part, _)| !asked.contains(part));
+    let told: Vec<String> = earlier
+        .map(|(part, report)| format!("{part} {}", report.outcome.words()))
+        .collect();
+    (!told.is_empty()).then(|| format!("looked at earlier: {}", told.join(", ")))
+}
+
+fn names(parts: &[Part]) -> String {
+    let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with these parts, as it is kept.
+    fn record(parts: &[(&str, &str, bool)]) -> CheckRecord {
+        let parts: serde_json::Map<String, serde_json::Value> = parts
+            .iter()
+            .map(|(part, outcome, whole)| {
+                let report = serde_json::json!({
+                    "part": part, "outcome": outcome, "whole": whole, "figures": [], "findings": [],
+                    "left_out": [], "notes": [], "seconds": 1.0, "seed": 1
+                });
+                ((*part).to_owned(), report)
+            })
+            .collect();
+        serde_json::from_value(serde_json::json!({
+            "form": 4, "sha256": "00", "binary": "/usr/sbin/mariadbd", "server": "mine",
+            "version": "10.11.18", "version_string": "10.11.18-MariaDB", "against": "",
+            "against_sha256": "", "when": "2026-01-01T00:00:00Z", "niagara": "0", "parts": parts
+        }))
+        .expect("a record")
+    }
+
+    const CRASH: (&str, &str, bool) = ("crash", "passed", true);
+    const ANSWERS: (&str, &str, bool) = ("answers", "passed", true);
+
+    #[test]
+    fn what_failed_earlier_fails_the_command() {
+        let record = record(&[CRASH, ("suite", "failed", true)]);
+        let verdict = Verdict::of(&record, &[Part::Crash]);
+        assert_eq!(verdict, Verdict::NotCorrect);
+        assert!(!verdict.is_good());
+        assert_eq!(verdict.lines("it"), ["not correct: it"]);
+        let told = earlier(&record, &[Part::Crash]);
+        assert_eq!(told.as_deref(), Some("looked at earlier: suite FAILED"));
+        assert_eq!(earlier(&record, &Part::ALL), None);
+    }
+
+    #[test]
+    fn a_part_that_could_not_be_done_fails_the_command_that_asked_for_it() {
+        let record = record(&[CRASH, ANSWERS, ("suite", "skipped", true)]);
+        let verdict = Verdict::of(&record, &Part::ALL);
+        assert_eq!(verdict, Verdict::NotDone(vec![Part::Suite]));
+        assert!(!verdict.is_good());
+        assert_eq!(verdict.lines("it")[1], "could not be done: suite");
+        let verdict = Verdict::of(&record, &[Part::Crash, Part::Answers]);
+        assert_eq!(verdict, Verdict::SoFar(vec![Part::Suite]));
+        assert!(verdict.is_good());
+    }
+
+    #[test]
+    fn a_smaller_look_is_good_and_not_all() {
+        let suite = ("suite", "passed", true);
+        let whole = Verdict::of(&record(&[CRASH, ANSWERS, suite]), &Part::ALL);
+        assert_eq!(whole, Verdict::Correct);
+        assert!(whole.is_good());
+        let smaller = record(&[CRASH, ("answers", "passed", false), suite]);
+        let verdict = Verdict::of(&smaller, &Part::ALL);
+        assert_eq!(verdict, Verdict::SoFar(vec![Part::Answers]));
+        assert!(verdict.is_good());
+    }
+}
