@@ -1,6 +1,6 @@
 //! A part of a build as people write it, `build.KEY=VALUE`, looked at before anything is fetched, built or measured.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use niagara_load::WorkloadKind;
 use niagara_server::build::Recipe;
@@ -15,6 +15,14 @@ pub(crate) struct BuildMistake {
     pub remedy: String,
 }
 
+impl std::fmt::Display for BuildMistake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\nremedy: {}", self.cause, self.remedy)
+    }
+}
+
+impl std::error::Error for BuildMistake {}
+
 /// Whether a build has such a key and the key such a value, and what the value names exists: workloads to train on, patches,
 /// a source tree. A path begins at `folder`. Compilers and linkers are the machine's that builds: they are not looked for.
 pub(crate) fn check_build_setting(
@@ -27,32 +35,46 @@ pub(crate) fn check_build_setting(
         cause: error.to_string(),
         remedy: "write as in build.lto=thin; docs/builds.md shows every key".to_owned(),
     })?;
-    let workloads: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
-    if key == "pgo" || key == "bolt" || key.ends_with(".workloads") {
-        // A path has slashes, which part workloads here: what it comes apart into would be told instead.
-        if value.contains(".toml") || value.contains("./") {
+    // A path has slashes, which part workloads here: what it comes apart into would be told instead.
+    let is_training = key == "pgo" || key == "bolt" || key.ends_with(".workloads");
+    if is_training && (value.contains(".toml") || value.contains("./")) {
+        return Err(BuildMistake {
+            cause: format!("{key} = {value}: a build is not trained on a workload of a file"),
+            remedy: format!(
+                "name workloads that Niagara knows: {}",
+                workloads().join(", ")
+            ),
+        });
+    }
+    check_names(&recipe)?;
+    if let Some(source) = &recipe.source {
+        let tree = folder.join(source);
+        if !tree.is_dir() {
             return Err(BuildMistake {
-                cause: format!("{key} = {value}: a build is not trained on a workload of a file"),
-                remedy: format!(
-                    "name workloads that Niagara knows: {}",
-                    workloads.join(", ")
-                ),
+                cause: format!("there is no source tree {}", tree.display()),
+                remedy: "name the folder that holds the server's CMakeLists.txt".to_owned(),
             });
         }
-        if let Some(unknown) = recipe
-            .trained_on()
-            .into_iter()
-            .find(|name| !workloads.contains(name))
-        {
-            return Err(BuildMistake {
-                cause: format!("there is no workload `{unknown}` to train on"),
-                remedy: format!(
-                    "{}known: {}",
-                    did_you_mean(unknown, workloads.iter().copied()),
-                    workloads.join(", ")
-                ),
-            });
-        }
+    }
+    Ok(())
+}
+
+/// Whether the workloads that a recipe trains on and the patches that it names exist.
+pub(crate) fn check_names(recipe: &Recipe) -> Result<(), BuildMistake> {
+    let workloads = workloads();
+    if let Some(unknown) = recipe
+        .trained_on()
+        .into_iter()
+        .find(|name| !workloads.contains(name))
+    {
+        return Err(BuildMistake {
+            cause: format!("there is no workload `{unknown}` to train on"),
+            remedy: format!(
+                "{}known: {}",
+                did_you_mean(unknown, workloads.iter().copied()),
+                workloads.join(", ")
+            ),
+        });
     }
     let patches = patch_names();
     if let Some(unknown) = recipe.patches.iter().find(|name| !patches.contains(name)) {
@@ -65,21 +87,11 @@ pub(crate) fn check_build_setting(
             ),
         });
     }
-    if let Some(source) = &recipe.source {
-        let tree = source_in(folder, source);
-        if !tree.is_dir() {
-            return Err(BuildMistake {
-                cause: format!("there is no source tree {}", tree.display()),
-                remedy: "name the folder that holds the server's CMakeLists.txt".to_owned(),
-            });
-        }
-    }
     Ok(())
 }
 
-/// A source tree's path, from `folder` where it is a relative one.
-pub(crate) fn source_in(folder: &Path, source: &Path) -> PathBuf {
-    folder.join(source)
+fn workloads() -> Vec<&'static str> {
+    WorkloadKind::ALL.iter().map(|kind| kind.name()).collect()
 }
 
 #[cfg(test)]

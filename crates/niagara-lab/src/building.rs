@@ -5,12 +5,13 @@ use niagara_server::build::{BuildStopped, Builder, Built, Recipe};
 use niagara_server::{Cache, Catalog};
 use niagara_store::NotTried;
 
+use crate::build_setting::check_names;
 use crate::cancel::{Cancel, Cancelled};
 use crate::candidate::{Candidate, factors, with_all};
 use crate::check::{Standing, standing};
 use crate::observer::{Event, Observer};
-use crate::patches::{patch, patch_text};
-use crate::training::{LoadTrainer, trained_kind};
+use crate::patches::patch;
+use crate::training::LoadTrainer;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
 
@@ -38,11 +39,8 @@ pub fn build(
     cancel: &Cancel,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Built> {
-    check_workloads(recipe)?;
-    for name in &recipe.patches {
-        // Better said now than after its source was fetched.
-        patch_text(name)?;
-    }
+    // Better said now than after a source was fetched, or the first of two builds made.
+    check_names(recipe)?;
     let mut trainer = LoadTrainer::new(cache, cancel);
     let built = Builder {
         cache,
@@ -65,17 +63,6 @@ fn stopped(error: anyhow::Error) -> anyhow::Error {
         true => anyhow::Error::new(Cancelled).context(BuildStopped),
         false => error,
     }
-}
-
-/// That every workload a recipe trains on exists: better said now than after the first build.
-///
-/// # Errors
-/// The first that does not.
-pub fn check_workloads(recipe: &Recipe) -> Result<()> {
-    for name in recipe.trained_on() {
-        trained_kind(name)?;
-    }
-    Ok(())
 }
 
 /// Most builds that a ladder's levers may come to together.
@@ -206,12 +193,12 @@ mod tests {
         recipe
             .set("pgo", "oltp_read_only/oltp_reed_write")
             .expect("a name");
-        let error = check_workloads(&recipe).expect_err("unknown").to_string();
+        let error = check_names(&recipe).expect_err("unknown").to_string();
         assert!(error.contains("oltp_reed_write"), "{error}");
         recipe
             .set("pgo", "oltp_read_only/oltp_read_write")
             .expect("a name");
-        check_workloads(&recipe).expect("known");
+        check_names(&recipe).expect("known");
     }
 
     #[test]

@@ -46,7 +46,7 @@ mod variant;
 mod warm_up;
 mod workbench;
 
-pub use building::{BuildOptions, build, check_workloads, prepare_builds};
+pub use building::{BuildOptions, build, prepare_builds};
 pub use cancel::{Cancel, Cancelled};
 pub use candidate::Candidate;
 pub use client_host::{

@@ -3,9 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use niagara_server::{Cache, Install, installed};
-
-use super::record::binary_digest;
+use niagara_server::{Cache, Install, file_digest, installed};
 
 /// Why a comparison of `ours` with `theirs` recommends nothing, even where nothing differs; none for the packaged server
 /// of the own series. A server agrees with itself, another build of the same patch has the same fault, and another branch
@@ -41,7 +39,7 @@ pub(super) fn objection(cache: &Cache, ours: &Install, theirs: &Install) -> Resu
         )));
     }
     // A copy of the packaged server.
-    if binary_digest(&our_place)? == binary_digest(&their_place)? {
+    if file_digest(&our_place)? == file_digest(&their_place)? {
         return Ok(itself());
     }
     Ok(None)

@@ -24,6 +24,6 @@ pub use answers::{AnswersOptions, Planted, compare_answers};
 pub use crash::{CrashOptions, crash_recovery};
 pub use outcome::{Figure, LeftOut, Outcome, Part, PartReport};
 pub use progress::Progress;
-pub use record::{CheckRecord, Standing, binary_digest, passed, standing};
+pub use record::{CheckRecord, Standing, passed, standing};
 pub use run::{CheckOptions, Subject, check};
 pub use suite::{SuiteOptions, TestList, regression_suite};

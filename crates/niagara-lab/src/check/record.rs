@@ -1,14 +1,13 @@
 //! What checks found, kept for exactly the binary that was looked at.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use niagara_server::{Cache, Version};
+use niagara_server::{Cache, Version, file_digest};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::outcome::{Outcome, Part, PartReport};
 
@@ -65,33 +64,12 @@ pub fn passed(cache: &Cache, binary: &Path) -> Result<bool> {
 /// # Errors
 /// The binary cannot be read.
 pub fn standing(cache: &Cache, binary: &Path) -> Result<Standing> {
-    let record = CheckRecord::load(cache, &binary_digest(binary)?).map(Box::new);
+    let record = CheckRecord::load(cache, &file_digest(binary)?).map(Box::new);
     Ok(match record {
         Some(record) if record.failed() => Standing::Failed(record),
         Some(record) if record.complete() => Standing::Passed(record),
         record => Standing::Unknown(record),
     })
-}
-
-/// SHA-256 of a binary, in hexadecimal.
-///
-/// # Errors
-/// It cannot be read.
-pub fn binary_digest(binary: &Path) -> Result<String> {
-    let mut digest = Sha256::new();
-    let mut read = || -> std::io::Result<()> {
-        let mut file = File::open(binary)?;
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok(()),
-                count => digest.update(&buffer[..count]),
-            }
-        }
-    };
-    read().with_context(|| format!("cannot read the binary {}", binary.display()))?;
-    let bytes = digest.finalize();
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl CheckRecord {
@@ -199,7 +177,7 @@ mod tests {
             Standing::Unknown(None)
         );
 
-        let digest = binary_digest(&binary).expect("read");
+        let digest = file_digest(&binary).expect("read");
         let mut record = CheckRecord::new(&install(&binary), digest);
         for part in [Part::Crash, Part::Answers] {
             record.parts.insert(part, PartReport::new(part, 1));
@@ -266,7 +244,7 @@ mod tests {
         let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
         let binary = folder.path().join("mariadbd");
         fs::write(&binary, "one").expect("written");
-        let digest = binary_digest(&binary).expect("read");
+        let digest = file_digest(&binary).expect("read");
         let record = CheckRecord::new(&install(&binary), digest.clone());
         record.save(&cache).expect("saved");
         fs::write(CheckRecord::path(&cache, &digest), "{").expect("written");

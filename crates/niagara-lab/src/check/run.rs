@@ -7,7 +7,7 @@ use super::answers::{AnswersOptions, compare_answers};
 use super::crash::{CrashOptions, crash_recovery};
 use super::outcome::{Part, PartReport};
 use super::progress::Progress;
-use super::record::{CheckRecord, binary_digest};
+use super::record::CheckRecord;
 use super::suite::{SuiteOptions, TestList, regression_suite};
 use crate::cancel::Cancel;
 
@@ -96,12 +96,12 @@ pub fn check(
     watch: &mut dyn FnMut(&Progress),
     part: &mut dyn FnMut(&PartReport),
 ) -> Result<CheckRecord> {
-    let sha256 = binary_digest(&subject.ours.server)?;
+    let sha256 = niagara_server::file_digest(&subject.ours.server)?;
     let mut record = CheckRecord::load(cache, &sha256)
         .unwrap_or_else(|| CheckRecord::new(&subject.ours, sha256));
     record.binary.clone_from(&subject.ours.server);
     record.against = format!("{} {}", subject.theirs.name, subject.theirs.version_string);
-    record.against_sha256 = binary_digest(&subject.theirs.server)?;
+    record.against_sha256 = niagara_server::file_digest(&subject.theirs.server)?;
     for which in Part::ALL {
         if !options.parts.contains(&which) {
             continue;

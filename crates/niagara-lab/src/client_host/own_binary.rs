@@ -1,10 +1,10 @@
 //! This program's own file, which the agent must be too.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
+use niagara_server::file_digest;
 
 /// The kernel's name for it, which holds also when the file was replaced since.
 const OWN: &str = "/proc/self/exe";
@@ -22,20 +22,5 @@ pub(crate) fn open_own() -> Result<File> {
 /// # Errors
 /// It cannot be read.
 pub fn own_hash() -> Result<String> {
-    let mut file = open_own()?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => digest.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot read {OWN}")),
-        }
-    }
-    Ok(digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    file_digest(Path::new(OWN))
 }

@@ -1,7 +1,6 @@
 //! What variants, rungs and levels change: levers, variables and runtime, understood.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use niagara_server::machine::parse_cpu_list;
 use niagara_server::{TransportKind, normalise_variable};
@@ -12,7 +11,7 @@ use super::document::{Changes, Runtime, plain};
 use super::mistake::Mistakes;
 use super::read::Known;
 use super::study::VariantRecipe;
-use crate::build_setting::{check_build_setting, source_in};
+use crate::build_setting::check_build_setting;
 use crate::lever::{
     Change, ENGINES, Item, VariantError, did_you_mean, known_engine, meant_engine, parse_variant,
 };
@@ -90,7 +89,7 @@ pub(crate) fn of_parts(
                 Ok(()) => items.push(Item::Build {
                     value: match key.as_str() {
                         "source" => {
-                            let tree = source_in(known.folder, Path::new(&value_in_words));
+                            let tree = known.folder.join(&value_in_words);
                             tree.to_string_lossy().into_owned()
                         }
                         _ => value_in_words,

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
 
 use super::builder::{Builder, Built, Order, TrainingJob, fresh};
 use super::flags::Stage;
@@ -19,6 +17,7 @@ use super::run::run;
 use super::sampling::Sampling;
 use super::store::{self, BuildKind, BuildStore, StoredBuild};
 use super::training::Training;
+use crate::file_digest::file_digest;
 use crate::install::Install;
 
 /// How the code is laid out: blocks by the best known heuristic, functions by who calls whom, what never ran apart.
@@ -56,7 +55,7 @@ pub(super) fn lay_out(
 
     // A profile that an attempt before this one left is of the binary that was there then.
     let trained = folder.join("bolt.base");
-    let digest = digest_of(&base.install.server)?;
+    let digest = file_digest(&base.install.server)?;
     if data.is_file() && fs::read_to_string(&trained).ok().as_ref() != Some(&digest) {
         fs::remove_file(&data)?;
     }
@@ -287,21 +286,6 @@ fn stale_percent(output: &str) -> Option<f64> {
     before.rsplit('(').next()?.trim().parse().ok()
 }
 
-/// The digest of a file's content.
-fn digest_of(path: &Path) -> Result<String> {
-    let mut hasher = Sha256::new();
-    let mut file =
-        fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut part = vec![0; 1 << 20];
-    loop {
-        let read = file.read(&mut part)?;
-        if read == 0 {
-            return Ok(store::hex(&hasher.finalize(), 16));
-        }
-        hasher.update(&part[..read]);
-    }
-}
-
 /// `BOLT-INFO: 5323 out of 45613 functions in the binary (11.7%) have non-empty execution profile`
 fn functions_with_profile(output: &str) -> ProfileSummary {
     let line = output
@@ -354,18 +338,6 @@ mod tests {
         );
         check("0.4").expect("its own");
         check_stale("BOLT-INFO: nothing of the kind", Path::new("/l")).expect("nothing said");
-    }
-
-    #[test]
-    fn a_file_is_known_by_its_content() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("server");
-        let of = |content: &str| {
-            fs::write(&path, content).expect("written");
-            digest_of(&path).expect("readable")
-        };
-        assert_eq!(of("one"), of("one"));
-        assert_ne!(of("one"), of("two"));
     }
 
     #[test]

@@ -266,7 +266,7 @@ struct LogFolder(PathBuf);
 
 impl LogFolder {
     fn new(cache: &Cache, install: &Install) -> Result<LogFolder> {
-        let digest = super::record::binary_digest(&install.server)?;
+        let digest = niagara_server::file_digest(&install.server)?;
         let path = cache.root().join("checks").join(format!("{digest}-suite"));
         if path.exists() {
             fs::remove_dir_all(&path)
