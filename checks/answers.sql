@@ -267,6 +267,7 @@ SELECT doc ->> '$.a', COUNT(*) FROM person GROUP BY doc ->> '$.a' ORDER BY 1;
 SELECT JSON_PRETTY('{"a":[1,2]}'), JSON_STORAGE_SIZE('[1]'), 3 MEMBER OF ('[1, 3]'), JSON_OVERLAPS('[1, 2]', '[2]'), UUID_TO_BIN('6ccd780c-baba-1026-9564-5b8c656024db') = x'6CCD780CBABA102695645B8C656024DB';
 SELECT STATEMENT_DIGEST('SELECT 1'), GROUPING(state), COUNT(*) FROM person GROUP BY state WITH ROLLUP;
 TABLE narrow ORDER BY id LIMIT 5;
+SELECT REGEXP_REPLACE('two words', '(?w)\\b', '|'), 'a' REGEXP '\\N{LATIN SMALL LETTER A}', 'é' REGEXP '[[:alpha:]]';
 
 --@ queries prepared statements and routines
 PREPARE p FROM 'SELECT id, level FROM person WHERE level = ? AND id > ? ORDER BY id';

@@ -271,6 +271,57 @@ fn a_tree_that_leaves_another_binary_is_told_with_the_log() {
     );
 }
 
+/// With libraries of its own, one of which needs another that the server itself does not name, and with data of ICU.
+fn with_libraries(yard: &Yard) {
+    let text = TREE[1]
+        .1
+        .replace("main.c work.c made.c", "main.c work.c")
+        .replace(
+            "long made(long value) { return value > 1 ? value : 1; }",
+            "long deep(long); long made(long value) { return deep(value > 1 ? value : 1); }",
+        );
+    let libraries = "
+add_library(deep SHARED deep.c)
+add_library(made SHARED made.c)
+target_link_libraries(made PRIVATE deep)
+target_link_libraries(mariadbd PRIVATE made)
+set_target_properties(made deep PROPERTIES LIBRARY_OUTPUT_DIRECTORY libraries VERSION 7.1)
+file(WRITE ${CMAKE_BINARY_DIR}/icudt77l.lnk ${CMAKE_SOURCE_DIR})
+";
+    fs::create_dir(yard.tree().join("icudt77l")).expect("made");
+    yard.write("icudt77l/unames.icu", "names");
+    yard.write("CMakeLists.txt", &format!("{text}{libraries}"));
+    yard.write("deep.c", "long deep(long value) { return value; }\n");
+}
+
+/// Where the server looks for them.
+const RPATH: (&str, &str) = ("cmake.CMAKE_BUILD_RPATH", "$ORIGIN/../lib");
+
+/// The server runs without the folder it was built in.
+fn has_its_libraries(built: &Built) {
+    assert!(!built.build.folder.join("ninja").exists());
+    assert!(says_its_version(&built.install.server));
+    let lib = built.install.basedir.join("lib");
+    for file in [
+        "libmade.so.7.1",
+        "libdeep.so.7.1",
+        "private/icudt77l/unames.icu",
+    ] {
+        assert!(lib.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
+    let yard = Yard::new();
+    with_libraries(&yard);
+    let error = format!("{:#}", yard.build(&[]).expect_err("would run here only"));
+    for part in ["libmade.so.7.1", "libdeep.so.7.1", "CMAKE_BUILD_RPATH"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    has_its_libraries(&yard.build(&[RPATH]).expect("built"));
+}
+
 #[test]
 fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
     let yard = Yard::new();
@@ -432,6 +483,15 @@ fn every_way_to_build_makes_a_server_that_runs() {
             assert!(profile.executed > 0, "{settings:?}: {profile}");
         }
     }
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn libraries_that_a_build_makes_go_with_what_bolt_makes_of_it() {
+    let yard = Yard::new();
+    with_libraries(&yard);
+    let bolt = [RPATH, ("bolt", "oltp_insert"), ("bolt_profile", "counters")];
+    has_its_libraries(&yard.build(&bolt).expect("built"));
 }
 
 #[test]

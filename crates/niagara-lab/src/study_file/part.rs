@@ -44,7 +44,8 @@ impl StudyDescription {
         let kind = self.question.kind();
         let StudyQuestion::Matrix { axes, .. } = &mut self.question else {
             return Err(format!(
-                "this study is a {kind}: only a matrix has axes with levels"
+                "this study is a {kind}: only a matrix has axes with levels\n\
+                 remedy: leave --level out, or give a file of kind = \"matrix\""
             ));
         };
         for one in wanted {

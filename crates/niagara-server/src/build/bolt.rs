@@ -1,6 +1,7 @@
 //! BOLT: a finished binary is trained, by counters in a copy of it or under perf, and laid out anew.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +22,7 @@ use crate::file_digest::file_digest;
 use crate::install::Install;
 
 /// How the code is laid out: blocks by the best known heuristic, functions by who calls whom, what never ran apart.
-const LAYOUT: [&str; 7] = [
+pub(super) const LAYOUT: [&str; 7] = [
     "-reorder-blocks=ext-tsp",
     "-reorder-functions=hfsort",
     "-split-functions",
@@ -76,7 +77,7 @@ pub(super) fn lay_out(
         };
         match Sampling::new(way, &raw) {
             Some(sampling) => taking.sampled(builder, &sampling)?,
-            None => taking.counted(builder, &folder.join("instrumented").join(name))?,
+            None => taking.counted(builder, &folder.join("instrumented"), name)?,
         }
         merge(bolt, &raw, &data)?;
         builder.tidy(&raw);
@@ -86,10 +87,10 @@ pub(super) fn lay_out(
     if usr.exists() {
         fs::remove_dir_all(&usr)?;
     }
-    copy_folder(&base.install.basedir.join("share"), &usr.join("share"))?;
-    for part in ["sbin", "lib/mysql/plugin"] {
-        fs::create_dir_all(usr.join(part))?;
+    for part in ["share", "lib"] {
+        copy_folder(&base.install.basedir.join(part), &usr.join(part))?;
     }
+    fs::create_dir_all(usr.join("sbin"))?;
     let mut command = builder.command(&bolt.display().to_string());
     let server = usr.join("sbin").join(name);
     command.arg(&base.install.server).arg("-o").arg(&server);
@@ -129,16 +130,19 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    /// By counters, in a `binary` made for it.
-    fn counted(&self, builder: &mut Builder<'_>, binary: &Path) -> Result<()> {
-        let work = binary.parent().unwrap_or(self.raw).to_owned();
-        fresh(&work)?;
+    /// By counters, in a binary made for it in the folder `work`.
+    fn counted(&self, builder: &mut Builder<'_>, work: &PathBuf, name: &OsStr) -> Result<()> {
+        fresh(work)?;
+        // Where the server looks for libraries of its own build: beside itself.
+        copy_folder(&self.base.install.basedir.join("lib"), &work.join("lib"))?;
+        fs::create_dir(work.join("sbin"))?;
+        let binary = work.join("sbin").join(name);
         let mut command = builder.command(&self.bolt.display().to_string());
         command
             .arg(&self.base.install.server)
             .arg("-instrument")
             .arg("-o")
-            .arg(binary)
+            .arg(&binary)
             .arg(format!(
                 "--instrumentation-file={}",
                 self.raw.join("counts").display()
@@ -153,11 +157,11 @@ impl Taking<'_> {
             &mut |_| (builder.progress)(&told),
         )?;
         let install = Install {
-            server: binary.to_owned(),
+            server: binary,
             ..self.base.install.clone()
         };
         self.train(builder, &install, None)?;
-        builder.tidy(&work);
+        builder.tidy(work);
         Ok(())
     }
 

@@ -28,7 +28,8 @@ use crate::cache::Cache;
 use crate::catalog::{BuildDescription, Catalog, ServerDescription};
 use crate::install::Install;
 
-/// How builds are made: part of every key, so that a change here builds anew.
+/// How builds are made: part of every key, so that raising it builds anew. To be raised with whatever a recipe comes to
+/// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
 const FORM: u32 = 1;
 /// Where a build's folder has its source when ccache serves it: a link to the tree, the same beside every build's `ninja`.
 const SOURCE: &str = "source";
@@ -365,8 +366,15 @@ impl Builder<'_> {
         in_use: InUse,
     ) -> Result<Built> {
         build.touch();
+        let install = order.install(self.cache, &build.folder).with_context(|| {
+            let key = &build.record.key;
+            format!(
+                "the build {key} does not run (any more)\n\
+                 remedy: niagara server build remove {key}, and build it anew"
+            )
+        })?;
         Ok(Built {
-            install: order.install(self.cache, &build.folder)?,
+            install,
             build,
             was_there,
             in_use,
@@ -806,6 +814,46 @@ mod tests {
         let mut cached = order(&[], "a");
         cached.tools.ccache = Some("/bin/ccache".into());
         assert_eq!(key(&cached), key(&base));
+    }
+
+    /// What stands in no key: the words that recipes come to. When this fails, builds that are kept are not what their
+    /// recipes would make today: raise [`FORM`], and write the pair that the test shows.
+    #[test]
+    fn what_recipes_come_to_is_of_this_form() {
+        const STANDS_FOR: (u32, &str) = (1, "1648b3f4c9f2fd1e");
+        let mut words = Vec::new();
+        for compiler in ["gcc", "clang"] {
+            for lto in ["none", "thin", "full"] {
+                let order = order(
+                    &[
+                        ("compiler", compiler),
+                        ("lto", lto),
+                        ("flags", "-O3"),
+                        ("c_flags", "-fc"),
+                        ("cxx_flags", "-fcxx"),
+                        ("link_flags", "-Wl,-l"),
+                        ("static_libraries", "cxx/ssl/zlib"),
+                    ],
+                    "a",
+                );
+                for stage in [
+                    Stage::Plain,
+                    Stage::Instrumented,
+                    Stage::Optimised(Some(Path::new("/p"))),
+                ] {
+                    let bare = BuildDescription {
+                        flags: vec!["-O2".into()],
+                        link_flags: vec!["-Wl,-z,now".into()],
+                        cmake: BTreeMap::new(),
+                        plugins_off: vec!["ROCKSDB".into()],
+                        ..order.description.clone()
+                    };
+                    words.push(cmake_options(&bare, &order.recipe, &order.tools, &stage));
+                }
+            }
+        }
+        let digest = store::digest(&(words, bolt::LAYOUT)).expect("plain data");
+        assert_eq!((FORM, digest.as_str()), STANDS_FOR);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod failure;
 mod flags;
 mod forecast;
 mod ninja_progress;
+mod own_libraries;
 mod patches;
 mod prefix;
 mod profile;
@@ -25,6 +26,7 @@ mod training;
 pub use builder::{Builder, Built, Trainer, TrainingJob};
 pub use forecast::Forecast;
 pub use patches::Patch;
+pub use prefix::PRIVATE_LIB;
 pub use profile::ProfileSummary;
 pub use recipe::{
     BoltProfile, Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary,

@@ -1,9 +1,12 @@
-//! From a build folder to a prefix that a server runs from: the binary, its messages, character sets and bootstrap SQL.
+//! From a build folder to a prefix that a server runs from: the binary, libraries of its own and their data, its messages,
+//! character sets and bootstrap SQL.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+
+use super::own_libraries::take_along;
 
 /// Copies what a server needs from the source `tree` and the `build` folder into `usr` (which is made).
 pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> Result<()> {
@@ -16,8 +19,9 @@ pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> 
     fs::create_dir_all(&share)?;
     let name = binary.file_name().unwrap_or(binary.as_os_str());
     let from = build.join(binary);
-    fs::copy(&from, usr.join("sbin").join(name))
-        .with_context(|| format!("cannot copy {}", from.display()))?;
+    let server = usr.join("sbin").join(name);
+    fs::copy(&from, &server).with_context(|| format!("cannot copy {}", from.display()))?;
+    take_along(build, &server, usr)?;
     // MariaDB has them in sql/share, MySQL in share; the compiled messages are in the build folder.
     for part in ["sql/share", "share"] {
         copy_messages(&build.join(part), &share)?;
@@ -28,6 +32,26 @@ pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> 
     }
     for scripts in [tree.join("scripts"), build.join("scripts")] {
         copy_sql(&scripts, &share)?;
+    }
+    copy_icu_data(build, &usr.join(PRIVATE_LIB))
+}
+
+/// Where MySQL's servers look for the data of an ICU of their own, below what they were installed in: `INSTALL_PRIV_LIBDIR`
+/// of cmake's default layout.
+pub const PRIVATE_LIB: &str = "lib/private";
+
+/// The data of ICU, without which regular expressions fail, where a build has an ICU of its own: cmake leaves
+/// `icudt77l.lnk`, which holds the path of the folder that `icudt77l` lies in.
+fn copy_icu_data(build: &Path, private: &Path) -> Result<()> {
+    for entry in fs::read_dir(build).into_iter().flatten().flatten() {
+        let link = entry.path();
+        let name = link.file_stem().unwrap_or_default().to_owned();
+        let is_icu = name.to_string_lossy().starts_with("icudt");
+        if is_icu && link.extension().is_some_and(|extension| extension == "lnk") {
+            let from = fs::read_to_string(&link)
+                .with_context(|| format!("cannot read {}", link.display()))?;
+            copy_folder(&Path::new(from.trim()).join(&name), &private.join(&name))?;
+        }
     }
     Ok(())
 }

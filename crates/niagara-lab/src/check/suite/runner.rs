@@ -11,7 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use niagara_server::{Cache, Helper, Install, Suite, WorkFolder, share_folder};
+use niagara_server::build::PRIVATE_LIB;
+use niagara_server::{
+    Cache, EndServersNaming, Helper, Install, Suite, WorkFolder, processes_naming, share_folder,
+};
 
 use super::log_of;
 use super::output::{TestLine, Verdict, test_line};
@@ -84,6 +87,8 @@ impl Runner<'_> {
         let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Behind the runner, in the order of their ends: a server that it leaves behind would go on without its files.
+        let _servers = EndServersNaming(work.path());
         let mut runner = Helper::spawn(command).map_err(|error| {
             anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
         })?;
@@ -117,11 +122,10 @@ impl Runner<'_> {
         let mut failing: Option<String> = None;
         let mut seen = BTreeSet::new();
         let mut looked = Instant::now();
-        let needle = work.path().display().to_string();
         loop {
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                look(&needle, &binary, &mut seen, &mut run.strangers);
+                look(work.path(), &binary, &mut seen, &mut run.strangers);
             }
             let line = match lines.recv_timeout(LOOK) {
                 Ok(line) => line,
@@ -200,6 +204,12 @@ impl Runner<'_> {
             link(tests, root.join("mysql-test"))?;
             link(tests, root.join("mariadb-test"))?;
         }
+        // Data of libraries that were built with the server.
+        let private = install.basedir.join(PRIVATE_LIB);
+        if private.is_dir() {
+            fs::create_dir(root.join("lib"))?;
+            link(&private, root.join(PRIVATE_LIB))?;
+        }
         let share = share_folder(&install.basedir).or_else(|| share_folder(&self.suite.basedir));
         let share = share.with_context(|| {
             format!(
@@ -267,40 +277,14 @@ fn note(tests: &mut BTreeMap<String, (Verdict, String)>, line: TestLine) {
 }
 
 /// Notes the servers that run for the tests in this folder: their process numbers, or whose binary it is instead.
-fn look(needle: &str, binary: &Path, seen: &mut BTreeSet<u32>, strangers: &mut BTreeSet<PathBuf>) {
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u32>().ok());
-        let Some(pid) = pid.filter(|pid| !seen.contains(pid)) else {
-            continue;
-        };
-        let Ok(words) = fs::read(entry.path().join("cmdline")) else {
-            continue;
-        };
-        let words = String::from_utf8_lossy(&words);
-        if !words.contains(needle) {
-            continue;
-        }
-        let Ok(program) = fs::read_link(entry.path().join("exe")) else {
-            continue;
-        };
-        let name = program.file_name().unwrap_or_default().to_string_lossy();
-        if program == binary {
-            seen.insert(pid);
-        } else if is_server(&name) {
-            strangers.insert(program);
+fn look(folder: &Path, binary: &Path, seen: &mut BTreeSet<u32>, strangers: &mut BTreeSet<PathBuf>) {
+    for process in processes_naming(folder, &|pid| seen.contains(&pid)) {
+        if process.program == binary {
+            seen.insert(process.pid);
+        } else if process.is_server() {
+            strangers.insert(process.program);
         }
     }
-}
-
-/// Whether a program is a server by its name: `mysqld`, `mysqld-debug`, `mariadbd`; not `mysqldump`, `mysqld_safe`,
-/// `mariadbd-safe`.
-fn is_server(name: &str) -> bool {
-    let rest = |server| name.strip_prefix(server);
-    rest("mysqld").is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
-        || rest("mariadbd").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Writes what the runner said of each test that failed: the difference, the last results, the server's log.
@@ -315,23 +299,6 @@ fn keep_logs(said: &BTreeMap<String, String>, logs: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn servers_are_known_by_their_names() {
-        for name in ["mysqld", "mysqld-debug", "mysqld.bolt", "mariadbd"] {
-            assert!(is_server(name), "{name}");
-        }
-        // MySQL's tests run mysqldump beside their servers.
-        for name in [
-            "mysqldump",
-            "mysqld_safe",
-            "mysqld_multi",
-            "mariadbd-safe",
-            "mysql",
-        ] {
-            assert!(!is_server(name), "{name}");
-        }
-    }
 
     #[test]
     fn a_test_fails_with_its_worst_combination() {

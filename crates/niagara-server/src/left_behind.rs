@@ -1,0 +1,149 @@
+//! Servers that a program started for Niagara (a suite's runner): which there are, and their end when it is over. Not all of
+//! them are of the program's process group, and not all are watched by it: while MySQL's runner makes its first data
+//! directory, the server that does so goes on when the runner is killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A process whose command line names a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Naming {
+    /// The process.
+    pub pid: u32,
+    /// Its binary.
+    pub program: PathBuf,
+}
+
+impl Naming {
+    /// Whether it is a server by its name: `mysqld`, `mysqld-debug`, `mariadbd`; not `mysqldump`, `mysqld_safe`,
+    /// `mariadbd-safe`.
+    pub fn is_server(&self) -> bool {
+        let name = self
+            .program
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let rest = |server| name.strip_prefix(server);
+        rest("mysqld").is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+            || rest("mariadbd").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// The processes whose command line names `folder`, those left out that `known` says so of; those of other users cannot be
+/// seen.
+pub fn processes_naming(folder: &Path, known: &dyn Fn(u32) -> bool) -> Vec<Naming> {
+    let needle = folder.display().to_string();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let Some(pid) = pid.filter(|pid| !known(*pid)) else {
+            continue;
+        };
+        let names_it = fs::read(entry.path().join("cmdline"))
+            .is_ok_and(|words| String::from_utf8_lossy(&words).contains(&needle));
+        if let (true, Ok(program)) = (names_it, fs::read_link(entry.path().join("exe"))) {
+            let text = program.to_string_lossy();
+            // What the kernel adds when the file is gone.
+            let program = match text.strip_suffix(" (deleted)") {
+                Some(path) => PathBuf::from(path),
+                None => program,
+            };
+            found.push(Naming { pid, program });
+        }
+    }
+    found
+}
+
+/// Kills, when it is dropped, the servers whose command line names the folder: one of Niagara's own, whose name no one else's
+/// command line has.
+#[derive(Debug)]
+pub struct EndServersNaming<'a>(pub &'a Path);
+
+impl Drop for EndServersNaming<'_> {
+    fn drop(&mut self) {
+        for process in processes_naming(self.0, &|_| false) {
+            if process.is_server() {
+                // It may have ended by itself meanwhile.
+                let _ = kill(Pid::from_raw(process.pid as i32), Signal::SIGKILL);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn servers_are_known_by_their_names() {
+        let is_server = |name: &str| {
+            let program = Path::new("/usr/sbin").join(name);
+            Naming { pid: 1, program }.is_server()
+        };
+        for name in ["mysqld", "mysqld-debug", "mysqld.bolt", "mariadbd"] {
+            assert!(is_server(name), "{name}");
+        }
+        // MySQL's tests run mysqldump beside their servers.
+        for name in [
+            "mysqldump",
+            "mysqld_safe",
+            "mysqld_multi",
+            "mariadbd-safe",
+            "mysql",
+        ] {
+            assert!(!is_server(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_the_servers_that_name_the_folder_end() {
+        let [folder, other, programs] =
+            [(); 3].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        // A shell that waits for a line, under this name and with this folder among its words.
+        let start = |name: &str, named: &Path| {
+            let program = programs.path().join(name);
+            if !program.exists() {
+                fs::copy("/bin/sh", &program).expect("copied");
+            }
+            let mut command = Command::new(program);
+            command.args(["-c", "echo up; read line"]).arg(named);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().expect("it starts");
+            // Its words can be read once it runs, which is a little after it was started.
+            let mut said = [0; 3];
+            let mut stdout = child.stdout.take().expect("piped");
+            stdout.read_exact(&mut said).expect("it says so");
+            child
+        };
+        let mut server = start("mysqld", folder.path());
+        let mut stays = [
+            start("mysqld", other.path()),
+            start("mysqldump", folder.path()),
+        ];
+        // The binary may be gone before the process is.
+        fs::remove_file(programs.path().join("mysqld")).expect("removed");
+        let known = server.id();
+        assert_eq!(processes_naming(folder.path(), &|_| false).len(), 2);
+        assert_eq!(
+            processes_naming(folder.path(), &|pid| pid == known).len(),
+            1
+        );
+        drop(EndServersNaming(folder.path()));
+        assert_eq!(server.wait().expect("its end").signal(), Some(9));
+        for process in &mut stays {
+            assert!(process.try_wait().expect("its state").is_none());
+            drop(process.stdin.take());
+            process.wait().expect("its end");
+        }
+    }
+}
