@@ -217,7 +217,16 @@ impl Runner<'_> {
                 install.basedir.display()
             )
         })?;
-        link(&share, root.join("share/mysql"))
+        link(&share, root.join("share/mysql"))?;
+        // A server looks where its own layout has them: in the distributions' share/mysql, or in share itself, as a tree of
+        // MySQL is built by default.
+        for entry in
+            fs::read_dir(&share).with_context(|| format!("cannot read {}", share.display()))?
+        {
+            let entry = entry?;
+            link(&entry.path(), root.join("share").join(entry.file_name()))?;
+        }
+        Ok(())
     }
 
     fn command(
