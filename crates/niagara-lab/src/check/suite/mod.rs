@@ -91,7 +91,8 @@ pub fn regression_suite(
     report.left_out.extend(list.left_out.iter().cloned());
     if suite.version != ours.version {
         report.notes.push(format!(
-            "the tests are those of version {}, the server is {}: there are none of its own version in the archive",
+            "the tests are those of version {}, the server is {}: there are none of its own version in the archive, and \
+             tests of what was mended in between fail rightly",
             suite.version, ours.version
         ));
     }
