@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -366,11 +366,14 @@ impl Builder<'_> {
         in_use: InUse,
     ) -> Result<Built> {
         build.touch();
-        let install = order.install(self.cache, &build.folder).with_context(|| {
+        let install = order.install(self.cache, &build.folder).map_err(|error| {
             let key = &build.record.key;
-            format!(
-                "the build {key} does not run (any more)\n\
-                 remedy: niagara server build remove {key}, and build it anew"
+            // Its remedy is for servers that are named by their path.
+            let told = error.to_string();
+            anyhow!(
+                "the build {key} does not run (any more): {}\n\
+                 remedy: niagara server build remove {key}, and build it anew",
+                told.lines().next().unwrap_or_default()
             )
         })?;
         Ok(Built {

@@ -8,6 +8,10 @@ use anyhow::{Context, Result};
 
 use super::own_libraries::take_along;
 
+/// Where MySQL's servers look for the data of an ICU of their own, below what they were installed in: `INSTALL_PRIV_LIBDIR`
+/// of cmake's default layout.
+pub const PRIVATE_LIB: &str = "lib/private";
+
 /// Copies what a server needs from the source `tree` and the `build` folder into `usr` (which is made).
 pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> Result<()> {
     if usr.exists() {
@@ -35,10 +39,6 @@ pub(super) fn assemble(tree: &Path, build: &Path, binary: &Path, usr: &Path) -> 
     }
     copy_icu_data(build, &usr.join(PRIVATE_LIB))
 }
-
-/// Where MySQL's servers look for the data of an ICU of their own, below what they were installed in: `INSTALL_PRIV_LIBDIR`
-/// of cmake's default layout.
-pub const PRIVATE_LIB: &str = "lib/private";
 
 /// The data of ICU, without which regular expressions fail, where a build has an ICU of its own: cmake leaves
 /// `icudt77l.lnk`, which holds the path of the folder that `icudt77l` lies in.

@@ -224,7 +224,10 @@ impl Runner<'_> {
             fs::read_dir(&share).with_context(|| format!("cannot read {}", share.display()))?
         {
             let entry = entry?;
-            link(&entry.path(), root.join("share").join(entry.file_name()))?;
+            // One that is called `mysql` lies there already.
+            if entry.file_name() != "mysql" {
+                link(&entry.path(), root.join("share").join(entry.file_name()))?;
+            }
         }
         Ok(())
     }
