@@ -236,6 +236,8 @@ impl<'a> Arena<'a> {
             client_context_switches: stats.client_context_switches,
             server_context_switches: switches,
             steal: interval.steal,
+            taken: (interval.steal + interval.foreign).min(1.0),
+            generator_busy: stats.busiest_loop(),
             disturbed: disturbed(&interval, &self.thresholds),
             histogram: histogram::encode(&stats.latency)?,
         };
@@ -352,19 +354,17 @@ impl<'a> Arena<'a> {
     }
 }
 
+/// What makes a slice useless: waiting for memory. CPU time that others take does not: it is weighed. A share of 1
+/// lets every slice count.
 fn thresholds(share: f64) -> Thresholds {
-    let standard = Thresholds::default();
-    if share >= 1.0 {
-        return Thresholds {
-            steal: f64::INFINITY,
-            foreign: f64::INFINITY,
-            memory_full: f64::INFINITY,
-        };
-    }
     Thresholds {
-        steal: share,
-        foreign: share,
-        ..standard
+        steal: f64::INFINITY,
+        foreign: f64::INFINITY,
+        memory_full: if share >= 1.0 {
+            f64::INFINITY
+        } else {
+            Thresholds::default().memory_full
+        },
     }
 }
 

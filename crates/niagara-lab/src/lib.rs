@@ -55,9 +55,9 @@ pub use client_host::{
 };
 pub use compare::{CompareOptions, compare};
 pub use duel::fight;
-pub use duel_plan::{assumed_sd, couple_seconds, couples_for, couples_within, duel_seconds};
+pub use duel_plan::{assumed_sd, couples_for, couples_within, duel_seconds, unit_seconds};
 pub use history::History;
-pub use ladder::{LadderOptions, RungStart, climb_ladder, rung_plan};
+pub use ladder::{LadderOptions, RungStart, climb_ladder, rung_errors};
 pub use matrix::{Combination, MatrixOptions, fill_matrix};
 pub use noise::{Noise, noise};
 pub use observer::{Event, Observer};

@@ -71,7 +71,9 @@ pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, wa
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
-pub use stats::{Fairness, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats};
+pub use stats::{
+    Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats,
+};
 pub use workload::own::OwnFile;
 pub use workload::tpcc::{
     Conditions, Finding, TABLES as TPCC_TABLES, check as check_tpcc, schema as tpcc_schema,

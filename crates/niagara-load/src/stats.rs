@@ -261,29 +261,37 @@ impl SliceStats {
         }
     }
 
+    /// CPU time of the busiest loop as a share of the time under load: 1.0 is a whole CPU.
+    pub fn busiest_loop(&self) -> f64 {
+        let busiest = self.loop_cpu_seconds.iter().copied().fold(0.0, f64::max);
+        if self.load_seconds > 0.0 {
+            busiest / self.load_seconds
+        } else {
+            0.0
+        }
+    }
+
     /// Why these figures may be the load generator's rather than the server's; `None` when nothing says so.
     ///
     /// Either a loop used 90 % of a CPU or more, or transactions began late although connections were free: the
     /// 99th percentile of that delay is at least a tenth of the latency's (and 100 µs, which a wake-up may take).
     pub fn generator_limit(&self) -> Option<GeneratorLimit> {
-        let busiest = self.loop_cpu_seconds.iter().copied().fold(0.0, f64::max);
-        let busiest_loop = if self.load_seconds > 0.0 {
-            busiest / self.load_seconds
-        } else {
-            0.0
-        };
+        let busiest_loop = self.busiest_loop();
         let percentile = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.99) as f64;
         let start_delay = percentile(&self.start_delay);
         let is_late = self.start_delay.len() >= FEWEST_STARTS
             && start_delay >= 100_000.0
             && start_delay >= 0.1 * percentile(&self.latency);
-        (busiest_loop >= 0.9 || is_late).then_some(GeneratorLimit {
+        (busiest_loop >= GENERATOR_BUSY || is_late).then_some(GeneratorLimit {
             busiest_loop,
             loops: self.loop_cpu_seconds.len(),
             start_delay_seconds: if is_late { start_delay / 1e9 } else { 0.0 },
         })
     }
 }
+
+/// Share of a CPU from which on a loop of the load generator is taken for the bottleneck.
+pub const GENERATOR_BUSY: f64 = 0.9;
 
 /// Transactions of an open loop below which nothing is said of their delays: the 99th percentile of fewer is that of
 /// two or three that something else disturbed.
@@ -302,7 +310,7 @@ pub struct GeneratorLimit {
 
 impl fmt::Display for GeneratorLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let busy = self.busiest_loop >= 0.9;
+        let busy = self.busiest_loop >= GENERATOR_BUSY;
         f.write_str("the load generator may be the bottleneck: ")?;
         if busy {
             write!(

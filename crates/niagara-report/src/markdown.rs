@@ -201,8 +201,8 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
-        let alpha = comparison.throughput.alpha;
-        self.row(&format!("- Error probability over all looks: α = {alpha}"));
+        let error = wording::error_probability(&comparison.throughput);
+        self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");
     }
 
@@ -211,11 +211,11 @@ impl Page {
         self.line("## Claims");
         self.table(&["B over A", "Estimate", "How to read it"], "lrl");
         self.row(&format!(
-            "| Throughput | {} | {}, {}, α = {} |",
+            "| Throughput | {} | {}, {}, {} |",
             number::estimate(&judgement.estimate),
             wording::verdict(judgement),
             number::count(judgement.duels, "duel"),
-            judgement.alpha,
+            wording::error_probability(judgement),
         ));
         for claim in wording::lesser_claims(comparison) {
             self.row(&format!(

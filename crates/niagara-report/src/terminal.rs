@@ -154,10 +154,10 @@ impl Screen {
             (
                 "evidence",
                 format!(
-                    "{}, protocol {}, α = {}",
+                    "{}, protocol {}, {}",
                     number::count(throughput.duels, "duel"),
                     compare.protocol,
-                    throughput.alpha
+                    wording::error_probability(throughput)
                 ),
             ),
         ];

@@ -67,7 +67,7 @@ fn compare_headline(compare: &CompareSummary) -> String {
     let judgement = &compare.comparison.throughput;
     let estimate = &judgement.estimate;
     match judgement.verdict {
-        Some(Verdict::Faster | Verdict::Slower) if called_earlier(judgement) => {
+        Some(Verdict::Faster | Verdict::Slower) if judgement.was_called_earlier() => {
             let word = match judgement.verdict {
                 Some(Verdict::Slower) => "slower",
                 _ => "faster",
@@ -187,27 +187,40 @@ pub fn rung_effect(rung: &Rung) -> String {
     )
 }
 
-/// Whether a difference was called at a look before the last one and the interval of all duels, shown beside it, does
-/// not show it: then the words say so.
-fn called_earlier(judgement: &Judgement) -> bool {
-    match judgement.verdict {
-        Some(Verdict::Faster) => judgement.estimate.low <= 1.0,
-        Some(Verdict::Slower) => judgement.estimate.high >= 1.0,
-        _ => false,
-    }
-}
-
 /// The verdict in a few words.
 pub fn verdict(judgement: &Judgement) -> &'static str {
     match judgement.verdict {
-        Some(Verdict::Faster) if called_earlier(judgement) => "called faster at an earlier look",
-        Some(Verdict::Slower) if called_earlier(judgement) => "called slower at an earlier look",
+        Some(Verdict::Faster) if judgement.was_called_earlier() => {
+            "called faster at an earlier look"
+        }
+        Some(Verdict::Slower) if judgement.was_called_earlier() => {
+            "called slower at an earlier look"
+        }
         Some(Verdict::Faster) => "faster",
         Some(Verdict::Slower) => "slower",
         Some(Verdict::NotWorthwhile) => "not worthwhile",
         Some(Verdict::Undetected) => "undetected",
         None => "not judged yet",
     }
+}
+
+/// The error probability of a judgement, and what its interval covers: `α = 0.05`.
+pub fn error_probability(judgement: &Judgement) -> String {
+    if let Some(confidence) = judgement.confidence {
+        return format!(
+            "too few duels for α = {}: the interval is of {:.0} % confidence",
+            judgement.alpha,
+            confidence * 100.0
+        );
+    }
+    if judgement.one_sided {
+        // Twice the claim's own error probability is what the interval leaves out at both ends.
+        return format!(
+            "α = {}, one-sided: the lower end is what counts",
+            judgement.alpha / 2.0
+        );
+    }
+    format!("α = {}", judgement.alpha)
 }
 
 /// A claim beside the one on throughput, with what a reader must know of it.
@@ -223,6 +236,12 @@ pub struct LesserClaim {
 /// Claims beside the one on throughput.
 pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     const CLOSED_LOAD: &str = "under closed load it follows throughput";
+    /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
+    const WORTH_TELLING: f64 = 0.03;
+    let taken = comparison.taken.unwrap_or([0.0; 2]);
+    let as_measured = comparison
+        .unadjusted
+        .filter(|_| taken.iter().any(|share| *share >= WORTH_TELLING));
     let claim = |title, estimate: &Option<Estimate>, note| {
         let estimate = (*estimate)?;
         Some(LesserClaim {
@@ -232,6 +251,11 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
         })
     };
     [
+        claim(
+            "Throughput as measured",
+            &as_measured,
+            "without allowing for the CPU time that others took from either side",
+        ),
         claim(
             "Server CPU per transaction",
             &comparison.cpu_per_transaction,
@@ -243,20 +267,33 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             &comparison.latency_p95,
             CLOSED_LOAD,
         ),
+        claim(
+            "99th percentile of latency",
+            &comparison.latency_p99,
+            CLOSED_LOAD,
+        ),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// What was dropped as disturbed, by side.
+/// Couples run, what was dropped, and what others took of the machine.
 pub fn dropped(comparison: &Comparison) -> String {
     let [a, b] = comparison.dropped;
-    let couples = comparison.couples;
-    if a + b == 0 {
-        return format!("{couples} run, none dropped as disturbed");
+    let mut text = format!("{} run", comparison.couples);
+    text += &match a + b {
+        0 => ", none dropped".to_owned(),
+        _ => format!(", dropped: {a} for A's slice, {b} for B's"),
+    };
+    if let Some([a, b]) = comparison.taken {
+        text += &format!(
+            "; others took {:.0} % of the CPUs from A, {:.0} % from B",
+            a * 100.0,
+            b * 100.0
+        );
     }
-    format!("{couples} run, dropped as disturbed: {a} during A's slice, {b} during B's")
+    text
 }
 
 /// `1 h 58 min (of 2 h asked), 61 % of it under load`.

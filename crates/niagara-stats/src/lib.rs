@@ -28,12 +28,12 @@ pub use duel_score::{Couple, DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
-    effects, interactions,
+    effects, interactions, strongest_effects,
 };
 pub use judge::{Rule, interval_once, judge, judge_final};
 pub use judgement::{Judgement, Verdict};
 pub use level::Level;
-pub use looks::{Look, LookPlan};
+pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};
 pub use sample::{median, percentile, standard_deviation};

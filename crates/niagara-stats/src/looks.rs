@@ -35,6 +35,54 @@ const PUBLISHED: [(f64, [Option<u32>; 6]); 2] = [
 const SIMS: usize = 1_000_000;
 const SEED: u64 = 1945; // Wilcoxon's paper
 
+/// How often a question may be answered wrongly, and how many duels it may take: its looks are planned once it is known
+/// how many duels its time can pay for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ErrorBudget {
+    /// Probability of calling a difference (one-sided: a gain) that is not there.
+    pub alpha: f64,
+    /// Only a gain of B is of interest.
+    pub one_sided: bool,
+    /// Most duels.
+    pub max_duels: usize,
+}
+
+impl ErrorBudget {
+    /// Is there a difference, either way?
+    pub fn two_sided(alpha: f64, max_duels: usize) -> Self {
+        Self {
+            alpha,
+            one_sided: false,
+            max_duels,
+        }
+    }
+
+    /// Is B faster?
+    pub fn one_sided(alpha: f64, max_duels: usize) -> Self {
+        Self {
+            alpha,
+            one_sided: true,
+            max_duels,
+        }
+    }
+
+    /// The looks, when so many duels can be paid for.
+    pub fn plan(&self, affordable: usize) -> LookPlan {
+        let duels = affordable.min(self.max_duels);
+        if self.one_sided {
+            LookPlan::one_sided_for_duels(self.alpha, duels)
+        } else {
+            LookPlan::for_duels(self.alpha, duels)
+        }
+    }
+
+    /// Duels of the first look that can call anything; `None` where `max_duels` are too few.
+    pub fn fewest_duels(&self) -> Option<usize> {
+        let two_sided = if self.one_sided { 2.0 } else { 1.0 } * self.alpha;
+        LookPlan::fewest_duels(two_sided).filter(|fewest| *fewest <= self.max_duels)
+    }
+}
+
 /// One look at the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {

@@ -14,16 +14,30 @@ pub struct Comparison {
     pub b: String,
     /// Verdict and interval on throughput.
     pub throughput: Judgement,
+    /// Throughput of the couples as they were measured, neither weighted by nor adjusted for the CPU time that others
+    /// took; `None` of older results.
+    #[serde(default)]
+    pub unadjusted: Option<Estimate>,
     /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
     pub cpu_per_transaction: Option<Estimate>,
     /// Median latency, B over A, under closed load: it follows throughput.
     pub latency_p50: Option<Estimate>,
     /// 95th percentile of latency, B over A, under closed load.
     pub latency_p95: Option<Estimate>,
+    /// 99th percentile of latency, B over A, under closed load.
+    #[serde(default)]
+    pub latency_p99: Option<Estimate>,
+    /// Median share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
+    /// during B's slices.
+    #[serde(default)]
+    pub taken: Option<[f64; 2]>,
+    /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
     /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
     #[serde(deserialize_with = "numbers_or_null")]
     pub tps: [f64; 2],
-    /// Couples dropped as disturbed, by side.
+    /// Couples dropped, by side: a slice of theirs was of no use.
     pub dropped: [u32; 2],
     /// Couples run.
     pub couples: u32,

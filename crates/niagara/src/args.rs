@@ -244,7 +244,7 @@ pub struct LengthArgs {
     /// a comparison also looks at the machine's earlier noise and at the budget]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
-    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped; 100% drops none
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike
     #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
     pub disturbance: f64,
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
@@ -570,7 +570,7 @@ pub struct RunArgs {
     /// Do not look at what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped [default: what the file says]
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]

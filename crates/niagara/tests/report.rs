@@ -28,6 +28,10 @@ fn study() -> StudyRecord {
 fn tuned(proven: bool) -> TuneSummary {
     let effect = Estimate::from_log(0.08, 0.06, 0.1);
     let total = Comparison {
+        unadjusted: None,
+        latency_p99: None,
+        taken: None,
+        caution: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
         throughput: Judgement {
@@ -40,7 +44,11 @@ fn tuned(proven: bool) -> TuneSummary {
             estimate: effect,
             w: 36.0,
             critical: Some(36),
-            conditional_power: 1.0,
+            predictive_power: 1.0,
+            called_at: None,
+            confidence: None,
+            looks: Vec::new(),
+            one_sided: false,
             next_look: None,
             alpha: 0.05,
         },

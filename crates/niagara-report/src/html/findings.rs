@@ -33,7 +33,7 @@ pub fn tiles(comparison: &Comparison) -> Markup {
                 (big(&judgement.estimate))
                 p {
                     strong { (wording::verdict(judgement)) }
-                    ", " (number::count(judgement.duels, "duel")) ", α = " (judgement.alpha)
+                    ", " (number::count(judgement.duels, "duel")) ", " (wording::error_probability(judgement))
                     @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
                         "; next look at " (next)
                     }
@@ -235,7 +235,7 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
-                div { dt { "Error probability" } dd { (comparison.throughput.alpha) " over all looks" } }
+                div { dt { "Error probability" } dd { (wording::error_probability(&comparison.throughput)) ", over all looks" } }
                 div { dt { "Seed" } dd { (compare.seed) } }
             }
         }

@@ -237,8 +237,8 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     figcaption {
                         "Each dot is one duel's score: throughput of B over A after a fresh start of both."
                         @if comparison.throughput.estimate.high.is_finite() {
-                            " The bars are the interval at each look; it holds for all looks together (α = "
-                            (comparison.throughput.alpha) "), so that looking early costs no honesty."
+                            " The bars are the interval at each look; it holds for all looks together ("
+                            (wording::error_probability(&comparison.throughput)) "), so that looking early costs no honesty."
                         }
                     }
                 }
@@ -250,7 +250,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     figcaption {
                         "Transactions per second of every slice; lines are medians of a duel's slices. "
                         "The machine's wandering hits both sides alike, which is why only the ratio within a duel counts. "
-                        "Crosses: disturbed slices (couples: " (wording::dropped(comparison)) ")" ". The axis need not begin at zero."
+                        "Crosses: slices that were dropped (couples: " (wording::dropped(comparison)) ")" ". The axis need not begin at zero."
                     }
                 }
             }

@@ -9,7 +9,7 @@ use niagara_lab::{
     CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
     couples_for,
 };
-use niagara_stats::{LookPlan, Rule, detectable};
+use niagara_stats::{ErrorBudget, Rule, detectable};
 use niagara_store::Summary;
 use serde::Serialize;
 
@@ -101,7 +101,6 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             couples
         }
     };
-    let plan = LookPlan::standard(args.judge.alpha).truncated(args.max_duels);
     let seconds = niagara_lab::duel_seconds(&study.lengths(), couples);
     let fitting = ((args.budget.as_secs_f64() / seconds) as usize).min(args.max_duels);
     terminal.line(&format!(
@@ -132,14 +131,14 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         a,
         b,
         protocol,
-        plan,
+        errors: ErrorBudget::two_sided(args.judge.alpha, args.max_duels),
         rule: Rule {
             min_effect: args.judge.min_effect,
+            to_the_end: args.to_the_end,
             ..Rule::default()
         },
         couples,
         seed,
-        to_the_end: args.to_the_end,
     };
     study.start_clock();
     let compared = compare(&bench, &mut study, &history, &options, &mut terminal);
@@ -151,7 +150,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     write_files(study.folder(), study.store())?;
     print_result(&summary, study.store(), study.folder(), args.study.json)?;
     if is_job {
-        steps::hand_over(&study, args.study.json)?;
+        steps::hand_over(&study, args.judge.alpha, args.study.json)?;
     }
     Ok(exit_code(cancel.is_cancelled(), complete))
 }

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
-use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune};
+use niagara_lab::{
+    Candidate, History, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune,
+};
 use niagara_server::build::{BuildStore, Recipe};
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
@@ -127,6 +129,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             None => fingerprint.one_line(),
         },
         profile,
+        // The history is of loads that came from this host.
+        noise: match &setting.client {
+            Some(_) => None,
+            None => History::of(&setting.cache).components(&load, &lengths),
+        },
     };
     let one_line = load.one_line();
     let mut announced = None;

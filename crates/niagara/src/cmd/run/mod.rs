@@ -14,7 +14,7 @@ use niagara_lab::{
 };
 use niagara_server::Cache;
 use niagara_server::build::BuildStore;
-use niagara_stats::{LookPlan, Rule};
+use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::Summary;
 
 use crate::args::{ClientArgs, LengthArgs, RunArgs, SizeArg, StudyArgs};
@@ -147,7 +147,7 @@ pub fn execute(
     print_result(&summary, results.store(), results.folder(), args.json)?;
     let is_job = study.workloads[0].load.workload.kind.is_job();
     if is_job && matches!(summary, Summary::Compare(_)) {
-        steps::hand_over(&results, args.json)?;
+        steps::hand_over(&results, study.alpha, args.json)?;
     }
     Ok(exit_code(cancel.is_cancelled(), summary.is_complete()))
 }
@@ -226,11 +226,10 @@ impl Runner<'_> {
             a,
             b,
             protocol: study.protocol,
-            plan: LookPlan::standard(study.alpha).truncated(study.duels),
+            errors: ErrorBudget::two_sided(study.alpha, study.duels),
             rule: self.rule(),
             couples: self.couples,
             seed: self.seed,
-            to_the_end: false,
         };
         results.start_clock();
         let history = History::of(&self.setting.cache);
