@@ -4,12 +4,12 @@ use anyhow::Result;
 use niagara_stats::{Judgement, LookPlan, Rule, Verdict, judge, judge_final, signed_rank};
 use niagara_store::{Comparison, DuelRecord, Ending, Phase};
 
-use crate::cancel::Cancelled;
 use crate::observer::{Event, Observer};
-use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// Failed duels in a row after which a comparison gives up.
 const MOST_FAILURES: u32 = 2;
@@ -79,7 +79,7 @@ pub(crate) fn ask(
             }
             return Ok(inquiry.out_of_time(question));
         }
-        let seed = derive(question.seed, question.subject, inquiry.attempts);
+        let seed = derive_seed(question.seed, question.subject, inquiry.attempts);
         inquiry.attempts += 1;
         let fought = study.duel(
             bench,

@@ -8,7 +8,6 @@ use niagara_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::client_host::ClientHost;
 use crate::deployment::deployment;
@@ -20,10 +19,11 @@ use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
 use crate::screen::{ScreenOptions, Screening, screen};
-use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// Duels of the total's first look, which has to fit behind the screening.
 const FIRST_LOOK: f64 = 8.0;
@@ -528,7 +528,7 @@ impl Ladder<'_> {
             plan,
             rule: self.options.rule,
             couples: self.options.couples,
-            seed: derive(self.options.seed, "question", phase as u64),
+            seed: derive_seed(self.options.seed, "question", phase as u64),
             reserve_seconds: self.options.profile_seconds(),
             to_the_end: false,
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use niagara_lab::Cancel;
+use niagara_server::Cancel;
 
 /// Exit code of a command that was interrupted: 128 + SIGINT, as shells expect it.
 const INTERRUPTED: u8 = 130;

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     };
     let code = match ended {
         Ok(code) => code,
-        Err(error) if error.is::<niagara_lab::Cancelled>() => {
+        Err(error) if error.is::<niagara_server::Cancelled>() => {
             tell!("niagara: {error}");
             interrupt::exit_code(true, false)
         }

@@ -8,10 +8,10 @@ use super::settings::Settings;
 use super::tally::Tally;
 use super::{Job, servers};
 use crate::interrupt;
-use niagara_lab::Cancel;
 use niagara_load::{
     Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions, Schedule,
 };
+use niagara_server::Cancel;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
