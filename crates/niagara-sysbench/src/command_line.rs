@@ -1,11 +1,11 @@
 //! From words to a test, a command and values.
 
-use super::config_file::{self, Line};
-use super::failure::Failure;
-use super::option::{
+use crate::config_file::{self, Line};
+use crate::failure::Failure;
+use crate::option::{
     DATABASE, Definition, GENERAL, Kind, LOG, MYSQL, POSTGRES, SEED, workload_options,
 };
-use super::values::Values;
+use crate::values::Values;
 use niagara_load::OptionGroup;
 
 /// A command line whose test is not looked at yet.
@@ -141,8 +141,8 @@ impl CommandLine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::option::of_test;
     use super::*;
+    use crate::option::of_test;
     use niagara_load::WorkloadKind;
 
     fn line(words: &str) -> Result<CommandLine, Failure> {

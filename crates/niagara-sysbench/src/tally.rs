@@ -1,7 +1,7 @@
 //! What was measured since the start, a checkpoint or the last intermediate line, on its way into a report.
 
-use super::buckets::Buckets;
-use super::report::{Counts, Cumulative, Latency, Share};
+use crate::buckets::Buckets;
+use crate::report::{Counts, Cumulative, Latency, Share};
 use niagara_load::{Histogram, SliceStats, StatementClass};
 
 /// A sum of intervals.

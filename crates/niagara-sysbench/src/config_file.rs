@@ -1,9 +1,9 @@
 //! `--config-file`: one `name=value` a line, values separated by commas or spaces, `'` and `"` around values,
 //! `#` before what is left out.
 
-use super::failure::Failure;
-use super::option::Kind;
-use super::values::Values;
+use crate::failure::Failure;
+use crate::option::Kind;
+use crate::values::Values;
 
 /// A line that says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +93,8 @@ pub fn apply(values: &mut Values, path: &str, line: Line) -> Result<Option<Line>
 
 #[cfg(test)]
 mod tests {
-    use super::super::option::{GENERAL, MYSQL};
     use super::*;
+    use crate::option::{GENERAL, MYSQL};
 
     #[test]
     fn a_file_reads_like_sysbench_reads_it() {

@@ -1,13 +1,18 @@
-//! `niagara sysbench`: sysbench's own command line and report, for scripts and parsers that exist.
+//! sysbench's face: sysbench's own command line and report, for scripts and parsers that exist.
 //!
 //! What sysbench 1.0.20 does was taken from running it: options, output, exit codes. `command_line`, `values`,
 //! `settings`, `report` and `buckets` are pure; `load` and `tables` talk to servers.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+// They panic when the reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod buckets;
 mod command_line;
 mod config_file;
 mod failure;
 mod help;
+mod job;
 mod load;
 mod log;
 mod option;
@@ -23,11 +28,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use niagara_load::{Endpoint, IgnoredErrors, WorkloadBuilder, WorkloadKind, WorkloadSpec};
+use niagara_load::{WorkloadBuilder, WorkloadKind, WorkloadSpec};
 
 use command_line::CommandLine;
+pub use job::OnInterrupt;
+
 use failure::{Channel, Failure};
-use log::{Log, print};
+use job::Job;
+use log::{Log, print, remark};
 use settings::Settings;
 
 /// What `--version` says first: the sysbench whose command line this is.
@@ -43,37 +51,19 @@ const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysb
 /// sysbench's tests that are not about databases.
 const OTHER_TESTS: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
-/// Everything that a command of a test needs.
-struct Job {
-    spec: WorkloadSpec,
-    /// At least one.
-    endpoints: Vec<Endpoint>,
-    ignored_errors: IgnoredErrors,
-    settings: Settings,
-    log: Log,
-}
-
-impl Job {
-    /// Where tables are made and dropped.
-    fn first(&self) -> Result<&Endpoint, Failure> {
-        self.endpoints
-            .first()
-            .ok_or_else(|| Failure::fatal("No MySQL hosts specified, aborting"))
-    }
-}
-
-/// Runs what the words say.
-pub fn run(words: &[OsString]) -> ExitCode {
+/// Runs what the words say, which are those of a call of sysbench behind its name, and prints what sysbench would.
+/// `on_interrupt` is called once the load is about to begin.
+pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
     let words: Vec<String> = words
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    match dispatch(&words) {
+    match dispatch(&words, on_interrupt) {
         Ok(code) => code,
         Err(failure) => {
             for line in &failure.lines {
                 match failure.channel {
-                    Channel::CommandLine => tell!("{line}"),
+                    Channel::CommandLine => remark(line),
                     Channel::Log => print(&format!("FATAL: {line}\n")),
                 }
             }
@@ -82,10 +72,10 @@ pub fn run(words: &[OsString]) -> ExitCode {
     }
 }
 
-fn dispatch(words: &[String]) -> Result<ExitCode, Failure> {
+fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
     let mut line = command_line::parse(words, &|path| std::fs::read_to_string(path))?;
     if line.old_test_option {
-        tell!("WARNING: --test is an old option: the test is named without any option before it");
+        remark("WARNING: --test is an old option: the test is named without any option before it");
     }
     if line.values.flag("help") {
         print(&help::general());
@@ -137,7 +127,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Failure> {
         "prepare" => tables::prepare(&job),
         "cleanup" => tables::clean_up(&job),
         "prewarm" | "warmup" if kind != WorkloadKind::BulkInsert => tables::prewarm(&job),
-        "run" => load::run(&job),
+        "run" => load::run(&job, on_interrupt),
         _ => Err(Failure::usage(format!("Unknown command: {command}"))),
     }
 }

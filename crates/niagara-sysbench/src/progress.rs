@@ -1,8 +1,8 @@
 //! From ticks of one second to intermediate lines and reports at checkpoints.
 
-use super::report::{self, Interval};
-use super::settings::Settings;
-use super::tally::Tally;
+use crate::report::{self, Interval};
+use crate::settings::Settings;
+use crate::tally::Tally;
 use niagara_load::SliceStats;
 
 /// A run under way.

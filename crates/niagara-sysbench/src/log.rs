@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::say::READER_GONE;
+/// Exit code of a process whose reader has gone: 128 + SIGPIPE, as of one that does not catch it.
+const READER_GONE: i32 = 141;
 
 /// How much a line matters; the number is sysbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +47,11 @@ impl Log {
     }
 }
 
+/// A line on standard error. Where that cannot be written, there is nowhere to say so.
+pub fn remark(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Prints whatever the verbosity is. Without a reader (`| head -1`) there is nothing left to do.
 pub fn print(text: &str) {
     let mut out = io::stdout().lock();
@@ -53,6 +59,6 @@ pub fn print(text: &str) {
     if let Err(error) = written
         && error.kind() == io::ErrorKind::BrokenPipe
     {
-        std::process::exit(i32::from(READER_GONE));
+        std::process::exit(READER_GONE);
     }
 }

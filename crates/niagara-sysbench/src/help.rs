@@ -1,6 +1,6 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
-use super::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
+use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
 use niagara_load::{OptionGroup, WorkloadKind};
 use std::fmt::Write;
 

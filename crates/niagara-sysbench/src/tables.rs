@@ -1,8 +1,9 @@
 //! `prepare`, `prewarm` and `cleanup`.
 
-use super::failure::Failure;
-use super::log::print;
-use super::{Job, servers};
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::log::print;
+use crate::servers;
 use niagara_load::{LoadError, TableEvent, TableOptions, cleanup, prepare_tables, warm_up};
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The `--mysql-…` options: where to connect, and what cannot be had.
 
-use super::failure::Failure;
-use super::values::Values;
+use crate::failure::Failure;
+use crate::values::Values;
 use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport};
 use std::path::PathBuf;
 
@@ -198,8 +198,8 @@ pub fn place(transport: &Transport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command_line;
     use super::*;
+    use crate::command_line;
 
     fn values(words: &str) -> Values {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();

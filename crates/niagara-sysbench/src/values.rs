@@ -1,7 +1,7 @@
 //! The values that options have, and reading them as what they should be.
 
-use super::failure::Failure;
-use super::option::{Definition, Kind};
+use crate::failure::Failure;
+use crate::option::{Definition, Kind};
 use std::collections::BTreeMap;
 
 /// Values by option; `-` and `_` in names are the same.
@@ -172,8 +172,8 @@ fn read(kind: Kind, value: Option<&str>) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::option::{GENERAL, MYSQL, of_test};
     use super::*;
+    use crate::option::{GENERAL, MYSQL, of_test};
     use niagara_load::WorkloadKind;
 
     fn values() -> Values {

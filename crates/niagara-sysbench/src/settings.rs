@@ -1,8 +1,8 @@
 //! What the general options say, checked in sysbench's order and refused in its words.
 
-use super::failure::Failure;
-use super::log::Level;
-use super::values::Values;
+use crate::failure::Failure;
+use crate::log::Level;
+use crate::values::Values;
 use niagara_load::{OptionValue, WorkloadOption};
 use std::time::Duration;
 
@@ -208,8 +208,8 @@ fn checkpoints(list: &[String]) -> Result<Vec<u32>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command_line;
     use super::*;
+    use crate::command_line;
 
     fn read(words: &str) -> Result<Settings, Failure> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();

@@ -1,17 +1,16 @@
 //! `run`: the load, the lines while it runs, the report.
 
-use super::failure::Failure;
-use super::log::{Level, print};
-use super::progress::Progress;
-use super::report;
-use super::settings::Settings;
-use super::tally::Tally;
-use super::{Job, servers};
-use crate::interrupt;
+use crate::failure::Failure;
+use crate::job::{Job, OnInterrupt};
+use crate::log::{Level, print};
+use crate::progress::Progress;
+use crate::report;
+use crate::servers;
+use crate::settings::Settings;
+use crate::tally::Tally;
 use niagara_load::{
     Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions, Schedule,
 };
-use niagara_server::Cancel;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Exit code of a run whose transactions had to be given up, as sysbench's.
 const FORCED: u8 = 2;
+/// Exit code of a run that was interrupted: 128 + SIGINT, as shells expect it.
+const INTERRUPTED: u8 = 130;
 /// Intervals are put together from ticks of this length, and Ctrl-C is seen at their ends.
 const TICK: Duration = Duration::from_secs(1);
 /// Transactions in flight may take this long where nothing else is said: sysbench waits for ever.
@@ -31,7 +32,7 @@ const CONNECTION_ERRORS: [u16; 4] = [2006, 2011, 2013, 2055];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the load and prints its report.
-pub fn run(job: &Job) -> Result<ExitCode, Failure> {
+pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
     let settings = &job.settings;
     let log = job.log;
     log.notice(&mode(settings));
@@ -51,8 +52,8 @@ pub fn run(job: &Job) -> Result<ExitCode, Failure> {
     let mut driver =
         Driver::connect_spread(std::slice::from_ref(&job.endpoints), &job.spec, &options)
             .map_err(|error| servers::not_started(&error, &job.endpoints))?;
-    let cancel = interrupt::on_ctrl_c().map_err(|error| Failure::fatal(format!("{error:#}")))?;
-    give_up_after(&cancel, give_up);
+    let interrupt = on_interrupt().map_err(Failure::fatal)?;
+    give_up_after(&interrupt, give_up);
     if !settings.checkpoints.is_empty() {
         log.say(Level::Debug, "Checkpoints report thread started");
     }
@@ -69,9 +70,9 @@ pub fn run(job: &Job) -> Result<ExitCode, Failure> {
         for line in progress.advance(stats) {
             log.notice(&line);
         }
-        !cancel.is_cancelled()
+        !interrupt.load(Ordering::Relaxed)
     });
-    let interrupted = cancel.is_cancelled();
+    let interrupted = interrupt.load(Ordering::Relaxed);
     let (rest, elapsed, code) = match result {
         Ok(stats) => {
             if !interrupted {
@@ -83,7 +84,7 @@ pub fn run(job: &Job) -> Result<ExitCode, Failure> {
             }
             let elapsed = stats.seconds;
             let code = if interrupted {
-                interrupt::exit_code(true, true)
+                ExitCode::from(INTERRUPTED)
             } else {
                 ExitCode::SUCCESS
             };
@@ -92,7 +93,7 @@ pub fn run(job: &Job) -> Result<ExitCode, Failure> {
         Err(_) if interrupted => {
             // Something hangs; the report is of what was measured until then.
             let (rest, elapsed) = progress.rest_of_ticks();
-            (rest, elapsed, interrupt::exit_code(true, false))
+            (rest, elapsed, ExitCode::from(INTERRUPTED))
         }
         Err(error) if is_forced(settings, started, &error) => {
             log.say(
@@ -163,10 +164,10 @@ fn retry(ignored: &IgnoredErrors) -> Option<Retry> {
 }
 
 /// After Ctrl-C, transactions in flight get a moment, and then the load ends without them.
-fn give_up_after(cancel: &Cancel, give_up: Arc<AtomicBool>) {
-    let cancel = cancel.clone();
+fn give_up_after(interrupt: &Arc<AtomicBool>, give_up: Arc<AtomicBool>) {
+    let interrupt = Arc::clone(interrupt);
     std::thread::spawn(move || {
-        while !cancel.is_cancelled() {
+        while !interrupt.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(100));
         }
         std::thread::sleep(TICK + PATIENCE_OF_THE_INTERRUPTED);
