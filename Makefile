@@ -42,7 +42,7 @@ build-server: setup-builds build ## Builds a server from source: make build-serv
 	$(NIAGARA) server build $(SERVER) $(RECIPE)
 
 test-builds: setup-builds ## Builds real servers in every way and starts them: about two hours on two CPUs
-	$(CARGO) test --release --locked -p niagara-server --test builds -- --ignored
+	$(CARGO) test --release --locked -p niagara-build --test builds -- --ignored
 	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
 
 bench-build: setup-builds build ## What a build costs beside cmake and ninja by hand, both at once: an hour on two CPUs; make bench-build SERVER=mariadb-11.8

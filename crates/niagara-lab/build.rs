@@ -1,7 +1,6 @@
-//! Levers, checks and patches are part of the program: a new file among them means building it again.
+//! Levers and patches are part of the program: a new file among them means building it again.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../levers");
-    println!("cargo:rerun-if-changed=../../checks");
     println!("cargo:rerun-if-changed=../../patches");
 }

@@ -11,12 +11,12 @@ use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::{AccountsRecord, SliceRecord};
 
 use crate::accounts::Tally;
-use crate::cancel::Cancelled;
 use crate::histogram;
 use crate::load_driver::LoadDriver;
 use crate::observer::{Event, Observer};
 use crate::spec::DuelSpec;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
 
 /// Longest wait for the transactions in flight at the end of a slice.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);

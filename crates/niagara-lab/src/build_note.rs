@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use anyhow::Result;
 use niagara_store::{BuildCheck, BuildNote};
 
-use crate::cancel::Cancelled;
-use crate::check::{CheckOptions, CheckRecord, Standing, Subject, check, standing};
 use crate::observer::{Event, Observer};
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_check::{CheckOptions, CheckRecord, Standing, Subject, check, standing};
+use niagara_server::Cancelled;
 
 /// The name of a ladder's last variant among the notes.
 pub(crate) const FINAL: &str = "final variant";

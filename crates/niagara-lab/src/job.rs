@@ -7,11 +7,11 @@ use niagara_load::{Histogram, LoadError, StepTime, run_job};
 use niagara_store::SliceRecord;
 
 use crate::arena::{Trouble, unix_ms};
-use crate::cancel::Cancelled;
 use crate::histogram;
 use crate::observer::{Event, Observer};
 use crate::spec::DuelSpec;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
 
 /// A job that was done.
 pub(crate) struct Done {

@@ -5,12 +5,12 @@ use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{ErrorBudget, Judgement, LookPlan, Rule, judge, judge_final, signed_rank};
 use niagara_store::{Comparison, DuelRecord, Ending, Phase, SliceRecord};
 
-use crate::cancel::Cancelled;
 use crate::observer::{Event, Observer};
-use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// Failed duels in a row after which a comparison gives up.
 const MOST_FAILURES: u32 = 2;
@@ -81,7 +81,7 @@ pub(crate) fn ask(
             }
             return Ok(inquiry.out_of_time(question));
         }
-        let seed = derive(question.seed, question.subject, inquiry.attempts);
+        let seed = derive_seed(question.seed, question.subject, inquiry.attempts);
         inquiry.attempts += 1;
         let fought = study.duel(
             bench,

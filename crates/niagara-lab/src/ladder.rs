@@ -5,16 +5,16 @@ use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, share_seconds};
 use crate::observer::{Event, Observer};
-use crate::seed::derive;
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::study_file::RungRecipe;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// Room for duels that take longer than planned, or are repeated.
 const SPARE_TIME: f64 = 1.15;
@@ -199,7 +199,7 @@ impl Climb<'_> {
             errors,
             rule: options.rule,
             couples: options.couples,
-            seed: derive(options.seed, "rung", Phase::Claim as u64),
+            seed: derive_seed(options.seed, "rung", Phase::Claim as u64),
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
         };
@@ -264,7 +264,7 @@ impl Climb<'_> {
             errors: self.total_errors(),
             rule: options.rule,
             couples: options.couples,
-            seed: derive(options.seed, "rung", Phase::Total as u64),
+            seed: derive_seed(options.seed, "rung", Phase::Total as u64),
             reserve_seconds: 0.0,
             must_answer: true,
         };

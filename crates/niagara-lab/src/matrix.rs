@@ -17,17 +17,17 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::build_note::{BEST, build_notes, not_recommended};
-use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, share_seconds};
 use crate::ladder::{in_short, pooled_sd};
 use crate::observer::{Event, Observer};
-use crate::seed::derive;
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::sweep::with_room;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// A combination of levels.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ impl<'a> Filling<'a> {
                 Err(reason) => self.outcomes[index] = Some(CellOutcome::NotTried { reason }),
             }
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(derive(options.seed, "matrix order", 0));
+        let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(options.seed, "matrix order", 0));
         order.shuffle(&mut rng);
         let errors = ErrorBudget::two_sided(options.alpha, options.duels);
         let count = order.len();
@@ -227,7 +227,7 @@ impl<'a> Filling<'a> {
             errors,
             rule: options.rule,
             couples: options.couples,
-            seed: derive(options.seed, "cell", phase as u64),
+            seed: derive_seed(options.seed, "cell", phase as u64),
             reserve_seconds,
             must_answer: phase == Phase::Total,
         };

@@ -9,16 +9,16 @@ use niagara_stats::{
 };
 use niagara_store::{Ending, NotTried, Phase, Screened, Together};
 
-use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, LeverFactor, factors, with_levels};
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::culprits;
 use crate::promotion::{SURE, is_promising};
-use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
 const WRECKED: f64 = std::f64::consts::LN_2;
@@ -126,7 +126,10 @@ pub(crate) fn screen(
         seconds: options.time.ends(study)[0] - study.used_seconds(),
     });
     'designs: loop {
-        let rows = floor.rows(options.duels, derive(options.seed, "design", generation));
+        let rows = floor.rows(
+            options.duels,
+            derive_seed(options.seed, "design", generation),
+        );
         generation += 1;
         for row in rows {
             let then = study.used_seconds() + study.duel_seconds(options.couples);
@@ -145,7 +148,7 @@ pub(crate) fn screen(
             }
             let sides = [&row.a, &row.b]
                 .map(|levels| with_levels(base, candidates, &floor.factors, levels));
-            let seed = derive(options.seed, "screen", fought);
+            let seed = derive_seed(options.seed, "screen", fought);
             fought += 1;
             let fought_out = study.duel(
                 bench,

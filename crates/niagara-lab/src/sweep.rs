@@ -17,17 +17,17 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::breakdown::{breakdown, together};
 use crate::build_note::build_notes;
-use crate::cancel::Cancelled;
 use crate::client_host::ClientHost;
 use crate::duel::throughput;
 use crate::ladder::in_short;
 use crate::observer::{Event, Observer};
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
-use crate::seed::derive;
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// A thread count this close to the best is as good.
 const AS_GOOD: f64 = 0.02;
@@ -176,7 +176,8 @@ impl Run<'_> {
                 seconds: study.left_seconds(),
             });
             let mut order = points.to_vec();
-            let mut rng = ChaCha8Rng::seed_from_u64(derive(seed, "sweep order", u64::from(round)));
+            let mut rng =
+                ChaCha8Rng::seed_from_u64(derive_seed(seed, "sweep order", u64::from(round)));
             order.shuffle(&mut rng);
             for point in order {
                 if self.failed.contains_key(&point) {
@@ -238,7 +239,7 @@ impl Run<'_> {
             [of(point.variant), of(point.variant)]
         };
         let subject = point.subject();
-        let seed = derive(self.options.seed, &subject, u64::from(round));
+        let seed = derive_seed(self.options.seed, &subject, u64::from(round));
         let record = study.duel(
             bench,
             Phase::Sweep,

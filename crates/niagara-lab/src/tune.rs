@@ -8,7 +8,6 @@ use niagara_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::client_host::ClientHost;
 use crate::deployment::deployment;
@@ -21,10 +20,11 @@ use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
 use crate::screen::{ScreenOptions, ScreenTime, Screening, screen};
-use crate::seed::derive;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
 
 /// Duels of the total that are to fit behind the screening; those of its first look must.
 const TOTAL_DUELS: usize = 8;
@@ -568,7 +568,7 @@ impl Ladder<'_> {
             errors,
             rule: self.options.rule,
             couples: self.options.couples,
-            seed: derive(self.options.seed, "question", phase as u64),
+            seed: derive_seed(self.options.seed, "question", phase as u64),
             // What is deployed comes first: the profile has what the total leaves.
             reserve_seconds: if is_total {
                 0.0

@@ -1,6 +1,6 @@
 //! A variant: a server with its build, its runtime and its configuration.
 
-use niagara_server::build::Recipe;
+use niagara_build::Recipe;
 use niagara_server::{Config, Runtime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -5,21 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use niagara_build::InUse;
 use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
-use niagara_server::build::InUse;
 use niagara_server::{
-    Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
-    TransportKind, WorkFolder, with_engine,
+    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
+    StartingServer, TransportKind, WorkFolder, with_engine,
 };
 
-use crate::building::{self, BuildOptions};
-use crate::cancel::Cancel;
 use crate::client_host::ClientHost;
-use crate::endpoint::{LOAD_DATABASE, over_socket, over_tcp};
 use crate::observer::{Event, Observer};
+use crate::server_build::{self, BuildOptions};
 use crate::spec::Load;
-use crate::training::stopped;
 use crate::variant::Variant;
+use niagara_build::stopped;
+use niagara_server::Cancel;
 
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
 const FULL_BELOW: u64 = 64 << 20;
@@ -126,7 +125,7 @@ impl Workbench {
                 engine,
                 &mut |server| {
                     niagara_load::prepare_tables(
-                        &over_socket(server, LOAD_DATABASE),
+                        &server.over_socket(LOAD_DATABASE),
                         &WorkloadSpec {
                             mysql_storage_engine: engine.to_owned(),
                             ..load.workload.clone()
@@ -174,7 +173,7 @@ impl Workbench {
         let server = variant.server.as_str();
         if let Some(recipe) = &variant.build {
             let mut show = |text: &str| observer.see(Event::SettingUp(text));
-            let built = building::build(
+            let built = server_build::build(
                 &self.cache,
                 &self.catalog,
                 server,
@@ -285,7 +284,7 @@ impl Workbench {
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
         let station = self.station(variant)?;
-        niagara_server::spawn_within_reach(
+        niagara_server::spawn_for_remote(
             &self.cache,
             &LaunchSpec {
                 install: &station.install,
@@ -293,7 +292,7 @@ impl Workbench {
                 runtime: &variant.runtime,
                 config: &variant.config,
             },
-            self.client.as_ref().map(|client| client.reach()),
+            self.client.as_ref().map(|client| client.access()),
         )
     }
 
@@ -309,15 +308,15 @@ impl Workbench {
     pub(crate) fn endpoint_here(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match self.client {
             None => self.endpoint(server, variant),
-            Some(_) => over_socket(server, LOAD_DATABASE),
+            Some(_) => server.over_socket(LOAD_DATABASE),
         }
     }
 
     /// Where the load generator reaches `server`, by the variant's transport.
     pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match variant.runtime.transport {
-            TransportKind::Tcp => over_tcp(server, LOAD_DATABASE),
-            TransportKind::Unix => over_socket(server, LOAD_DATABASE),
+            TransportKind::Tcp => server.over_tcp(LOAD_DATABASE),
+            TransportKind::Unix => server.over_socket(LOAD_DATABASE),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use niagara_lab::{BuildOptions, Cancel, build};
-use niagara_server::build::{Built, Recipe};
+use niagara_build::{Built, Recipe};
+use niagara_lab::{BuildOptions, build};
+use niagara_server::Cancel;
 use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, Runtime, launch};
 
 const SERVER: &str = "mariadb-10.11";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::owner::ProcessId;
+use crate::process::id::ProcessId;
 
 /// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl Cache {
     }
 
     /// The lock of this name, unless somebody else holds it.
-    pub(crate) fn try_lock(&self, name: &str) -> Result<Option<Flock<File>>> {
+    pub fn try_lock(&self, name: &str) -> Result<Option<Flock<File>>> {
         let (_, file) = self.lock_file(name)?;
         Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
     }
 
     /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it.
-    pub(crate) fn lock(&self, name: &str, waiting: &mut dyn FnMut()) -> Result<Flock<File>> {
+    pub fn lock(&self, name: &str, waiting: &mut dyn FnMut()) -> Result<Flock<File>> {
         let (path, file) = self.lock_file(name)?;
         let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(lock),
@@ -112,7 +112,7 @@ impl Cache {
     }
 
     /// The lock of this name together with others who share it, held until dropped: nobody has it alone meanwhile.
-    pub(crate) fn share_lock(&self, name: &str) -> Result<Flock<File>> {
+    pub fn share_lock(&self, name: &str) -> Result<Flock<File>> {
         let (path, file) = self.lock_file(name)?;
         Flock::lock(file, FlockArg::LockShared)
             .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
@@ -141,7 +141,7 @@ pub struct WorkFolder {
 
 impl WorkFolder {
     /// A folder beside the place its content will be renamed to; swept like every other work folder.
-    pub(crate) fn beside(folder: &Path, kind: &str) -> Result<WorkFolder> {
+    pub fn beside(folder: &Path, kind: &str) -> Result<WorkFolder> {
         create_private(folder)?;
         let path = owned_name(folder, &format!(".tmp-{kind}"));
         DirBuilder::new()
@@ -157,7 +157,7 @@ impl WorkFolder {
     }
 
     /// Moves the finished content to its place in one step.
-    pub(crate) fn rename(mut self, to: &Path) -> Result<()> {
+    pub fn rename(mut self, to: &Path) -> Result<()> {
         fs::rename(&self.path, to)
             .with_context(|| format!("cannot move {} to {}", self.path.display(), to.display()))?;
         self.keep = true;
@@ -189,8 +189,20 @@ fn owned_name(folder: &Path, kind: &str) -> PathBuf {
     ))
 }
 
+/// Removes the folders of work in progress in `folder` whose owner is gone; how many there were.
+pub(crate) fn sweep_unfinished(folder: &Path) -> usize {
+    let mut removed = 0;
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(".tmp-") && owner_in_name(&name).is_none_or(|owner| !owner.is_alive()) {
+            removed += usize::from(fs::remove_dir_all(entry.path()).is_ok());
+        }
+    }
+    removed
+}
+
 /// Creates a folder that only its owner may enter (parents as usual).
-pub(crate) fn create_private(folder: &Path) -> Result<()> {
+pub fn create_private(folder: &Path) -> Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -199,7 +211,7 @@ pub(crate) fn create_private(folder: &Path) -> Result<()> {
 }
 
 /// Writes a file of mode 0600, whole or not at all.
-pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<()> {
+pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
     use std::io::Write;
     let part = path.with_extension(format!("part-{}", std::process::id()));
     let write = || -> std::io::Result<()> {

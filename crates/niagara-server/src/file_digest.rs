@@ -7,6 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
+
 /// Bytes that are read at a time: binaries have hundreds of megabytes.
 const PART: usize = 1 << 20;
 
@@ -29,8 +31,7 @@ pub fn file_digest(path: &Path) -> Result<String> {
         }
     };
     read().with_context(|| format!("cannot read {}", path.display()))?;
-    let bytes = digest.finalize();
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&digest.finalize()))
 }
 
 #[cfg(test)]

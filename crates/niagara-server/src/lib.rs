@@ -2,66 +2,59 @@
 //!
 //! Nothing of the user's is touched: packages are unpacked under a cache folder, data directories are private,
 //! sockets live in a folder of mode 0700, TCP is on loopback behind a random password (on another address of this
-//! host only for a [`Reach`] that somebody asked for), and no server outlives its owner. The walk is: [`Catalog`] → [`get`] → [`Install`] → [`ImageStore::ensure`] → [`Image::clone_to`] →
+//! host only for a [`RemoteAccess`] that somebody asked for), and no server outlives its owner. The walk is: [`Catalog`] → [`get`] → [`Install`] → [`ImageStore::ensure`] → [`Image::clone_to`] →
 //! [`launch`] → [`RunningServer`].
 
-mod account;
-pub mod archive;
-mod bootstrap;
-pub mod build;
 mod cache;
-mod catalog;
-mod copy;
-mod debug_symbols;
-mod elf;
-mod engine;
-mod environment;
+mod cancel;
+mod disk_use;
 mod family;
 mod file_digest;
-mod helper;
+mod file_name;
+mod hex;
 mod image;
 mod install;
 mod launch;
-mod left_behind;
-mod log;
 pub mod machine;
-mod owner;
-mod page_cache;
-mod patch;
-mod peer;
+mod nearest;
+mod obtain;
 mod process;
-mod reach;
-mod registry;
-mod run_delay;
-mod running;
+mod removal;
 mod runtime;
-mod share;
-mod suite;
-mod usage;
-mod verify;
+mod sweep;
 
-pub use cache::{Cache, WorkFolder};
-pub use catalog::{
+pub use cache::{Cache, WorkFolder, create_private, write_private};
+pub use cancel::{Cancel, Cancelled};
+pub use family::{Family, Version};
+pub use file_digest::file_digest;
+pub use file_name::file_name;
+pub use hex::hex;
+pub use image::clone::{CloneWay, clone_tree};
+pub use image::page_cache::drop_cached;
+pub use image::store::{Image, ImageRecord, ImageStore};
+pub use install::Install;
+pub use install::elf::linked_libraries;
+pub use install::share::{PRIVATE_LIB, share_folder};
+pub use launch::environment::environment;
+pub use launch::remote_access::RemoteAccess;
+pub use launch::running::{LOAD_DATABASE, RunningServer};
+pub use launch::shell_words::command_line;
+pub use launch::spec::LaunchSpec;
+pub use launch::start::{StartingServer, launch, spawn, spawn_for_remote};
+pub use nearest::did_you_mean;
+pub use obtain::archive;
+pub use obtain::catalog::{
     Archive, BuildDescription, Catalog, Distribution, EnginePackages, MallocPackage,
     ServerDescription, SuitePackages,
 };
-pub use copy::{CloneWay, clone_tree};
-pub use debug_symbols::{DebugSymbols, debug_symbols};
-pub use engine::with_engine;
-pub use environment::environment;
-pub use family::{Family, Version};
-pub use file_digest::file_digest;
-pub use helper::Helper;
-pub use image::{Image, ImageRecord, ImageStore};
-pub use install::{Install, Removed, get, installed, remove};
-pub use launch::{LaunchSpec, StartingServer, command_line, launch, spawn, spawn_within_reach};
-pub use left_behind::{EndServersNaming, processes_naming};
-pub use page_cache::drop_cached;
-pub use peer::{server_behind_address, server_behind_socket};
-pub use reach::Reach;
-pub use registry::{Swept, sweep_stale};
-pub use running::RunningServer;
+pub use obtain::debug_symbols::{DebugSymbols, debug_symbols};
+pub use obtain::engine::with_engine;
+pub use obtain::fetch::{get, installed};
+pub use obtain::test_suite::{Suite, get_suite};
+pub use process::by_folder::{EndServersNaming, processes_naming};
+pub use process::helper::Helper;
+pub use process::listener::{server_behind_address, server_behind_socket};
+pub use process::usage::{IoUsage, Usage, UsageMeter, UsageSample};
+pub use removal::{Removed, remove};
 pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};
-pub use share::share_folder;
-pub use suite::{Suite, get_suite};
-pub use usage::{IoUsage, Usage, UsageMeter, UsageSample};
+pub use sweep::{Swept, sweep_stale};

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use niagara_lab::{
-    Cancel, ClientHost, ClientHostOptions, Event, Observer, RemoteShell, SSH_VARIABLE,
-};
+use niagara_lab::{ClientHost, ClientHostOptions, Event, Observer, RemoteShell, SSH_VARIABLE};
+use niagara_server::Cancel;
 
 use crate::args::ClientArgs;
 use crate::progress::Terminal;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use console::Style;
-use niagara_server::machine::{Fingerprint, Moment, Tools};
+use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
 
 /// Share of the CPUs taken by others that slices are still kept with.
@@ -32,7 +32,7 @@ struct Check {
 /// The checklist, as text or as JSON with everything it was made from.
 pub fn doctor(
     fingerprint: &Fingerprint,
-    now: &Moment,
+    now: &MachineState,
     tools: &Tools,
     json: bool,
     colour: bool,
@@ -87,7 +87,7 @@ fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
     out
 }
 
-fn checks(machine: &Fingerprint, now: &Moment, tools: &Tools) -> Vec<Check> {
+fn checks(machine: &Fingerprint, now: &MachineState, tools: &Tools) -> Vec<Check> {
     let mut list = Vec::new();
     cpus(machine, &mut list);
     quiet(machine, now, &mut list);
@@ -187,7 +187,7 @@ fn cpus(machine: &Fingerprint, list: &mut Vec<Check>) {
     }
 }
 
-fn quiet(machine: &Fingerprint, now: &Moment, list: &mut Vec<Check>) {
+fn quiet(machine: &Fingerprint, now: &MachineState, list: &mut Vec<Check>) {
     let found = format!(
         "other processes use {:.0} % of the CPUs, load {:.1}",
         now.foreign * 100.0,
@@ -217,7 +217,7 @@ fn quiet(machine: &Fingerprint, now: &Moment, list: &mut Vec<Check>) {
     }
 }
 
-fn memory(machine: &Fingerprint, now: &Moment, list: &mut Vec<Check>) {
+fn memory(machine: &Fingerprint, now: &MachineState, list: &mut Vec<Check>) {
     let usable = machine.usable_memory();
     let mut found = format!(
         "{} available of {}",
@@ -259,7 +259,7 @@ fn memory(machine: &Fingerprint, now: &Moment, list: &mut Vec<Check>) {
     });
 }
 
-fn disk(machine: &Fingerprint, now: &Moment, list: &mut Vec<Check>) {
+fn disk(machine: &Fingerprint, now: &MachineState, list: &mut Vec<Check>) {
     let disk = &machine.disk;
     // Virtual disks call themselves spinning whatever they are made of.
     let rotational = disk
@@ -441,7 +441,7 @@ mod tests {
     use super::*;
 
     /// A machine about which there is nothing to say.
-    fn good() -> (Fingerprint, Moment, Tools) {
+    fn good() -> (Fingerprint, MachineState, Tools) {
         let mut machine = Fingerprint::default();
         machine.cpu.threads = 4;
         machine.cpu.cores = 4;
@@ -456,11 +456,11 @@ mod tests {
         machine.perf.hardware_counters = true;
         machine.perf.tracefs = true;
         machine.system.pressure = true;
-        let now = Moment {
+        let now = MachineState {
             memory_available_bytes: 12 * GIB,
             disk_free_bytes: 100 * GIB,
             foreign: 0.01,
-            ..Moment::default()
+            ..MachineState::default()
         };
         let tools = Tools {
             programs: ["apt-get", "dpkg", "patchelf", "perf"]

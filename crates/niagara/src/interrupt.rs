@@ -1,10 +1,12 @@
 //! Ctrl-C (and SIGTERM): the first one ends the study in an orderly way, the second one at once.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use niagara_lab::Cancel;
+use niagara_server::Cancel;
 
 /// Exit code of a command that was interrupted: 128 + SIGINT, as shells expect it.
 const INTERRUPTED: u8 = 130;
@@ -20,6 +22,13 @@ pub fn exit_code(interrupted: bool, complete: bool) -> ExitCode {
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::FAILURE,
     }
+}
+
+/// The flag itself, for who only asks whether to stop; in words why there is none.
+pub fn flag() -> Result<Arc<AtomicBool>, String> {
+    on_ctrl_c()
+        .map(|cancel| cancel.flag())
+        .map_err(|error| format!("{error:#}"))
 }
 
 /// A flag that Ctrl-C sets.

@@ -40,12 +40,12 @@ fn main() -> ExitCode {
         Command::Run(args) => cmd::run::run(args),
         Command::Sweep(args) => cmd::sweep::run(args),
         Command::Study(args) => cmd::study::run(args),
-        Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
+        Command::Sysbench(args) => Ok(niagara_sysbench::run(&args.words, &interrupt::flag)),
         Command::LoadAgent => cmd::load_agent::run(),
     };
     let code = match ended {
         Ok(code) => code,
-        Err(error) if error.is::<niagara_lab::Cancelled>() => {
+        Err(error) if error.is::<niagara_server::Cancelled>() => {
             tell!("niagara: {error}");
             interrupt::exit_code(true, false)
         }

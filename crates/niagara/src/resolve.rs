@@ -4,7 +4,8 @@
 use anyhow::{Result, bail};
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::VariantRecipe;
-use niagara_lab::{Cancelled, Observer, Variant, Workbench};
+use niagara_lab::{Observer, Variant, Workbench};
+use niagara_server::Cancelled;
 
 use crate::machine;
 use crate::setting::{Setting, server_name};

@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{load_of, own_workload};
 use niagara_lab::{
-    Cancel, ClientHost, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
+    ClientHost, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
 };
 use niagara_load::WorkloadSpec;
+use niagara_server::Cancel;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
 use niagara_store::StudyRecord;

@@ -9,7 +9,7 @@ use niagara_load::LoadError;
 use niagara_load::remote::RemoteAgent;
 
 use super::ClientHostOptions;
-use crate::cancel::{Cancel, Cancelled};
+use niagara_server::{Cancel, Cancelled};
 
 /// Bound on hearing who knocked.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(5);

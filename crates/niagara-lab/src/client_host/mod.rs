@@ -15,12 +15,12 @@ use std::net::IpAddr;
 
 use anyhow::{Result, bail};
 use niagara_load::remote::{Greeting, RemoteAgent};
-use niagara_server::{Reach, TransportKind};
+use niagara_server::{RemoteAccess, TransportKind};
 use serde::Serialize;
 
-use crate::cancel::Cancel;
-use crate::endpoint::LOAD_DATABASE;
 use crate::variant::Variant;
+use niagara_server::Cancel;
+use niagara_server::LOAD_DATABASE;
 use start::AgentProcess;
 
 pub(crate) use host_name::check_host;
@@ -44,7 +44,7 @@ pub struct ClientHostOptions {
 pub struct ClientHost {
     name: String,
     process: AgentProcess,
-    reach: Reach,
+    access: RemoteAccess,
 }
 
 /// What results say of it.
@@ -78,7 +78,7 @@ impl ClientHost {
         Ok(Self {
             name: options.host.clone(),
             process,
-            reach: Reach {
+            access: RemoteAccess {
                 listen,
                 client,
                 database: LOAD_DATABASE.to_owned(),
@@ -92,8 +92,8 @@ impl ClientHost {
     }
 
     /// Where servers have to listen, and whom they have to let in.
-    pub(crate) fn reach(&self) -> &Reach {
-        &self.reach
+    pub(crate) fn access(&self) -> &RemoteAccess {
+        &self.access
     }
 
     /// What drives load there.
@@ -107,8 +107,8 @@ impl ClientHost {
         ClientHostRecord {
             host: self.name.clone(),
             machine: machine.clone(),
-            address: self.reach.client,
-            server_address: self.reach.listen,
+            address: self.access.client,
+            server_address: self.access.listen,
             disturbances: "not watched",
         }
     }

@@ -14,7 +14,7 @@ use super::complaints::Complaints;
 use super::host_name::check_host;
 use super::own_binary::{open_own, own_hash};
 use super::remote_shell::line;
-use crate::cancel::{Cancel, Cancelled};
+use niagara_server::{Cancel, Cancelled};
 
 /// Where agents are kept, below the user's home there.
 const FOLDER: &str = "$HOME/.cache/niagara/agent";

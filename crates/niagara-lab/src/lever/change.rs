@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_server::build::Recipe;
+use niagara_build::Recipe;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Config, Runtime, Scheduling, TransportKind};
 use serde::{Deserialize, Serialize};

@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         let Some(name) = known.iter().find(|known| **known == word) else {
             self.at = start;
             let kind = if called { "function" } else { "name" };
-            let meant = super::nearest::did_you_mean(word, known.iter().copied());
+            let meant = niagara_server::did_you_mean(word, known.iter().copied());
             return Err(self.error(
                 &format!("no {kind} is called `{word}`"),
                 &format!("{meant}known: {}", known.join(", ")),

@@ -26,7 +26,7 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
             levers.insert(id.clone(), parse(&id, &name, text)?);
         }
     }
-    for (id, text) in crate::patches::lever_texts() {
+    for (id, text) in niagara_build::lever_texts() {
         let name = format!("patches/{id}.toml (built in)");
         levers.insert(id.clone(), parse(&id, &name, &text)?);
     }

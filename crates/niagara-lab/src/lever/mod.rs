@@ -13,7 +13,6 @@ mod cpu_choice;
 mod definition;
 mod expression;
 mod library;
-mod nearest;
 mod parse;
 #[cfg(test)]
 mod shipped;
@@ -26,7 +25,6 @@ pub use change::Change;
 pub use context::Context;
 pub use definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
 pub use library::load;
-pub(crate) use nearest::did_you_mean;
 pub(crate) use variant_expr::{ENGINES, known_engine, meant_engine};
 pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};
 pub use version_range::VersionRange;

@@ -9,11 +9,11 @@ use niagara_server::{Scheduling, TransportKind, normalise_variable};
 use super::cpu_choice::{self, CpuChoice};
 use super::definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
-use super::nearest::did_you_mean;
 use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
 use super::version_range::VersionRange;
-use crate::build_setting::check_build_setting;
+use niagara_build::check_build_setting;
+use niagara_server::did_you_mean;
 
 const TOP: [&str; 14] = [
     "title", "factor", "level", "default", "theme", "risk", "role", "promise", "try", "why",

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::did_you_mean;
+use niagara_server::did_you_mean;
 
 /// A file's name and text.
 #[derive(Clone, Copy)]

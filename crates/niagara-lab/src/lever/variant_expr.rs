@@ -7,8 +7,8 @@ use niagara_server::normalise_variable;
 use serde::Serialize;
 
 use super::definition::Lever;
-use super::nearest::did_you_mean;
-use crate::build_setting::check_build_setting;
+use niagara_build::check_build_setting;
+use niagara_server::did_you_mean;
 
 type Result<T> = std::result::Result<T, VariantError>;
 
@@ -86,9 +86,9 @@ pub enum Item {
     Engine(String),
     /// A part of the build: `build.KEY=VALUE`.
     Build {
-        /// As in [`Recipe::set`](niagara_server::build::Recipe::set).
+        /// As in [`Recipe::set`](niagara_build::Recipe::set).
         key: String,
-        /// As in [`Recipe::set`](niagara_server::build::Recipe::set).
+        /// As in [`Recipe::set`](niagara_build::Recipe::set).
         value: String,
     },
 }

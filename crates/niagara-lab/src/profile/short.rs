@@ -108,10 +108,10 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cancel::Cancel;
     use crate::spec::{Lengths, Load, Protocol};
     use crate::study::StudyOptions;
     use niagara_load::WorkloadSpec;
+    use niagara_server::Cancel;
     use niagara_server::{Cache, Catalog};
     use niagara_store::StudyRecord;
 

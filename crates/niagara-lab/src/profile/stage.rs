@@ -8,10 +8,10 @@ use niagara_load::{LoadError, RunOptions, SliceOptions, SliceStats};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
-use crate::cancel::Cancelled;
 use crate::load_driver::LoadDriver;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+use niagara_server::Cancelled;
 
 /// Longest wait for the transactions in flight at the end of a slice.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);

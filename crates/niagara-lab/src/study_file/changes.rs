@@ -11,10 +11,11 @@ use super::document::{Changes, Runtime, plain};
 use super::mistake::Mistakes;
 use super::read::Known;
 use super::study::VariantRecipe;
-use crate::build_setting::check_build_setting;
 use crate::lever::{
-    Change, ENGINES, Item, VariantError, did_you_mean, known_engine, meant_engine, parse_variant,
+    Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
+use niagara_build::check_build_setting;
+use niagara_server::did_you_mean;
 
 /// What a variant's table says.
 pub(crate) fn of_variant(

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use super::study::{AxisRecipe, StudyDescription, StudyQuestion};
-use crate::lever::did_you_mean;
+use niagara_server::did_you_mean;
 
 /// A level that is wanted, as `AXIS=LEVEL`.
 #[derive(Debug, Clone, PartialEq, Eq)]

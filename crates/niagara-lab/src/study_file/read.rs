@@ -21,10 +21,11 @@ use super::study::{
 };
 use super::workload::{load_of, names_file, own_workload, settings_of};
 use crate::client_host::check_host;
-use crate::lever::{Lever, did_you_mean};
+use crate::lever::Lever;
 use crate::quantity;
 use crate::spec::Protocol;
 use crate::sweep::{MOST_SWEPT, sweep_protocol};
+use niagara_server::did_you_mean;
 
 /// What names in a study file may mean.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! The format of a study file as data: what the checker, the JSON schema and the documentation share.
 
-use niagara_server::build::{BoltProfile, Linker, Lto};
+use niagara_build::{BoltProfile, Linker, Lto};
 
 /// What a key's value must look like.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::mistake::Mistakes;
 use super::shape::{FILE, Group, Shape, WEIGHT};
-use crate::lever::did_you_mean;
 use crate::quantity;
+use niagara_server::did_you_mean;
 
 /// Notes every key that is not known or missing and every value of the wrong kind.
 pub(crate) fn check(text: &str, mistakes: &mut Mistakes<'_>) {

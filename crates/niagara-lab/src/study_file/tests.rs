@@ -275,7 +275,7 @@ fn a_build_is_written_in_words_or_as_a_table() {
         let StudyQuestion::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
             panic!("a ladder");
         };
-        let mut recipe = niagara_server::build::Recipe::default();
+        let mut recipe = niagara_build::Recipe::default();
         for item in &rungs[0].recipe.items {
             let Item::Build { key, value } = item else {
                 panic!("a part of the build");

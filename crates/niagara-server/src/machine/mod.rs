@@ -1,4 +1,4 @@
-//! The machine: what it is ([`Fingerprint`]), how it is now ([`Moment`]), what is installed ([`Tools`]),
+//! The machine: what it is ([`Fingerprint`]), how it is now ([`MachineState`]), what is installed ([`Tools`]),
 //! and who disturbs a measurement ([`DisturbanceMeter`]).
 //!
 //! Everything is read from `/proc` and `/sys`; what cannot be read is absent, never an error. Parsing is
@@ -12,11 +12,11 @@ mod fingerprint;
 mod kernel_threads;
 mod limits;
 mod memory;
-mod moment;
 mod perf;
 mod pressure;
 mod proc_stat;
 mod root;
+mod state;
 mod system;
 mod tools;
 
@@ -28,10 +28,10 @@ pub use fingerprint::Fingerprint;
 pub use kernel_threads::KernelTimes;
 pub use limits::Limits;
 pub use memory::{HugePool, Memory};
-pub use moment::Moment;
 pub use perf::Perf;
 pub use pressure::Stall;
 pub use proc_stat::CpuTimes;
+pub use state::MachineState;
 pub use system::System;
 pub use tools::Tools;
-pub(crate) use tools::in_path;
+pub use tools::in_path;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::root::Root;
+use crate::hex::hex;
 
 /// The system around the servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,11 +45,7 @@ impl System {
 }
 
 fn digest(name: &str) -> String {
-    Sha256::digest(name)
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(name)[..6])
 }
 
 fn pretty_name(os_release: &str) -> Option<String> {

@@ -53,7 +53,7 @@ impl Tools {
 }
 
 /// The first program of this name in the folders of `PATH`.
-pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
+pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
         .map(|folder| folder.join(program))

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use niagara_lab::{BuildOptions, Event, Observer, build};
-use niagara_server::build::{
+use niagara_build::{
     BuildKind, BuildRecord, BuildStore, Forecast, Recipe, StoredBuild, Unreadable,
 };
+use niagara_lab::{BuildOptions, Event, Observer, build};
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
@@ -160,7 +160,7 @@ fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
-    record: &'a niagara_server::build::BuildRecord,
+    record: &'a niagara_build::BuildRecord,
     folder: &'a std::path::Path,
     finished: bool,
     bytes: u64,

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use console::{Style, style};
 use indicatif::ProgressBar;
-use niagara_lab::check::{
+use niagara_build::{BuildKind, BuildStore};
+use niagara_check::{
     AnswersOptions, CheckOptions, CheckRecord, CrashOptions, Outcome, Part, PartReport, Progress,
     Subject, SuiteOptions, check,
 };
 use niagara_lab::looks_like_path;
 use niagara_server::Install;
-use niagara_server::build::{BuildKind, BuildStore};
 
 use self::verdict::{Verdict, earlier};
 use crate::args::{CheckArgs, PartArg};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use niagara_lab::{History, Noise, Protocol, Variant, noise};
-use niagara_server::machine::{Fingerprint, Moment, Tools};
+use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, LengthArgs, StudyArgs};
@@ -33,7 +33,7 @@ struct Prospect {
 pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     let setting = Setting::open(&[], &[])?;
     let fingerprint = machine::fingerprint(&setting.cache)?;
-    let now = Moment::watch(&setting.cache.work()?, WATCH)?;
+    let now = MachineState::watch(&setting.cache.work()?, WATCH)?;
     let checks = doctor::doctor(
         &fingerprint,
         &now,

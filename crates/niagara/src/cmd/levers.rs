@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use niagara_lab::Cancel;
 use niagara_lab::lever::{Change, Context, Lever};
+use niagara_server::Cancel;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};

@@ -13,5 +13,4 @@ pub mod run;
 pub mod server;
 pub mod study;
 pub mod sweep;
-pub mod sysbench;
 pub mod tune;

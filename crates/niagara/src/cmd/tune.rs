@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use niagara_build::{BuildStore, Recipe};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
 use niagara_lab::{
     Candidate, History, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune,
 };
-use niagara_server::build::{BuildStore, Recipe};
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
 use serde::Serialize;

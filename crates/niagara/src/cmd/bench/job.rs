@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_lab::{Cancel, Event, Load, Observer};
+use niagara_lab::{Event, Load, Observer};
 use niagara_load::{StepTime, run_job};
+use niagara_server::Cancel;
 use serde::Serialize;
 
 use super::args::BenchArgs;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, anyhow};
-use niagara_lab::Cancel;
 use niagara_load::{Driver, Histogram, LoadError, Pacing, RunOptions, Schedule, SliceStats};
+use niagara_server::Cancel;
 use niagara_server::UsageSample;
 
 use super::args::{RunArgs, schedule_text};

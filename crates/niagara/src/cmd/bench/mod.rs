@@ -18,8 +18,9 @@ mod text;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use niagara_lab::{Cancel, Load};
+use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule, WorkloadKind};
+use niagara_server::Cancel;
 
 pub use args::BenchArgs;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use niagara_lab::{Cancel, Cancelled, Event, Load, Observer};
+use niagara_lab::{Event, Load, Observer};
 use niagara_load::{TableEvent, TableOptions, WorkloadKind};
+use niagara_server::{Cancel, Cancelled};
 
 use super::target::Target;
 use crate::progress::Terminal;

@@ -4,8 +4,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_lab::{Cancel, Load, Variant, Workbench};
+use niagara_lab::{Load, Variant, Workbench};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_server::Cancel;
 use niagara_server::{
     RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind_address,
     server_behind_socket,

@@ -1,6 +1,6 @@
 //! What a check comes to: the last lines that it prints, and its exit code.
 
-use niagara_lab::check::{CheckRecord, Outcome, Part};
+use niagara_check::{CheckRecord, Outcome, Part};
 
 /// What is known of a binary after a check of some of its parts.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use niagara_build::BuildStore;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, StudySize, VariantRecipe};
 use niagara_lab::{
-    Cancel, CompareOptions, History, LadderOptions, Lengths, Load, Observer, Study, SweepOptions,
-    Variant, Workbench, climb_ladder, compare, fill_matrix, sweep, with_room,
+    CompareOptions, History, LadderOptions, Lengths, Load, Observer, Study, SweepOptions, Variant,
+    Workbench, climb_ladder, compare, fill_matrix, sweep, with_room,
 };
 use niagara_server::Cache;
-use niagara_server::build::BuildStore;
+use niagara_server::Cancel;
 use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::Summary;
 

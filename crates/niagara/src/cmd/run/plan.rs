@@ -1,9 +1,9 @@
 //! What a study is about to do and what it can show, told before it starts.
 
+use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
 use niagara_lab::{Lengths, Protocol, assumed_sd, client_host_remark, rung_errors, unit_seconds};
-use niagara_server::build::{Forecast, Recipe};
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
 use serde::Serialize;
 

@@ -1,0 +1,5 @@
+//! Patches are part of the program: a new file among them means building it again.
+
+fn main() {
+    println!("cargo:rerun-if-changed=../../patches");
+}

@@ -1,0 +1,331 @@
+//! From an order to a server in its prefix: configured, compiled, trained where its profile is asked for.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::builder::{Builder, fresh};
+use crate::compiler_profile::{self, ProfileSummary};
+use crate::flags::{LAUNCHERS, Stage};
+use crate::forecast::Experience;
+use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
+use crate::order::Order;
+use crate::prefix;
+use crate::recipe::Lto;
+use crate::step::{run, since_configured};
+use crate::stopwatch::Stopwatch;
+use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
+use crate::trainer::TrainingJob;
+use crate::training::Training;
+
+/// Where a build's folder has its source when ccache serves it: a link to the tree, the same beside every build's `ninja`.
+const SOURCE: &str = "source";
+
+impl Builder<'_> {
+    /// The server of `order`, compiled, in the store under `key`.
+    pub(crate) fn compile_server(&mut self, order: &Order, key: &str) -> Result<StoredBuild> {
+        let folder = BuildStore::new(self.cache).folder(key);
+        let (trained, _in_use) = match &order.recipe.pgo {
+            Some(training) => {
+                let (profile, in_use) = self.profile(order, training)?;
+                (Some(profile), Some(in_use))
+            }
+            None => (None, None),
+        };
+        let merged = trained
+            .as_ref()
+            .map(|profile| profile.folder.join("merged.profdata"));
+        let gcc = order.recipe.compiler.is_gcc();
+        let stage = match &merged {
+            None => Stage::Plain,
+            Some(_) if gcc => Stage::Optimised(None),
+            Some(merged) => Stage::Optimised(Some(merged)),
+        };
+        let mut record = order.record(key, BuildKind::Server, &stage);
+        store::go_on(&folder, &mut record);
+        store::begin(&folder, &record)?;
+        let ninja = folder.join("ninja");
+        match trained.as_ref().filter(|_| gcc) {
+            Some(profile) => {
+                let counts = profile.folder.join("counts");
+                let _lock = self
+                    .cache
+                    .lock(&store::lock_name(&profile.record.key), &mut || {
+                        (self.progress)("waiting: somebody else builds with the same profile");
+                    })?;
+                let place = compiler_profile::stand_in(&profile.folder, &ninja)?;
+                if !configured_as(&ninja, &place) {
+                    fresh(&ninja)?;
+                }
+                compiler_profile::lay_beside_objects(&counts, &ninja)?;
+                let compiled = self.compile(order, &folder, &place, &mut record, "");
+                // The link has done its work; one that stays is replaced by the next build.
+                let _ = fs::remove_file(&place);
+                compiled?;
+                compiler_profile::check_objects(&counts, &ninja, [&profile.record.key, key])?;
+            }
+            None => self.compile(order, &folder, &ninja, &mut record, "")?,
+        }
+        if let Some(profile) = trained.as_ref().filter(|_| !gcc) {
+            let log = since_configured(&folder.join("log"))?;
+            compiler_profile::check_warnings(&log, [&profile.record.key, key])?;
+        }
+        self.put_together(order, &folder)?;
+        record.version = order.install(self.cache, &folder)?.version_string;
+        record.profile = trained.and_then(|profile| profile.record.profile);
+        let build = store::finish(&folder, &record)?;
+        self.tidy(&ninja);
+        Ok(build)
+    }
+
+    /// The profile that the recipe's training leaves: an instrumented server is built, trained, and thrown away.
+    fn profile(&mut self, order: &Order, training: &Training) -> Result<(StoredBuild, InUse)> {
+        // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
+        let order = order.with(|recipe| {
+            recipe.lto = Lto::None;
+            recipe.linker = None;
+            recipe.bolt = None;
+            recipe.link_flags.clear();
+        })?;
+        let store = BuildStore::new(self.cache);
+        let key = order.key(BuildKind::Profile)?;
+        let in_use = store.hold(&key)?;
+        if let Some(profile) = store.find(&key) {
+            profile.touch();
+            return Ok((profile, in_use));
+        }
+        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
+            (self.progress)("waiting: somebody else makes this profile");
+        })?;
+        if let Some(profile) = store.find(&key) {
+            return Ok((profile, in_use));
+        }
+        let folder = store.folder(&key);
+        let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
+        store::go_on(&folder, &mut record);
+        store::begin(&folder, &record)?;
+        let ninja = folder.join("ninja");
+        self.compile(&order, &folder, &ninja, &mut record, "instrumented, ")?;
+        self.put_together(&order, &folder)?;
+        let install = order.install(self.cache, &folder)?;
+        record.version.clone_from(&install.version_string);
+        let raw = folder.join("raw");
+        fresh(&raw)?;
+        let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
+        let watch = Stopwatch::start();
+        let job = TrainingJob {
+            install: &install,
+            loader: None,
+            training,
+            environment,
+            sampling: None,
+        };
+        self.trainer
+            .train(&job, self.progress)
+            .context("the training of the instrumented server failed")?;
+        record.seconds.insert("train".to_owned(), watch.seconds());
+        let summary = collect(&order, &raw, &folder)?.check("the instrumented server")?;
+        (self.progress)(&format!("profile: {summary}"));
+        record.profile = Some(summary);
+        let profile = store::finish(&folder, &record)?;
+        for done in [&raw, &ninja, &folder.join("prefix")] {
+            self.tidy(done);
+        }
+        Ok((profile, in_use))
+    }
+
+    /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
+    /// they know the folder of the objects.
+    fn compile(
+        &mut self,
+        order: &Order,
+        folder: &Path,
+        ninja: &Path,
+        record: &mut BuildRecord,
+        what: &str,
+    ) -> Result<()> {
+        let tree = order.source.patched(self.cache, &order.patches)?;
+        fs::create_dir_all(folder.join("ninja"))?;
+        let log = folder.join("log");
+        let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
+        let store = BuildStore::new(self.cache);
+        let experience = Experience::of(&store, &order.server, self.jobs());
+        if !ninja.join("build.ninja").is_file() {
+            let source = match record.cmake.contains_key(LAUNCHERS[0]) {
+                true => linked(&tree, folder)?,
+                // gcc's profile knows functions by the path of their source, so that must be the same in both of its builds.
+                false => tree,
+            };
+            let watch = Stopwatch::start();
+            let typical = experience.typical(&order.recipe, "configure");
+            let mut cmake = self.command("cmake");
+            cmake
+                .arg("-G")
+                .arg("Ninja")
+                .arg("-S")
+                .arg(&source)
+                .arg("-B")
+                .arg(ninja)
+                .arg("-Wno-dev");
+            cmake.args(
+                record
+                    .cmake
+                    .iter()
+                    .map(|(name, value)| format!("-D{name}={value}")),
+            );
+            let progress = &mut *self.progress;
+            let ran = run(cmake, "cmake", &log, self.cancelled, &mut |_| {
+                let left = typical.map(|all| (all - watch.seconds()).max(1.0));
+                progress(&format!("{title}: configuring{}", about(left)));
+            });
+            self.spent(folder, record, "configure", &watch)?;
+            ran?;
+        }
+        let watch = Stopwatch::start();
+        let before = record.seconds.get("compile").copied().unwrap_or(0.0);
+        let typical = experience.typical(&order.recipe, "compile");
+        let mut command = self.command("ninja");
+        command.env("NINJA_STATUS", STATUS).arg("-C").arg(ninja);
+        command
+            .arg("-j")
+            .arg(self.jobs().to_string())
+            .args(&order.description.targets);
+        let mut at = (0, 0);
+        let lto = order.recipe.lto != Lto::None;
+        let progress = &mut *self.progress;
+        let ran = run(command, "the build", &log, self.cancelled, &mut |line| {
+            if let Some(found) = line.and_then(steps) {
+                at = found;
+            }
+            let (done, all) = at;
+            if all > 0 {
+                let share = share_done(done, all, lto);
+                // A build that is gone on with counts from where it was: what is left of it takes its share.
+                let typical = typical.map(|seconds| (seconds - before).max(seconds * 0.05));
+                let left = seconds_left(share, watch.seconds(), typical);
+                progress(&format!("{title}: {done} of {all} steps{}", about(left)));
+            }
+        });
+        self.spent(folder, record, "compile", &watch)?;
+        ran.map(drop)
+    }
+
+    /// Adds what a part took to the record, on disk too: an interrupted build's time counts.
+    fn spent(
+        &self,
+        folder: &Path,
+        record: &mut BuildRecord,
+        part: &str,
+        watch: &Stopwatch,
+    ) -> Result<()> {
+        *record.seconds.entry(part.to_owned()).or_default() += watch.seconds();
+        if let Some(cpu) = watch.cpu_seconds() {
+            *record.cpu_seconds.entry(part.to_owned()).or_default() += cpu;
+        }
+        store::begin(folder, record)
+    }
+
+    fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
+        let tree = order.source.patched(self.cache, &order.patches)?;
+        let binary = folder.join("ninja").join(&order.description.binary);
+        if !binary.is_file() {
+            bail!(
+                "the build left no {}\nlog: {}\n\
+                 remedy: the source is one of {} {}; name the server of the catalogue that is built as it is, or say in \
+                 [build] of a file in servers/ what its targets are and where they put the server",
+                binary.display(),
+                folder.join("log").display(),
+                order.source.family,
+                order.source.version
+            );
+        }
+        prefix::assemble(
+            &tree,
+            &folder.join("ninja"),
+            &order.description.binary,
+            &folder.join("prefix/usr"),
+        )
+    }
+}
+
+/// Whether what lies in `folder` was configured under the path `place`; true of a folder in which nothing was.
+fn configured_as(folder: &Path, place: &Path) -> bool {
+    let cache = fs::read_to_string(folder.join("CMakeCache.txt")).unwrap_or_default();
+    let mut places = cache
+        .lines()
+        .filter_map(|line| line.strip_prefix("CMAKE_CACHEFILE_DIR:INTERNAL="));
+    places.next().is_none_or(|found| Path::new(found) == place)
+}
+
+/// A link in `folder` to the tree, at the same place in every build's.
+fn linked(tree: &Path, folder: &Path) -> Result<PathBuf> {
+    let link = folder.join(SOURCE);
+    if fs::read_link(&link).is_ok_and(|target| target != tree) {
+        fs::remove_file(&link)?;
+    }
+    if fs::symlink_metadata(&link).is_err() {
+        symlink(tree, &link).with_context(|| format!("cannot make {}", link.display()))?;
+    }
+    Ok(link)
+}
+
+/// Where an instrumented server's profile goes. gcc's would go beside the objects it was compiled from: the folder of
+/// the build is cut off and another put before.
+fn profile_environment(gcc: bool, raw: &Path, ninja: &Path) -> BTreeMap<String, String> {
+    if gcc {
+        let strip = ninja.components().count() - 1;
+        BTreeMap::from([
+            ("GCOV_PREFIX".to_owned(), raw.display().to_string()),
+            ("GCOV_PREFIX_STRIP".to_owned(), strip.to_string()),
+        ])
+    } else {
+        let pattern = raw.join("%m-%p.profraw");
+        BTreeMap::from([(
+            "LLVM_PROFILE_FILE".to_owned(),
+            pattern.display().to_string(),
+        )])
+    }
+}
+
+/// Takes the raw profile into the folder in the form that the compiler reads.
+fn collect(order: &Order, raw: &Path, folder: &Path) -> Result<ProfileSummary> {
+    match &order.tools.profdata {
+        Some(profdata) => {
+            compiler_profile::merge_raw(profdata, raw, &folder.join("merged.profdata"))
+        }
+        None => {
+            let counts = folder.join("counts");
+            fresh(&counts)?;
+            compiler_profile::lay_beside_objects(raw, &counts)?;
+            compiler_profile::summary_of_gcda(&counts)
+        }
+    }
+}
+
+/// `, about 4:07 left`
+fn about(left: Option<f64>) -> String {
+    match left {
+        Some(seconds) => {
+            let seconds = seconds.round() as u64;
+            format!(", about {}:{:02} left", seconds / 60, seconds % 60)
+        }
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_goes_where_it_is_told() {
+        let gcc = profile_environment(true, Path::new("/raw"), Path::new("/a/b/ninja"));
+        assert_eq!(gcc["GCOV_PREFIX_STRIP"], "3");
+        let clang = profile_environment(false, Path::new("/raw"), Path::new("/a/b/ninja"));
+        assert!(clang["LLVM_PROFILE_FILE"].starts_with("/raw/"));
+        assert_eq!(about(Some(247.4)), ", about 4:07 left");
+    }
+}

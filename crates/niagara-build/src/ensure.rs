@@ -1,0 +1,295 @@
+//! From a recipe to a server: every part of it made once, whatever was interrupted gone on with.
+
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_server::{BuildDescription, ServerDescription};
+
+use crate::bolt;
+use crate::builder::{Builder, Built};
+use crate::flags::check_options;
+use crate::order::Order;
+use crate::recipe::Recipe;
+use crate::source::Source;
+use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
+use crate::toolchain::{Toolchain, missing_packages};
+
+impl Builder<'_> {
+    /// The server that `recipe` makes beside the catalogue's `server`, built where it is not there yet.
+    ///
+    /// # Errors
+    /// A source, compiler or package that is missing (with the command that installs it), a patch that does not apply,
+    /// a build that fails (with its first real error and the log), an empty or stale profile;
+    /// [`crate::BuildStopped`] when told to stop.
+    pub fn ensure(&mut self, server: &str, recipe: &Recipe) -> Result<Built> {
+        let order = self.order(server, recipe)?;
+        self.fill(&order)
+            .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
+    }
+
+    /// Whether the build is there already, and what it is known by.
+    ///
+    /// # Errors
+    /// As with [`Builder::ensure`], as far as can be told beforehand.
+    pub fn look(&mut self, server: &str, recipe: &Recipe) -> Result<(String, bool)> {
+        let order = self.order(server, recipe)?;
+        let key = order.key(BuildKind::Server)?;
+        let there = BuildStore::new(self.cache).find(&key).is_some();
+        Ok((key, there))
+    }
+
+    fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
+        let recipe = recipe.normal();
+        check_options(&recipe)?;
+        let tools = Toolchain::find(&recipe)?;
+        let (description, source) = match &recipe.source {
+            Some(path) => {
+                let source = Source::from_path(path)?;
+                (self.description_for(server, &source)?, source)
+            }
+            None => {
+                let described = self.catalog.get(server)?;
+                let build = can_be_built(described)?;
+                let source = Source::of_package(
+                    self.cache,
+                    described,
+                    &build,
+                    self.refresh_source,
+                    self.cancelled,
+                    self.progress,
+                )?;
+                (build, source)
+            }
+        };
+        let patches = recipe
+            .patches
+            .iter()
+            .map(|name| (self.patches)(name, &source))
+            .collect::<Result<_>>()?;
+        Ok(Order {
+            server: server.to_owned(),
+            description,
+            source,
+            patches,
+            recipe,
+            tools,
+        })
+    }
+
+    /// How a tree is built: as the catalogue's server of its name, else of its series, else of its branch.
+    fn description_for(&self, server: &str, source: &Source) -> Result<BuildDescription> {
+        // A build may stand beside a server that is named by its path; every other name is one of the catalogue.
+        if !server.contains('/') {
+            let described = self.catalog.get(server)?;
+            if described.family == source.family {
+                return can_be_built(described);
+            }
+        }
+        let of_family = || {
+            self.catalog
+                .iter()
+                .filter(|s| s.family == source.family && s.build.is_some())
+        };
+        let series = source.version.series();
+        let described = of_family()
+            .find(|s| s.series == series)
+            .or_else(|| of_family().next());
+        match described {
+            Some(described) => can_be_built(described),
+            None => bail!(
+                "no server of the catalogue tells how {} {} is built\nremedy: add [build] to a file in servers/",
+                source.family,
+                source.version
+            ),
+        }
+    }
+
+    fn fill(&mut self, order: &Order) -> Result<Built> {
+        let key = order.key(BuildKind::Server)?;
+        let store = BuildStore::new(self.cache);
+        // Before it is looked for, so that nothing removes it in between.
+        let in_use = store.hold(&key)?;
+        if let Some(build) = store.find(&key) {
+            return self.found(order, build, true, in_use);
+        }
+        let missing = missing_packages(&order.description.needs);
+        if !missing.is_empty() {
+            bail!(
+                "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
+                missing.join(", "),
+                missing.join(" ")
+            );
+        }
+        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
+            (self.progress)("waiting: somebody else makes this build");
+        })?;
+        if let Some(build) = store.find(&key) {
+            return self.found(order, build, true, in_use);
+        }
+        let build = match &order.recipe.bolt {
+            Some(training) => {
+                let base = self.fill(&order.with(|recipe| recipe.bolt = None)?)?;
+                bolt::lay_out(self, order, &base, training, &key)?
+            }
+            None => self.compile_server(order, &key)?,
+        };
+        self.found(order, build, false, in_use)
+    }
+
+    fn found(
+        &self,
+        order: &Order,
+        build: StoredBuild,
+        was_there: bool,
+        in_use: InUse,
+    ) -> Result<Built> {
+        build.touch();
+        let install = order.install(self.cache, &build.folder).map_err(|error| {
+            let key = &build.record.key;
+            // Its remedy is for servers that are named by their path.
+            let told = error.to_string();
+            anyhow!(
+                "the build {key} does not run (any more): {}\n\
+                 remedy: niagara server build remove {key}, and build it anew",
+                told.lines().next().unwrap_or_default()
+            )
+        })?;
+        Ok(Built {
+            install,
+            build,
+            was_there,
+            in_use,
+        })
+    }
+}
+
+fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
+    described.build.clone().with_context(|| {
+        format!(
+            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
+            described.name
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use niagara_server::{Catalog, Family};
+
+    use super::*;
+    use crate::flags::{Stage, cmake_options};
+    use crate::order::FORM;
+    use crate::patch::Patch;
+
+    fn order(settings: &[(&str, &str)], source: &str) -> Order {
+        let mut recipe = Recipe::default();
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        let catalog = Catalog::load(&[]).expect("valid files");
+        Order {
+            server: "mariadb-10.11".into(),
+            description: can_be_built(catalog.get("mariadb-10.11").expect("known"))
+                .expect("can be"),
+            source: Source {
+                name: source.into(),
+                digest: source.into(),
+                tree: "/t".into(),
+                family: Family::Mariadb,
+                version: "10.11.1".parse().expect("a version"),
+            },
+            patches: Vec::new(),
+            tools: Toolchain {
+                cc: "/bin/cc".into(),
+                cxx: "/bin/c++".into(),
+                compiler: "cc 1".into(),
+                ar: "/bin/ar".into(),
+                ranlib: "/bin/ranlib".into(),
+                linker: None,
+                profdata: None,
+                bolt: None,
+                bolt_profile: None,
+                ccache: None,
+            },
+            recipe: recipe.normal(),
+        }
+    }
+
+    #[test]
+    fn the_key_is_of_everything_that_goes_in() {
+        let key = |order: &Order| order.key(BuildKind::Server).expect("plain data");
+        let base = order(&[], "a");
+        assert_eq!(key(&base), key(&order(&[], "a")));
+        let mut patched = order(&[], "a");
+        patched.patches.push(Patch {
+            name: "p".into(),
+            text: "diff".into(),
+        });
+        let mut newer = order(&[], "a");
+        newer.tools.compiler = "cc 2".into();
+        let mut described = order(&[], "a");
+        described.description.flags.push("-g".into());
+        let others = [
+            order(&[], "b"),
+            order(&[("flags", "-O3")], "a"),
+            order(&[("pgo", "oltp_insert")], "a"),
+            order(&[("pgo", "oltp_insert"), ("pgo.seconds", "5")], "a"),
+            order(&[("flags", "-march=native")], "a"),
+            patched,
+            newer,
+            described,
+        ];
+        let mut keys: Vec<String> = others.iter().map(key).collect();
+        keys.push(key(&base));
+        keys.push(base.key(BuildKind::Profile).expect("plain data"));
+        let all = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
+        // Which compiler cache helps, and where the tools are, change nothing.
+        let mut cached = order(&[], "a");
+        cached.tools.ccache = Some("/bin/ccache".into());
+        assert_eq!(key(&cached), key(&base));
+    }
+
+    /// What stands in no key: the words that recipes come to. When this fails, builds that are kept are not what their
+    /// recipes would make today: raise [`FORM`], and write the pair that the test shows.
+    #[test]
+    fn what_recipes_come_to_is_of_this_form() {
+        const STANDS_FOR: (u32, &str) = (1, "1648b3f4c9f2fd1e");
+        let mut words = Vec::new();
+        for compiler in ["gcc", "clang"] {
+            for lto in ["none", "thin", "full"] {
+                let order = order(
+                    &[
+                        ("compiler", compiler),
+                        ("lto", lto),
+                        ("flags", "-O3"),
+                        ("c_flags", "-fc"),
+                        ("cxx_flags", "-fcxx"),
+                        ("link_flags", "-Wl,-l"),
+                        ("static_libraries", "cxx/ssl/zlib"),
+                    ],
+                    "a",
+                );
+                for stage in [
+                    Stage::Plain,
+                    Stage::Instrumented,
+                    Stage::Optimised(Some(Path::new("/p"))),
+                ] {
+                    let bare = BuildDescription {
+                        flags: vec!["-O2".into()],
+                        link_flags: vec!["-Wl,-z,now".into()],
+                        cmake: BTreeMap::new(),
+                        plugins_off: vec!["ROCKSDB".into()],
+                        ..order.description.clone()
+                    };
+                    words.push(cmake_options(&bare, &order.recipe, &order.tools, &stage));
+                }
+            }
+        }
+        let digest = store::digest(&(words, bolt::LAYOUT)).expect("plain data");
+        assert_eq!((FORM, digest.as_str()), STANDS_FOR);
+    }
+}

@@ -1,0 +1,268 @@
+//! From a recipe to the words that cmake gets: pure.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::recipe::{Lto, Recipe, StaticLibrary};
+use crate::toolchain::Toolchain;
+use niagara_server::BuildDescription;
+
+/// The options that have a program run before the compiler.
+pub(crate) const LAUNCHERS: [&str; 2] =
+    ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
+
+/// Which of the builds that a recipe takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stage<'a> {
+    /// As the recipe says, without feedback.
+    Plain,
+    /// Counts what it runs; without LTO, which its profile does not depend on.
+    Instrumented,
+    /// By the profile: for gcc the counts lie beside the objects, for clang in this file.
+    Optimised(Option<&'a Path>),
+}
+
+/// That no option of cmake takes the place of what Niagara gives cmake itself: the profile's flags would be gone, and the
+/// build kept under a recipe that it was not made by.
+///
+/// # Errors
+/// The first that does, with the recipe's own key for it.
+pub(crate) fn check_options(recipe: &Recipe) -> Result<()> {
+    for option in recipe.cmake.keys() {
+        if let Some(key) = own_key(option) {
+            bail!(
+                "the option {option} would replace what Niagara gives cmake: the package's flags, those of LTO and of \
+                 the profile\nremedy: give it as {key}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The key of the recipe that says what this option of cmake would.
+fn own_key(option: &str) -> Option<&'static str> {
+    // With a type it is the same option: `CMAKE_C_FLAGS:STRING`.
+    let name = option.split(':').next().unwrap_or(option);
+    let flags_of = |language: &str| {
+        let rest = name.strip_prefix(&format!("CMAKE_{language}_FLAGS"));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    match name {
+        "CMAKE_C_COMPILER" | "CMAKE_CXX_COMPILER" => Some("compiler"),
+        _ if flags_of("C") => Some("flags, or c_flags for C alone"),
+        _ if flags_of("CXX") => Some("flags, or cxx_flags for C++ alone"),
+        _ if name.starts_with("CMAKE_") && name.contains("_LINKER_FLAGS") => Some("link_flags"),
+        _ => None,
+    }
+}
+
+/// The options of cmake (`-D` left out) for this stage.
+pub(crate) fn cmake_options(
+    build: &BuildDescription,
+    recipe: &Recipe,
+    tools: &Toolchain,
+    stage: &Stage,
+) -> BTreeMap<String, String> {
+    let mut options = build.cmake.clone();
+    for plugin in &build.plugins_off {
+        options.insert(format!("PLUGIN_{plugin}"), "NO".to_owned());
+    }
+    let mut set = |name: &str, value: String| {
+        options.insert(name.to_owned(), value);
+    };
+    let compile = compile_flags(build, recipe, stage);
+    set("CMAKE_C_FLAGS", joined(&[&compile, &recipe.c_flags]));
+    set("CMAKE_CXX_FLAGS", joined(&[&compile, &recipe.cxx_flags]));
+    // cmake's own would come last, and bring -O2 -g with them.
+    for language in ["C", "CXX"] {
+        set(
+            &format!("CMAKE_{language}_FLAGS_RELWITHDEBINFO"),
+            "-DNDEBUG".to_owned(),
+        );
+    }
+    let link = joined(&[&link_flags(build, recipe, tools), &recipe.link_flags]);
+    set("CMAKE_EXE_LINKER_FLAGS", link);
+    set("CMAKE_C_COMPILER", tools.cc.display().to_string());
+    set("CMAKE_CXX_COMPILER", tools.cxx.display().to_string());
+    if recipe.lto != Lto::None || !recipe.compiler.is_gcc() {
+        for (name, tool) in [("AR", &tools.ar), ("RANLIB", &tools.ranlib)] {
+            set(&format!("CMAKE_{name}"), tool.display().to_string());
+        }
+    }
+    // Profile and place of the objects decide each other: nothing to be found from another build.
+    if let (Some(ccache), Stage::Plain) = (&tools.ccache, stage) {
+        for launcher in LAUNCHERS {
+            set(launcher, ccache.display().to_string());
+        }
+    }
+    if recipe.static_libraries.contains(&StaticLibrary::Ssl) {
+        set("OPENSSL_USE_STATIC_LIBS", "TRUE".to_owned());
+    }
+    if recipe.static_libraries.contains(&StaticLibrary::Zlib) {
+        set("ZLIB_USE_STATIC_LIBS", "TRUE".to_owned());
+    }
+    options.extend(recipe.cmake.clone());
+    options
+}
+
+/// Flags for both languages: the distribution's, then the recipe's, then what the stage takes.
+fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Vec<String> {
+    let mut flags = build.flags.clone();
+    flags.extend(recipe.flags.iter().cloned());
+    let gcc = recipe.compiler.is_gcc();
+    let mut add = |words: &[&str]| flags.extend(words.iter().map(|word| (*word).to_owned()));
+    match (stage, recipe.lto, gcc) {
+        (Stage::Instrumented, ..) | (_, Lto::None, _) => {}
+        (_, Lto::Thin, true) => add(&["-flto=auto", "-fno-fat-lto-objects"]),
+        (_, Lto::Full, true) => add(&["-flto=auto", "-fno-fat-lto-objects", "-flto-partition=one"]),
+        (_, Lto::Thin, false) => add(&["-flto=thin"]),
+        (_, Lto::Full, false) => add(&["-flto=full"]),
+    }
+    match (stage, gcc) {
+        (Stage::Plain, _) => {}
+        // Many threads count: without atomics counts are lost, and what is left contradicts itself.
+        (Stage::Instrumented, true) => {
+            add(&["-fprofile-generate", "-fprofile-update=prefer-atomic"])
+        }
+        (Stage::Instrumented, false) => add(&["-fprofile-generate", "-fprofile-update=atomic"]),
+        // A function in flight while the counts are written leaves them slightly off: corrected. A function that is
+        // not the one that was counted is an error.
+        (Stage::Optimised(_), true) => add(&[
+            "-fprofile-use",
+            "-fprofile-correction",
+            "-Wno-missing-profile",
+            "-Werror=coverage-mismatch",
+        ]),
+        // What clang says of a function that is not the one that was counted is a warning of the same name as much that
+        // is harmless, so its words are read instead (`compiler_profile::check_warnings`).
+        (Stage::Optimised(profile), false) => {
+            if let Some(profile) = profile {
+                flags.push(format!("-fprofile-use={}", profile.display()));
+            }
+        }
+    }
+    flags
+}
+
+/// Flags of the link. The relocations stay in the file (they are not loaded): BOLT can take any build as it is.
+fn link_flags(build: &BuildDescription, recipe: &Recipe, tools: &Toolchain) -> Vec<String> {
+    let mut flags = build.link_flags.clone();
+    flags.push("-Wl,--emit-relocs".to_owned());
+    if let Some(found) = &tools.linker {
+        flags.push(format!("-fuse-ld={}", found.linker));
+        flags.push(format!("-B{}", found.folder.display()));
+    }
+    if recipe.static_libraries.contains(&StaticLibrary::Cxx) {
+        flags.extend(["-static-libstdc++", "-static-libgcc"].map(str::to_owned));
+    }
+    flags
+}
+
+fn joined(parts: &[&[String]]) -> String {
+    parts.concat().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use niagara_server::Catalog;
+
+    fn options(settings: &[(&str, &str)], stage: &Stage) -> BTreeMap<String, String> {
+        let mut recipe = Recipe::default();
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let server = catalog.get("mariadb-10.11").expect("known");
+        let build = server.build.as_ref().expect("can be built");
+        let tools = Toolchain {
+            cc: "/bin/cc".into(),
+            cxx: "/bin/c++".into(),
+            compiler: "cc 1".into(),
+            ar: "/bin/ar".into(),
+            ranlib: "/bin/ranlib".into(),
+            linker: None,
+            profdata: None,
+            bolt: None,
+            bolt_profile: None,
+            ccache: Some("/bin/ccache".into()),
+        };
+        cmake_options(build, &recipe, &tools, stage)
+    }
+
+    #[test]
+    fn the_recipes_flags_have_the_last_word() {
+        let plain = options(&[], &Stage::Plain);
+        assert_eq!(
+            plain["CMAKE_CXX_FLAGS"],
+            "-O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2"
+        );
+        assert_eq!(plain["CMAKE_CXX_FLAGS_RELWITHDEBINFO"], "-DNDEBUG");
+        assert_eq!(plain["PLUGIN_ROCKSDB"], "NO");
+        assert_eq!(plain["CMAKE_C_COMPILER_LAUNCHER"], "/bin/ccache");
+        let own = options(
+            &[
+                ("flags", "-O3"),
+                ("cxx_flags", "-fno-plt"),
+                ("cmake.WITH_SSL", "bundled"),
+            ],
+            &Stage::Plain,
+        );
+        assert!(own["CMAKE_CXX_FLAGS"].ends_with("-O3 -fno-plt"));
+        assert!(own["CMAKE_C_FLAGS"].ends_with("-O3"));
+        assert_eq!(own["WITH_SSL"], "bundled");
+    }
+
+    #[test]
+    fn options_that_would_replace_the_profiles_flags_are_refused() {
+        let check = |option: &str| {
+            let mut recipe = Recipe::default();
+            recipe
+                .set(&format!("cmake.{option}"), "-O3")
+                .expect("valid");
+            check_options(&recipe)
+        };
+        for (option, key) in [
+            ("CMAKE_C_FLAGS", "c_flags"),
+            ("CMAKE_CXX_FLAGS:STRING", "cxx_flags"),
+            ("CMAKE_CXX_FLAGS_RELWITHDEBINFO", "cxx_flags"),
+            ("CMAKE_EXE_LINKER_FLAGS", "link_flags"),
+            ("CMAKE_SHARED_LINKER_FLAGS_RELEASE", "link_flags"),
+            ("CMAKE_CXX_COMPILER", "compiler"),
+        ] {
+            let error = check(option).expect_err(option).to_string();
+            assert!(error.contains(option) && error.contains(key), "{error}");
+        }
+        for option in [
+            "WITH_WSREP",
+            "CMAKE_C_COMPILER_LAUNCHER",
+            "CMAKE_C_STANDARD",
+        ] {
+            check(option).expect("its own");
+        }
+    }
+
+    #[test]
+    fn lto_comes_with_the_build_that_is_kept() {
+        let settings = [("lto", "thin"), ("pgo", "oltp_read_only")];
+        let instrumented = options(&settings, &Stage::Instrumented);
+        assert!(!instrumented["CMAKE_C_FLAGS"].contains("lto"));
+        assert!(instrumented["CMAKE_C_FLAGS"].contains("-fprofile-generate"));
+        assert!(!instrumented.contains_key("CMAKE_C_COMPILER_LAUNCHER"));
+        let optimised = options(&settings, &Stage::Optimised(None));
+        assert!(optimised["CMAKE_C_FLAGS"].contains("-flto=auto"));
+        assert!(optimised["CMAKE_C_FLAGS"].contains("-Werror=coverage-mismatch"));
+        assert_eq!(optimised["CMAKE_AR"], "/bin/ar");
+        let clang = options(
+            &[
+                ("compiler", "clang"),
+                ("lto", "full"),
+                ("pgo", "oltp_insert"),
+            ],
+            &Stage::Optimised(Some(Path::new("/p"))),
+        );
+        assert!(clang["CMAKE_C_FLAGS"].ends_with("-flto=full -fprofile-use=/p"));
+    }
+}

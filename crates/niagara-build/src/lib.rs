@@ -1,0 +1,49 @@
+//! Servers built from source: the recipe, its store, and the way from one to the other.
+//!
+//! The walk is: [`Recipe`] → [`Builder::ensure`] → source → instrumented build → training → optimised build → BOLT →
+//! [`Built`], whose install is launched like any other.
+
+mod bolt;
+mod builder;
+mod bundled_libraries;
+mod compile;
+mod compiler_profile;
+mod ensure;
+mod first_error;
+mod flags;
+mod forecast;
+mod freed_space;
+mod load_trainer;
+mod ninja_progress;
+mod order;
+mod patch;
+mod prefix;
+mod recipe;
+mod sampling;
+mod setting;
+mod shipped_patches;
+mod source;
+mod step;
+mod stopwatch;
+mod store;
+mod toolchain;
+mod trainer;
+mod training;
+
+pub use builder::{Builder, Built};
+pub use compiler_profile::ProfileSummary;
+pub use forecast::Forecast;
+pub use load_trainer::{LoadTrainer, stopped};
+pub use patch::Patch;
+pub use recipe::{
+    BoltProfile, Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary,
+};
+pub use sampling::{Sampler, Sampling};
+pub use setting::{BuildMistake, check_build_setting, check_names};
+pub use shipped_patches::{lever_texts, patch_names, patch_text};
+pub use source::Source;
+pub use step::BuildStopped;
+pub use store::{BuildKind, BuildRecord, BuildStore, Collected, InUse, StoredBuild, Unreadable};
+pub use toolchain::{LinkerFound, Toolchain};
+pub use trainer::{Trainer, TrainingJob};
+pub use training::Training;

@@ -1,0 +1,167 @@
+//! Everything that a recipe comes to on this machine, and the key that it is known by.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use niagara_server::{BuildDescription, Install, hex, installed};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::flags::{Stage, cmake_options};
+use crate::patch::Patch;
+use crate::recipe::{BoltProfile, Recipe};
+use crate::source::Source;
+use crate::store::{self, BuildKind, BuildRecord};
+use crate::toolchain::Toolchain;
+use niagara_server::Cache;
+
+/// How builds are made: part of every key, so that raising it builds anew. To be raised with whatever a recipe comes to
+/// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
+pub(crate) const FORM: u32 = 1;
+/// Everything that a recipe comes to on this machine.
+pub(crate) struct Order {
+    pub server: String,
+    pub description: BuildDescription,
+    pub source: Source,
+    pub patches: Vec<Patch>,
+    pub recipe: Recipe,
+    pub tools: Toolchain,
+}
+
+/// Everything that goes into a build, as its key is made from it.
+#[derive(Serialize)]
+struct Ingredients<'a> {
+    form: u32,
+    kind: BuildKind,
+    server: &'a str,
+    source: &'a str,
+    patches: Vec<String>,
+    description: &'a BuildDescription,
+    recipe: &'a Recipe,
+    compiler: &'a str,
+    linker: Option<&'a str>,
+    bolt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bolt_profile: Option<BoltProfile>,
+    cpu: Option<String>,
+}
+
+impl Order {
+    /// The key of what is asked for.
+    pub(crate) fn key(&self, kind: BuildKind) -> Result<String> {
+        let mut recipe = self.recipe.clone();
+        // The tree is known by its content.
+        recipe.source = None;
+        // Whether it was asked for or is this machine's way makes no difference.
+        recipe.bolt_profile = None;
+        store::digest(&Ingredients {
+            form: FORM,
+            kind,
+            server: &self.server,
+            source: &self.source.digest,
+            patches: self
+                .patches
+                .iter()
+                .map(|patch| hex(&Sha256::digest(&patch.text)[..8]))
+                .collect(),
+            description: &self.description,
+            recipe: &recipe,
+            compiler: &self.tools.compiler,
+            linker: self
+                .tools
+                .linker
+                .as_ref()
+                .map(|found| found.version.as_str()),
+            bolt: self
+                .tools
+                .bolt
+                .as_ref()
+                .map(|(_, version)| version.as_str()),
+            bolt_profile: self
+                .tools
+                .bolt_profile
+                .filter(|way| *way != BoltProfile::Counters),
+            cpu: self.recipe.is_native().then(cpu_features),
+        })
+    }
+
+    pub(crate) fn record(&self, key: &str, kind: BuildKind, stage: &Stage) -> BuildRecord {
+        BuildRecord {
+            key: key.to_owned(),
+            kind,
+            server: self.server.clone(),
+            source: self.source.name.clone(),
+            recipe: self.recipe.clone(),
+            toolchain: self.tools.clone(),
+            cmake: cmake_options(&self.description, &self.recipe, &self.tools, stage),
+            version: String::new(),
+            seconds: BTreeMap::new(),
+            cpu_seconds: BTreeMap::new(),
+            profile: None,
+            begun: jiff::Timestamp::now(),
+        }
+    }
+
+    /// What data directories depend on: the source, patches included; builds of one source share dataset images.
+    pub(crate) fn made_from(&self) -> BTreeMap<String, String> {
+        let mut from = BTreeMap::from([(
+            format!("source of {}", self.source.name),
+            self.source.digest.clone(),
+        )]);
+        for patch in &self.patches {
+            from.insert(
+                format!("with {}", patch.name),
+                hex(&Sha256::digest(&patch.text)[..8]),
+            );
+        }
+        from
+    }
+
+    /// The server in the prefix of a build's `folder`.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub(crate) fn install(&self, cache: &Cache, folder: &Path) -> Result<Install> {
+        let usr = folder.join("prefix/usr");
+        let server = usr.join("sbin").join(self.binary_name());
+        let packaged = installed(cache)?;
+        let packaged = packaged.into_iter().rfind(|it| it.name == self.server);
+        Install::built(&self.server, packaged, &server, &usr, self.made_from())
+    }
+
+    /// The name of the binary.
+    pub(crate) fn binary_name(&self) -> &std::ffi::OsStr {
+        let binary = &self.description.binary;
+        binary.file_name().unwrap_or(binary.as_os_str())
+    }
+
+    /// The same with another recipe.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Recipe)) -> Result<Order> {
+        let mut recipe = self.recipe.clone();
+        change(&mut recipe);
+        Ok(Order {
+            server: self.server.clone(),
+            description: self.description.clone(),
+            source: self.source.clone(),
+            patches: self.patches.clone(),
+            tools: Toolchain::find(&recipe)?,
+            recipe,
+        })
+    }
+}
+
+/// The instructions that this CPU has: what `-march=native` depends on.
+fn cpu_features() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or("")
+            .to_owned()
+    };
+    ["model name", "flags", "Features", "CPU part"]
+        .map(line)
+        .join("\n")
+}

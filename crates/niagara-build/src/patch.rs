@@ -1,0 +1,155 @@
+//! A source change, as a build gets it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// A patch: its name and the text that `patch -p1` takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// As in `patches/`.
+    pub name: String,
+    /// A unified diff.
+    pub text: String,
+}
+
+impl Patch {
+    /// Applies it to a tree, whole or not at all: files are replaced, never written into.
+    ///
+    /// # Errors
+    /// The first hunk that does not fit.
+    pub(crate) fn apply(&self, tree: &Path) -> Result<()> {
+        for dry in [true, false] {
+            let mut command = Command::new("patch");
+            // Without fuzz: a hunk whose surroundings are others than it was written for may mean something else there.
+            command.args([
+                "-p1",
+                "--batch",
+                "--forward",
+                "--fuzz=0",
+                "--no-backup-if-mismatch",
+            ]);
+            if dry {
+                command.arg("--dry-run");
+            }
+            let mut child = command
+                .current_dir(tree)
+                .env("LC_ALL", "C")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .context("cannot run patch\nremedy: apt install patch")?;
+            if let Some(mut input) = child.stdin.take() {
+                // patch says itself what is wrong with what it could not read.
+                let _ = input.write_all(self.text.as_bytes());
+            }
+            let output = child.wait_with_output()?;
+            if !output.status.success() {
+                let said = [output.stdout, output.stderr].concat();
+                bail!(
+                    "the patch {} does not apply to this source: {}\n\
+                     remedy: leave it out, build a version that it was written for, or write it anew for this one \
+                     (patches/README.md)",
+                    self.name,
+                    causes(&String::from_utf8_lossy(&said))
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first of what patch could not do, each with the file that it was at.
+fn causes(said: &str) -> String {
+    let mut file = "";
+    let mut telling = Vec::new();
+    for line in said.lines() {
+        let begun = ["checking file ", "patching file "];
+        if let Some(name) = begun.iter().find_map(|words| line.strip_prefix(words)) {
+            file = name;
+        } else if line.starts_with("Hunk #") && line.contains("FAILED") {
+            telling.push(format!("{file}: {line}"));
+        } else if ["can't find", "Reversed", "malformed", "Only garbage"]
+            .iter()
+            .any(|words| line.contains(words))
+        {
+            telling.push(match file {
+                "" => line.to_owned(),
+                file => format!("{file}: {line}"),
+            });
+        } else if let Some(name) = line.strip_prefix("|--- a/") {
+            // After `can't find file to patch`: what was looked for.
+            telling.push(name.to_owned());
+        }
+    }
+    telling.truncate(3);
+    match telling.is_empty() {
+        true => said.trim().to_owned(),
+        false => telling.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_applies_whole_or_not_at_all() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let path = tree.path().join("a.c");
+        std::fs::write(&path, "one\ntwo\n").expect("written");
+        let patch = |from: &str| Patch {
+            name: "p".into(),
+            text: format!("--- a/a.c\n+++ b/a.c\n@@ -1,2 +1,2 @@\n one\n-{from}\n+three\n"),
+        };
+        let error = patch("four")
+            .apply(tree.path())
+            .expect_err("does not fit")
+            .to_string();
+        assert!(
+            error.contains("patch p does not apply")
+                && error.contains("a.c: Hunk #1 FAILED at 1")
+                && error.contains("remedy"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\ntwo\n");
+        patch("two").apply(tree.path()).expect("applied");
+        assert_eq!(
+            std::fs::read_to_string(&path).expect("there"),
+            "one\nthree\n"
+        );
+    }
+
+    #[test]
+    fn a_hunk_whose_surroundings_are_others_is_refused() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let path = tree.path().join("a.c");
+        let text = "new\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+        std::fs::write(&path, text).expect("written");
+        // What it changes is there; the first line of its surroundings is another.
+        let patch = Patch {
+            name: "p".into(),
+            text: "--- a/a.c\n+++ b/a.c\n@@ -1,7 +1,7 @@\n one\n two\n three\n-four\n+4\n five\n six\n seven\n".into(),
+        };
+        let error = patch.apply(tree.path()).expect_err("does not fit");
+        assert!(error.to_string().contains("a.c: Hunk #1"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let patch = Patch {
+            name: "p".into(),
+            text: "--- a/sql/b.c\n+++ b/sql/b.c\n@@ -1 +1 @@\n-a\n+b\n".into(),
+        };
+        let error = patch.apply(tree.path()).expect_err("no file").to_string();
+        assert!(
+            error.contains("can't find file to patch") && error.contains("sql/b.c"),
+            "{error}"
+        );
+    }
+}

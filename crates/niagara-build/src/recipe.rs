@@ -1,0 +1,464 @@
+//! How a server's binary is made: what a study file, a lever or a command line asks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::training::Training;
+
+/// How a server is built. The default is what the distribution does: its compiler, `-O2`, its hardening.
+///
+/// What it is built *from* is the server that it stands beside (a variant's, or the one named to
+/// `niagara server build`), by the source package of the server's own archive, unless `source` names a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recipe {
+    /// A source tree on this machine; none is the server's source package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
+    /// `gcc`, `clang`, or one of a version: `clang-19`.
+    #[serde(skip_serializing_if = "Compiler::is_default")]
+    pub compiler: Compiler,
+    /// Flags for C and C++, behind the distribution's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// Flags for C alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub c_flags: Vec<String>,
+    /// Flags for C++ alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cxx_flags: Vec<String>,
+    /// Flags for linking.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub link_flags: Vec<String>,
+    /// The linker; none is the compiler's own (lld where clang optimises while linking).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linker: Option<Linker>,
+    /// Options for cmake, without the leading `-D`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cmake: BTreeMap<String, String>,
+    /// Optimisation over the whole program while linking.
+    #[serde(skip_serializing_if = "Lto::is_none")]
+    pub lto: Lto,
+    /// Profile feedback: an instrumented build is trained, then built again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pgo: Option<Training>,
+    /// The finished binary laid out anew by its own profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bolt: Option<Training>,
+    /// How the profile for that is taken; none is by branch records where the machine has them, else by counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bolt_profile: Option<BoltProfile>,
+    /// Source changes, by the names of `patches/`.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub patches: BTreeSet<String>,
+    /// Libraries linked into the binary rather than loaded at its start.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub static_libraries: BTreeSet<StaticLibrary>,
+}
+
+/// Optimisation while linking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lto {
+    /// Every file on its own.
+    #[default]
+    None,
+    /// In parts: clang's ThinLTO, gcc's partitioned mode.
+    Thin,
+    /// The program as one piece.
+    Full,
+}
+
+/// How BOLT's profile is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoltProfile {
+    /// By counters that BOLT puts into the binary: exact, on every machine, with a server that is slow meanwhile.
+    Counters,
+    /// By the processor's records of the branches taken last, which perf samples.
+    Branches,
+    /// By samples without branches: on every machine with perf, and the least exact.
+    Samples,
+}
+
+/// A linker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Linker {
+    /// GNU ld.
+    Bfd,
+    /// GNU gold.
+    Gold,
+    /// LLVM's.
+    Lld,
+    /// mold.
+    Mold,
+}
+
+/// A library that can be linked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StaticLibrary {
+    /// The compiler's C++ library and runtime.
+    Cxx,
+    /// OpenSSL.
+    Ssl,
+    /// zlib.
+    Zlib,
+}
+
+/// A family of compilers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum CompilerFamily {
+    /// GNU.
+    #[default]
+    Gcc,
+    /// LLVM.
+    Clang,
+}
+
+/// A compiler as asked for: a family, and a version where it matters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Compiler {
+    /// Whose.
+    pub family: CompilerFamily,
+    /// The major version; none is gcc's default, and clang's newest that is installed.
+    pub version: Option<u32>,
+}
+
+/// What can be given by [`Recipe::set`], for messages.
+pub const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
+     pgo.seconds, pgo.tables, pgo.table_size, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
+
+impl Recipe {
+    /// Changes one part as it is written after `build.` in a variant or in a lever: `lto` = `thin`,
+    /// `pgo` = `oltp_read_only:2/oltp_read_write:1`, `flags` = `-O3 -march=native`, `cmake.WITH_WSREP` = `OFF`.
+    /// Lists grow; everything else is replaced.
+    ///
+    /// # Errors
+    /// An unknown key, or a value that its key does not take.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let words = || value.split_whitespace().map(str::to_owned);
+        let names = || {
+            value
+                .split(['/', ',', '+', ' '])
+                .map(str::trim)
+                .filter(|n| !n.is_empty())
+        };
+        match key {
+            "source" => self.source = Some(PathBuf::from(value)),
+            "compiler" => self.compiler = value.parse()?,
+            "flags" => self.flags.extend(words()),
+            "c_flags" => self.c_flags.extend(words()),
+            "cxx_flags" => self.cxx_flags.extend(words()),
+            "link_flags" => self.link_flags.extend(words()),
+            "linker" => self.linker = Some(value.parse()?),
+            "lto" => self.lto = value.parse()?,
+            "patches" => self.patches.extend(names().map(str::to_owned)),
+            "static_libraries" => {
+                for name in names() {
+                    self.static_libraries.insert(name.parse()?);
+                }
+            }
+            "pgo" => set_training(&mut self.pgo, None, value)?,
+            "bolt" => set_training(&mut self.bolt, None, value)?,
+            "bolt_profile" => self.bolt_profile = Some(value.parse()?),
+            _ => match key.split_once('.') {
+                Some(("cmake", name)) if !name.is_empty() => {
+                    self.cmake.insert(name.to_owned(), value.to_owned());
+                }
+                Some(("pgo", part)) => set_training(&mut self.pgo, Some(part), value)?,
+                Some(("bolt", part)) => set_training(&mut self.bolt, Some(part), value)?,
+                _ => bail!("a build has no `{key}`; it has: {RECIPE_KEYS}"),
+            },
+        }
+        Ok(())
+    }
+
+    /// The one form of all recipes that mean the same: of repeated flags the last stays, weights have no common factor,
+    /// and without BOLT there is no way to take its profile.
+    pub fn normal(&self) -> Recipe {
+        let mut recipe = self.clone();
+        for flags in [
+            &mut recipe.flags,
+            &mut recipe.c_flags,
+            &mut recipe.cxx_flags,
+            &mut recipe.link_flags,
+        ] {
+            last_of_each(flags);
+        }
+        for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
+            *training = training.normal();
+        }
+        recipe.bolt_profile = recipe.bolt.as_ref().and(recipe.bolt_profile);
+        recipe
+    }
+
+    /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
+    pub fn is_native(&self) -> bool {
+        let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");
+        [&self.flags, &self.c_flags, &self.cxx_flags]
+            .iter()
+            .any(|flags| flags.iter().any(native))
+    }
+
+    /// The names of the workloads that it was trained on, for PGO or BOLT.
+    pub fn trained_on(&self) -> BTreeSet<&str> {
+        let trainings = self.pgo.iter().chain(self.bolt.iter());
+        trainings
+            .flat_map(|training| training.workloads.keys().map(String::as_str))
+            .collect()
+    }
+
+    /// For people: `gcc -O3, LTO thin, PGO on oltp_read_only`.
+    pub fn one_line(&self) -> String {
+        let mut head = self.compiler.to_string();
+        for flag in self
+            .flags
+            .iter()
+            .chain(&self.c_flags)
+            .chain(&self.cxx_flags)
+            .chain(&self.link_flags)
+        {
+            head.push(' ');
+            head.push_str(flag);
+        }
+        let mut parts = vec![head];
+        parts.extend(self.linker.map(|linker| linker.to_string()));
+        match self.lto {
+            Lto::None => {}
+            lto => parts.push(format!("LTO {lto}")),
+        }
+        parts.extend(self.pgo.iter().map(|t| format!("PGO on {}", t.names())));
+        parts.extend(self.bolt.iter().map(|t| match self.bolt_profile {
+            Some(way) => format!("BOLT on {} by {way}", t.names()),
+            None => format!("BOLT on {}", t.names()),
+        }));
+        parts.extend(self.patches.iter().map(|name| format!("patch {name}")));
+        parts.extend(
+            self.static_libraries
+                .iter()
+                .map(|library| format!("static {library}")),
+        );
+        parts.extend(
+            self.cmake
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
+        parts.extend(
+            self.source
+                .iter()
+                .map(|source| format!("from {}", source.display())),
+        );
+        parts.join(", ")
+    }
+}
+
+fn set_training(training: &mut Option<Training>, part: Option<&str>, value: &str) -> Result<()> {
+    match part {
+        None if matches!(value, "off" | "none") => *training = None,
+        None => training.get_or_insert_default().workloads = super::training::workloads(value)?,
+        Some(part) => training.get_or_insert_default().set(part, value)?,
+    }
+    Ok(())
+}
+
+/// Of flags that are repeated word for word only the last has a say.
+fn last_of_each(flags: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    flags.reverse();
+    flags.retain(|flag| seen.insert(flag.clone()));
+    flags.reverse();
+}
+
+impl Compiler {
+    fn is_default(&self) -> bool {
+        *self == Compiler::default()
+    }
+
+    /// gcc's family.
+    pub fn is_gcc(self) -> bool {
+        self.family == CompilerFamily::Gcc
+    }
+}
+
+impl fmt::Display for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.family {
+            CompilerFamily::Gcc => "gcc",
+            CompilerFamily::Clang => "clang",
+        })?;
+        self.version
+            .map_or(Ok(()), |version| write!(f, "-{version}"))
+    }
+}
+
+impl FromStr for Compiler {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Compiler> {
+        let (family, version) = match text.split_once('-') {
+            Some((family, version)) => (family, Some(version)),
+            None => (text, None),
+        };
+        let version = version.map(str::parse::<u32>);
+        let family = match family {
+            "gcc" => CompilerFamily::Gcc,
+            "clang" => CompilerFamily::Clang,
+            _ => bail!(
+                "`{text}` is no compiler that Niagara builds with; write gcc, clang, or one of a version: clang-19"
+            ),
+        };
+        match version.transpose() {
+            Ok(version) => Ok(Compiler { family, version }),
+            Err(_) => bail!("`{text}` has no version number behind the dash; write as in clang-19"),
+        }
+    }
+}
+
+impl From<Compiler> for String {
+    fn from(compiler: Compiler) -> String {
+        compiler.to_string()
+    }
+}
+
+impl TryFrom<String> for Compiler {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> Result<Compiler> {
+        text.parse()
+    }
+}
+
+impl Lto {
+    fn is_none(&self) -> bool {
+        *self == Lto::None
+    }
+}
+
+/// `Display` and `FromStr` of an enumeration by the words it is written with.
+macro_rules! words {
+    ($type:ty, $what:literal, $($variant:path => $word:literal),+) => {
+        impl $type {
+            /// How its values are written.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($variant => $word),+ })
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = anyhow::Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                $(if text == $word { return Ok($variant); })+
+                bail!("`{text}` is no {}; there are: {}", $what, Self::WORDS.join(", "))
+            }
+        }
+    };
+}
+
+words!(Lto, "kind of LTO", Lto::None => "none", Lto::Thin => "thin", Lto::Full => "full");
+words!(Linker, "linker", Linker::Bfd => "bfd", Linker::Gold => "gold", Linker::Lld => "lld", Linker::Mold => "mold");
+words!(BoltProfile, "way to take BOLT's profile", BoltProfile::Counters => "counters", BoltProfile::Branches => "branches", BoltProfile::Samples => "samples");
+words!(StaticLibrary, "library that can be linked in", StaticLibrary::Cxx => "cxx", StaticLibrary::Ssl => "ssl", StaticLibrary::Zlib => "zlib");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(settings: &[(&str, &str)]) -> Recipe {
+        let mut recipe = Recipe::default();
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        recipe
+    }
+
+    #[test]
+    fn a_recipe_is_written_in_words_or_as_a_table() {
+        let written = recipe(&[
+            ("compiler", "clang-19"),
+            ("lto", "thin"),
+            ("flags", "-O3 -march=native"),
+            ("pgo", "oltp_read_only:2/oltp_read_write:1"),
+            ("pgo.threads", "32"),
+            ("bolt", "report"),
+            ("bolt_profile", "samples"),
+            ("cmake.WITH_WSREP", "OFF"),
+            ("patches", "b/a"),
+            ("static_libraries", "ssl"),
+        ]);
+        let table: Recipe = toml::from_str(
+            "compiler = \"clang-19\"\nlto = \"thin\"\nflags = [\"-O3\", \"-march=native\"]\n\
+             pgo = { workloads = { oltp_read_only = 2, oltp_read_write = 1 }, threads = 32 }\n\
+             bolt = { workloads = [\"report\"] }\nbolt_profile = \"samples\"\n\
+             patches = [\"a\", \"b\"]\nstatic_libraries = [\"ssl\"]\n[cmake]\nWITH_WSREP = \"OFF\"\n",
+        )
+        .expect("valid");
+        assert_eq!(written, table);
+        assert!(written.is_native());
+        let json = serde_json::to_string(&written).expect("plain data");
+        assert_eq!(
+            serde_json::from_str::<Recipe>(&json).expect("valid"),
+            written
+        );
+        assert_eq!(
+            written.one_line(),
+            "clang-19 -O3 -march=native, LTO thin, PGO on oltp_read_only:2/oltp_read_write, \
+             BOLT on report by samples, patch a, patch b, static ssl, WITH_WSREP=OFF"
+        );
+        let default = serde_json::to_string(&Recipe::default()).expect("plain data");
+        assert_eq!(default, "{}");
+    }
+
+    #[test]
+    fn recipes_that_mean_the_same_have_one_form() {
+        let one = recipe(&[
+            ("flags", "-O3 -O2 -O3"),
+            ("pgo", "oltp_read_only:4/oltp_insert:2"),
+        ]);
+        let other = recipe(&[
+            ("flags", "-O2"),
+            ("flags", "-O3"),
+            ("pgo", "oltp_insert/oltp_read_only:2"),
+        ]);
+        assert_ne!(one, other);
+        assert_eq!(one.normal(), other.normal());
+        assert_ne!(
+            recipe(&[("flags", "-O3 -O2")]).normal(),
+            recipe(&[("flags", "-O2 -O3")]).normal()
+        );
+        let without_bolt = recipe(&[("bolt_profile", "samples")]);
+        assert_eq!(without_bolt.normal(), Recipe::default());
+    }
+
+    #[test]
+    fn mistakes_name_what_there_is() {
+        let mistake = |key: &str, value: &str| {
+            Recipe::default()
+                .set(key, value)
+                .expect_err("a mistake")
+                .to_string()
+        };
+        assert!(mistake("lto", "fat").contains("none, thin, full"));
+        assert!(mistake("compiler", "icc").contains("gcc, clang"));
+        assert!(mistake("compiler", "clang-x").contains("clang-19"));
+        assert!(mistake("pgo.hours", "2").contains("seconds"));
+        assert!(
+            mistake("pgo.seconds", "0").contains("pgo.seconds")
+                || mistake("pgo.seconds", "0").contains("seconds")
+        );
+        assert!(mistake("pgo", "oltp_read_only:x").contains("weight"));
+        assert!(mistake("colour", "red").contains("it has: compiler"));
+    }
+}

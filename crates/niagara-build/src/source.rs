@@ -1,0 +1,375 @@
+//! The source that a server is built from: a distribution's source package, or a tree of the user's.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::patch::Patch;
+use crate::step::BuildStopped;
+use niagara_server::archive::{Apt, SourceDownload};
+use niagara_server::file_name;
+use niagara_server::hex;
+use niagara_server::{BuildDescription, ServerDescription};
+use niagara_server::{Cache, WorkFolder, write_private};
+use niagara_server::{Family, Version};
+
+const MANIFEST: &str = "source.json";
+/// Held while a source is fetched, patched or removed.
+pub(crate) const SOURCES_LOCK: &str = "sources";
+
+/// A source tree that can be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// `mariadb 1:10.11.18-0+deb12u1`, or the tree's path.
+    pub name: String,
+    /// Stands for the content, patches aside.
+    pub digest: String,
+    /// The tree itself.
+    pub tree: PathBuf,
+    /// The branch its `VERSION` file speaks of.
+    pub family: Family,
+    /// The version there.
+    pub version: Version,
+}
+
+impl Source {
+    /// The tree at `path`. Its content is known by the names, sizes and times of its files.
+    ///
+    /// # Errors
+    /// No tree of a server there.
+    pub fn from_path(path: &Path) -> Result<Source> {
+        let tree = path
+            .canonicalize()
+            .with_context(|| format!("there is no source tree {}", path.display()))?;
+        let (family, version) = version_of(&tree)?;
+        let mut hasher = Sha256::new();
+        digest_folder(&tree, &mut hasher)?;
+        Ok(Source {
+            name: tree.display().to_string(),
+            digest: hex(&hasher.finalize()[..16]),
+            tree,
+            family,
+            version,
+        })
+    }
+
+    /// The source package of a server: the newest of its series that is here, else the newest that the archive hands
+    /// out; with `refresh` the archive is asked even so. A version that the archive lists but does not have (security
+    /// archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of.
+    ///
+    /// # Errors
+    /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with; [`BuildStopped`] once
+    /// `cancelled` says so.
+    pub fn of_package(
+        cache: &Cache,
+        server: &ServerDescription,
+        build: &BuildDescription,
+        refresh: bool,
+        cancelled: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Source> {
+        let folder = sources(cache);
+        let here = || match refresh {
+            true => None,
+            false => find(&folder, server, build),
+        };
+        if let Some(source) = here() {
+            return Ok(source);
+        }
+        let _lock = cache.lock(SOURCES_LOCK, &mut || {
+            progress(&format!(
+                "waiting: somebody else fetches the source of {}",
+                server.name
+            ));
+        })?;
+        if let Some(source) = here() {
+            return Ok(source);
+        }
+        let package = &build.source;
+        let work = WorkFolder::beside(&folder, &server.name)?;
+        progress(&format!(
+            "reading the source lists of {}",
+            server.archive.suites.join(", ")
+        ));
+        // Ctrl-C ends apt-get, too: what it says of that is not what went wrong.
+        let unless_stopped = |error| match cancelled() {
+            true => BuildStopped.into(),
+            false => error,
+        };
+        let apt =
+            Apt::open_sources(&work.path().join("apt"), &server.archive).map_err(unless_stopped)?;
+        let mut fetched = None;
+        let mut missing = Vec::new();
+        for version in apt.source_versions(package)? {
+            if cancelled() {
+                return Err(BuildStopped.into());
+            }
+            let name = format!("{package} {version}");
+            if let Some(source) = all(&folder).into_iter().find(|here| here.name == name) {
+                return Ok(source);
+            }
+            progress(&format!("downloading the source of {name}"));
+            match apt
+                .download_source(package, &version)
+                .map_err(unless_stopped)?
+            {
+                SourceDownload::Here(dsc) => {
+                    fetched = Some((version, dsc));
+                    break;
+                }
+                SourceDownload::NotThere(told) => {
+                    progress(&format!(
+                        "the archive lists {name} but does not have it ({told}); trying an older one"
+                    ));
+                    missing.push(told);
+                }
+            }
+        }
+        let Some((version, dsc)) = fetched else {
+            bail!(
+                "the archive lists the source package {package} but has none of its versions:\n{}\n\
+                 remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
+                 build a source tree of your own (source)",
+                missing.join("\n")
+            );
+        };
+        if cancelled() {
+            return Err(BuildStopped.into());
+        }
+        progress(&format!("unpacking {package} {version}"));
+        let tree = work.path().join("tree");
+        let output = Command::new("dpkg-source")
+            .args(["--no-check", "-x"])
+            .args([&dsc, &tree])
+            .env("LC_ALL", "C")
+            .output()
+            .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
+        if !output.status.success() {
+            bail!(
+                "dpkg-source -x {} failed: {}",
+                dsc.display(),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        let (family, found) = version_of(&tree)?;
+        if found.series() != server.series {
+            bail!(
+                "the archive holds the source of {found}, not of {}",
+                server.series
+            );
+        }
+        let dsc_digest = Sha256::digest(fs::read(&dsc)?);
+        fs::remove_dir_all(work.path().join("apt"))?;
+        let destination = folder.join(file_name(&format!("{package}-{version}")));
+        let source = Source {
+            name: format!("{package} {version}"),
+            digest: hex(&dsc_digest[..16]),
+            tree: destination.join("tree"),
+            family,
+            version: found,
+        };
+        write_private(
+            &work.path().join(MANIFEST),
+            &serde_json::to_vec_pretty(&source)?,
+        )?;
+        if destination.exists() {
+            fs::remove_dir_all(&destination)?;
+        }
+        work.rename(&destination)?;
+        Ok(source)
+    }
+
+    /// This source with `patches` applied: a tree of its own that shares the untouched files.
+    ///
+    /// # Errors
+    /// A patch that does not apply.
+    pub fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
+        if patches.is_empty() {
+            return Ok(self.tree.clone());
+        }
+        let mut hasher = Sha256::new();
+        hasher.update(self.digest.as_bytes());
+        for patch in patches {
+            hasher.update(patch.text.as_bytes());
+        }
+        let name = format!("patched-{}", hex(&hasher.finalize()[..8]));
+        let folder = sources(cache);
+        let destination = folder.join(&name);
+        let _lock = cache.lock(SOURCES_LOCK, &mut || {})?;
+        if destination.join("tree").is_dir() {
+            return Ok(destination.join("tree"));
+        }
+        let work = WorkFolder::beside(&folder, "patched")?;
+        let tree = work.path().join("tree");
+        link_tree(&self.tree, &tree)?;
+        for patch in patches {
+            patch.apply(&tree)?;
+        }
+        work.rename(&destination)?;
+        Ok(destination.join("tree"))
+    }
+}
+
+/// Where sources are kept.
+pub(crate) fn sources(cache: &Cache) -> PathBuf {
+    cache.root().join("builds/sources")
+}
+
+/// The newest source of this server's package and series that is here.
+fn find(folder: &Path, server: &ServerDescription, build: &BuildDescription) -> Option<Source> {
+    let package = format!("{} ", build.source);
+    let of_server = |source: &Source| {
+        source.name.starts_with(&package) && source.version.series() == server.series
+    };
+    // The archive's versions of one release of the server are told apart by when they were fetched: never an older one
+    // after a newer one.
+    all(folder)
+        .into_iter()
+        .filter(of_server)
+        .max_by_key(|source| {
+            let manifest = source.tree.with_file_name(MANIFEST);
+            let fetched = fs::metadata(manifest).and_then(|found| found.modified());
+            (source.version, fetched.ok())
+        })
+}
+
+/// All source packages that are here.
+fn all(folder: &Path) -> Vec<Source> {
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| fs::read(entry.path().join(MANIFEST)).ok())
+        .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
+        .filter(|source: &Source| source.tree.is_dir())
+        .collect()
+}
+
+/// Family and version by the tree's own file: `VERSION` (MariaDB), `MYSQL_VERSION` or `VERSION` (MySQL).
+fn version_of(tree: &Path) -> Result<(Family, Version)> {
+    let read = |name: &str| fs::read_to_string(tree.join(name)).ok();
+    let text = read("MYSQL_VERSION").or_else(|| read("VERSION"));
+    let field = |name: &str| -> Option<u32> {
+        text.as_ref()?.lines().find_map(|line| {
+            line.trim()
+                .strip_prefix(name)?
+                .strip_prefix('=')?
+                .trim()
+                .parse()
+                .ok()
+        })
+    };
+    let numbers = (
+        field("MYSQL_VERSION_MAJOR"),
+        field("MYSQL_VERSION_MINOR"),
+        field("MYSQL_VERSION_PATCH"),
+    );
+    let (Some(major), Some(minor), Some(patch)) = numbers else {
+        bail!(
+            "{} is no source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
+             MYSQL_VERSION_MAJOR, MINOR and PATCH\nremedy: give the top folder of the tree",
+            tree.display()
+        );
+    };
+    // MariaDB's numbers begin at 10, MySQL's have not come that far.
+    let family = match major >= 10 && read("MYSQL_VERSION").is_none() {
+        true => Family::Mariadb,
+        false => Family::Mysql,
+    };
+    Ok((
+        family,
+        Version {
+            major,
+            minor,
+            patch,
+        },
+    ))
+}
+
+/// Names, sizes and times of all files but those of version control.
+fn digest_folder(folder: &Path, hasher: &mut Sha256) -> Result<()> {
+    let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)
+        .with_context(|| format!("cannot read {}", folder.display()))?
+        .collect::<Result<_, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            if name != ".git" {
+                hasher.update(name.as_encoded_bytes());
+                digest_folder(&entry.path(), hasher)?;
+            }
+        } else {
+            hasher.update(name.as_encoded_bytes());
+            for number in [
+                metadata.len() as i64,
+                metadata.mtime(),
+                metadata.mtime_nsec(),
+            ] {
+                hasher.update(number.to_le_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same folders with hard links to the same files; patch(1) replaces what it changes, it does not write into it.
+fn link_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            link_tree(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::hard_link(entry.path(), &target)
+                .or_else(|_| fs::copy(entry.path(), &target).map(drop))
+                .with_context(|| format!("cannot link {}", target.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use niagara_server::Catalog;
+
+    #[test]
+    fn of_two_packages_of_one_release_the_one_fetched_last_is_taken() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let server = catalog.get("mariadb-10.11").expect("known");
+        let build = server.build.as_ref().expect("can be built");
+        let put = |version: &str, release: &str, age: u64| {
+            let place = folder.path().join(file_name(version));
+            fs::create_dir_all(place.join("tree")).expect("made");
+            let source = Source {
+                name: format!("mariadb {version}"),
+                digest: version.to_owned(),
+                tree: place.join("tree"),
+                family: Family::Mariadb,
+                version: release.parse().expect("a version"),
+            };
+            let manifest = place.join(MANIFEST);
+            fs::write(&manifest, serde_json::to_vec(&source).expect("JSON")).expect("written");
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+            let file = fs::File::options().write(true).open(manifest);
+            file.and_then(|file| file.set_modified(then)).expect("set");
+        };
+        put("1:10.11.18-0+deb12u2", "10.11.18", 10);
+        put("1:10.11.18-0+deb12u1", "10.11.18", 99);
+        put("1:10.11.17-0+deb12u1", "10.11.17", 0);
+        put("1:11.8.6-0+deb13u1", "11.8.6", 0);
+        let found = find(folder.path(), server, build).expect("there");
+        assert_eq!(found.digest, "1:10.11.18-0+deb12u2");
+    }
+}

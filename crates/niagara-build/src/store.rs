@@ -1,0 +1,439 @@
+//! Builds on disk: each in a folder named by the digest of everything that went into it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use nix::fcntl::Flock;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::compiler_profile::ProfileSummary;
+use crate::freed_space::Disk;
+use crate::recipe::Recipe;
+use crate::source::{SOURCES_LOCK, sources};
+use crate::toolchain::Toolchain;
+use niagara_server::{Cache, create_private, hex, write_private};
+
+/// The record of a finished build; a folder without it is half-finished.
+const RECORD: &str = "recipe.json";
+/// The record as far as it is known while the build is made.
+const ASKED: &str = "asked.json";
+/// Touched whenever the build is used.
+const USED: &str = "used";
+/// Bytes of a key; two letters each.
+const KEY_BYTES: usize = 8;
+
+/// What a folder of the store holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BuildKind {
+    /// A server.
+    Server,
+    /// A profile, made by an instrumented server that is gone.
+    Profile,
+}
+
+/// A build as recorded with it: all that is needed to make it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// Digest of everything that goes in; the folder's name.
+    pub key: String,
+    /// What it is.
+    pub kind: BuildKind,
+    /// The server of the catalogue that it stands beside.
+    pub server: String,
+    /// The source: package and version, or a tree's path.
+    pub source: String,
+    /// What was asked for.
+    pub recipe: Recipe,
+    /// What it was carried out with.
+    pub toolchain: Toolchain,
+    /// The options that cmake got.
+    pub cmake: BTreeMap<String, String>,
+    /// The version as the server prints it; empty until it was built.
+    #[serde(default)]
+    pub version: String,
+    /// Seconds by part: configure, compile, train, bolt.
+    #[serde(default)]
+    pub seconds: BTreeMap<String, f64>,
+    /// CPU seconds of the programs run for a part (cmake, ninja and its compilers), where they are measured: what the part
+    /// takes whatever else the machine does.
+    #[serde(default)]
+    pub cpu_seconds: BTreeMap<String, f64>,
+    /// What the training ran, for profiles and what was made by them.
+    #[serde(default)]
+    pub profile: Option<ProfileSummary>,
+    /// When it was begun.
+    pub begun: jiff::Timestamp,
+}
+
+impl BuildRecord {
+    /// Seconds in all.
+    pub fn all_seconds(&self) -> f64 {
+        self.seconds.values().sum()
+    }
+}
+
+/// A folder of the store.
+#[derive(Debug, Clone)]
+pub struct StoredBuild {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// What it is.
+    pub record: BuildRecord,
+    /// Whether it came to its end.
+    pub finished: bool,
+}
+
+impl StoredBuild {
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        Disk::of(&self.folder).taken()
+    }
+
+    /// When it was last asked for.
+    pub fn last_used(&self) -> SystemTime {
+        let time = |path: PathBuf| {
+            fs::metadata(path)
+                .and_then(|metadata| metadata.modified())
+                .ok()
+        };
+        time(self.folder.join(USED))
+            .or_else(|| time(self.folder.join(ASKED)))
+            .unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    pub(crate) fn touch(&self) {
+        // Only gc looks at it: a cache that cannot be written to is still a cache.
+        let _ = fs::write(self.folder.join(USED), "");
+    }
+}
+
+/// A folder of the store whose record cannot be read: no build, and on disk all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its name, a key.
+    pub key: String,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Why it cannot be read.
+    pub cause: String,
+}
+
+impl Unreadable {
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        Disk::of(&self.folder).taken()
+    }
+}
+
+/// Says that a build is used: as long as one is held, in whatever process, it is not removed.
+#[derive(Debug, Clone)]
+pub struct InUse {
+    _lock: Arc<Flock<File>>,
+}
+
+/// All builds of a cache.
+#[derive(Debug, Clone)]
+pub struct BuildStore {
+    cache: Cache,
+}
+
+/// What a [`BuildStore::gc`] removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Builds and profiles.
+    pub builds: usize,
+    /// Source trees.
+    pub sources: usize,
+    /// Bytes that are free again.
+    pub bytes: u64,
+    /// Builds that stay because a command makes or uses them right now.
+    pub in_use: usize,
+}
+
+impl BuildStore {
+    /// The builds of this cache.
+    pub fn new(cache: &Cache) -> BuildStore {
+        BuildStore {
+            cache: cache.clone(),
+        }
+    }
+
+    /// The folder with all of it.
+    pub fn root(&self) -> PathBuf {
+        self.cache.root().join("builds")
+    }
+
+    /// ccache's folder.
+    pub fn ccache(&self) -> PathBuf {
+        self.cache.root().join("ccache")
+    }
+
+    /// The folder of a build.
+    pub fn folder(&self, key: &str) -> PathBuf {
+        self.root().join(key)
+    }
+
+    /// The finished build of this key.
+    pub fn find(&self, key: &str) -> Option<StoredBuild> {
+        let build = read(&self.folder(key))?;
+        build.finished.then_some(build)
+    }
+
+    /// All builds, finished or not, the oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list(&self) -> Result<Vec<StoredBuild>> {
+        let Ok(entries) = fs::read_dir(self.root()) else {
+            return Ok(Vec::new());
+        };
+        let mut found: Vec<StoredBuild> = entries
+            .flatten()
+            .filter_map(|entry| read(&entry.path()))
+            .collect();
+        found.sort_by_key(|build| build.record.begun);
+        Ok(found)
+    }
+
+    /// Bytes of all source trees.
+    pub fn source_bytes(&self) -> u64 {
+        Disk::of(&sources(&self.cache)).taken()
+    }
+
+    /// Bytes of what ccache keeps.
+    pub fn ccache_bytes(&self) -> u64 {
+        Disk::of(&self.ccache()).taken()
+    }
+
+    /// Removes what ccache keeps, unless something is being built; the bytes it took.
+    ///
+    /// # Errors
+    /// The folder cannot be removed.
+    pub fn clear_ccache(&self) -> Result<Option<u64>> {
+        for build in self.list()?.iter().filter(|build| !build.finished) {
+            if self
+                .cache
+                .try_lock(&lock_name(&build.record.key))?
+                .is_none()
+            {
+                return Ok(None);
+            }
+        }
+        let folder = self.ccache();
+        if !folder.exists() {
+            return Ok(Some(0));
+        }
+        let bytes = self.ccache_bytes();
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+        Ok(Some(bytes))
+    }
+
+    /// Says that the build of this key is used.
+    ///
+    /// # Errors
+    /// The lock that says so cannot be had.
+    pub(crate) fn hold(&self, key: &str) -> Result<InUse> {
+        let lock = self.cache.share_lock(&use_name(key))?;
+        Ok(InUse {
+            _lock: Arc::new(lock),
+        })
+    }
+
+    /// The folders named by a key whose record cannot be read.
+    pub fn unreadable(&self) -> Vec<Unreadable> {
+        let entries = fs::read_dir(self.root()).into_iter().flatten().flatten();
+        let mut found: Vec<Unreadable> = entries
+            .filter_map(|entry| {
+                let folder = entry.path();
+                let key = entry.file_name().into_string().ok()?;
+                let broken = is_key(&key) && folder.is_dir() && read(&folder).is_none();
+                broken.then(|| Unreadable {
+                    cause: why_unreadable(&folder),
+                    key,
+                    folder,
+                })
+            })
+            .collect();
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        found
+    }
+
+    /// Removes the build whose key begins with `key`; the bytes it took.
+    ///
+    /// # Errors
+    /// No such build, several, or one that is being made or used.
+    pub fn remove(&self, key: &str) -> Result<u64> {
+        if key.is_empty() {
+            bail!(
+                "an empty key is the beginning of every build's\n\
+                 remedy: give the beginning of one, as `niagara server build list` shows it"
+            );
+        }
+        let mut folders: Vec<(String, PathBuf)> = self
+            .list()?
+            .into_iter()
+            .map(|build| (build.record.key, build.folder))
+            .chain(self.unreadable().into_iter().map(|it| (it.key, it.folder)))
+            .collect();
+        folders.retain(|(known, _)| known.starts_with(key));
+        let [(key, folder)] = &folders[..] else {
+            bail!(
+                "{} builds have a key that begins with `{key}`; `niagara server build list` shows them",
+                folders.len()
+            );
+        };
+        match self.discard(key, folder)? {
+            Some(disk) => Ok(disk.freed()),
+            None => bail!(
+                "the build {key} is being made or used right now\n\
+                 remedy: remove it once the command that does so has ended"
+            ),
+        }
+    }
+
+    /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
+    /// for so long; source trees go when no build is left of them. What is being made or used right now stays.
+    ///
+    /// # Errors
+    /// A folder that cannot be removed.
+    pub fn gc(&self, unused_for: Duration) -> Result<Collected> {
+        let mut collected = Collected::default();
+        let mut freed = Disk::default();
+        let idle = |build: &StoredBuild| {
+            let idle = build.last_used().elapsed().unwrap_or_default();
+            !build.finished || idle >= unused_for
+        };
+        let builds = self.list()?.into_iter().filter(idle);
+        let builds = builds.map(|build| (build.record.key, build.folder));
+        let broken = self.unreadable().into_iter().map(|it| (it.key, it.folder));
+        for (key, folder) in builds.chain(broken) {
+            match self.discard(&key, &folder)? {
+                Some(disk) => {
+                    collected.builds += 1;
+                    freed.merge(disk);
+                }
+                None => collected.in_use += 1,
+            }
+        }
+        // A source that is being fetched or patched right now has no build yet.
+        if self.list()?.is_empty()
+            && let Some(_lock) = self.cache.try_lock(SOURCES_LOCK)?
+        {
+            for entry in fs::read_dir(sources(&self.cache))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                freed.add(&entry.path());
+                fs::remove_dir_all(entry.path())?;
+                collected.sources += 1;
+            }
+        }
+        collected.bytes = freed.freed();
+        Ok(collected)
+    }
+
+    /// Removes a build's folder; none when somebody makes or uses it right now.
+    fn discard(&self, key: &str, folder: &Path) -> Result<Option<Disk>> {
+        let Some(_making) = self.cache.try_lock(&lock_name(key))? else {
+            return Ok(None);
+        };
+        let Some(_using) = self.cache.try_lock(&use_name(key))? else {
+            return Ok(None);
+        };
+        let disk = Disk::of(folder);
+        // Without its record it is no build, should the rest take long or fail.
+        let _ = fs::remove_file(folder.join(RECORD));
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+        Ok(Some(disk))
+    }
+}
+
+/// Notes down what is about to be built.
+pub(crate) fn begin(folder: &Path, record: &BuildRecord) -> Result<()> {
+    create_private(folder)?;
+    write_private(&folder.join(ASKED), &serde_json::to_vec_pretty(record)?)
+}
+
+/// Takes over what earlier attempts at this build spent.
+pub(crate) fn go_on(folder: &Path, record: &mut BuildRecord) {
+    let before = fs::read(folder.join(ASKED))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<BuildRecord>(&bytes).ok());
+    if let Some(before) = before {
+        record.seconds = before.seconds;
+        record.cpu_seconds = before.cpu_seconds;
+    }
+}
+
+/// Makes it a finished build.
+pub(crate) fn finish(folder: &Path, record: &BuildRecord) -> Result<StoredBuild> {
+    write_private(&folder.join(RECORD), &serde_json::to_vec_pretty(record)?)?;
+    let build = StoredBuild {
+        folder: folder.to_path_buf(),
+        record: record.clone(),
+        finished: true,
+    };
+    build.touch();
+    Ok(build)
+}
+
+/// The lock that is held while a build is made.
+pub(crate) fn lock_name(key: &str) -> String {
+    format!("build-{key}")
+}
+
+/// The lock that is shared by those who use a build.
+fn use_name(key: &str) -> String {
+    format!("use-{key}")
+}
+
+/// Whether a folder's name is a key: nothing else in the store is a build.
+fn is_key(name: &str) -> bool {
+    name.len() == 2 * KEY_BYTES && name.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// Why a folder has no record that can be read.
+fn why_unreadable(folder: &Path) -> String {
+    let cause = |name: &str| match fs::read(folder.join(name)) {
+        Ok(bytes) => match serde_json::from_slice::<BuildRecord>(&bytes) {
+            Ok(_) => None,
+            Err(error) => Some(format!("{name}: {error}")),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => Some(format!("{name}: {error}")),
+    };
+    cause(RECORD)
+        .or_else(|| cause(ASKED))
+        .unwrap_or_else(|| format!("neither {RECORD} nor {ASKED}"))
+}
+
+fn read(folder: &Path) -> Option<StoredBuild> {
+    let record = |name: &str| -> Option<BuildRecord> {
+        serde_json::from_slice(&fs::read(folder.join(name)).ok()?).ok()
+    };
+    let finished = record(RECORD);
+    let is_finished = finished.is_some();
+    Some(StoredBuild {
+        folder: folder.to_path_buf(),
+        record: finished.or_else(|| record(ASKED))?,
+        finished: is_finished,
+    })
+}
+
+/// The digest of `content`, which serialises in one way.
+///
+/// # Errors
+/// Content that has no JSON form.
+pub(crate) fn digest(content: &impl Serialize) -> Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(content)?);
+    Ok(hex(&digest[..KEY_BYTES]))
+}

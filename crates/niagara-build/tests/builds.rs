@@ -1,0 +1,512 @@
+//! The builder, from a source tree to a binary and back, on a tree that compiles in no time. Real servers are built by
+//! `make test-builds`.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use niagara_build::{
+    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Sampler, Trainer,
+    TrainingJob,
+};
+use niagara_server::{Cache, Catalog};
+
+const TREE: [(&str, &str); 4] = [
+    ("VERSION", include_str!("tiny_tree/VERSION")),
+    ("CMakeLists.txt", include_str!("tiny_tree/CMakeLists.txt")),
+    ("main.c", include_str!("tiny_tree/main.c")),
+    ("work.c", include_str!("tiny_tree/work.c")),
+];
+
+const DESCRIPTION: &str = r#"
+title = "Tiny"
+family = "mariadb"
+series = "10.11"
+server = "usr/sbin/mariadbd"
+packages = ["none"]
+archive = { distribution = "debian", suites = ["none"] }
+[build]
+source = "none"
+targets = ["mariadbd"]
+binary = "mariadbd"
+flags = ["-O2"]
+link_flags = []
+needs = []
+[build.cmake]
+CMAKE_BUILD_TYPE = "RelWithDebInfo"
+"#;
+
+/// Runs the binary itself, as often as asked.
+struct Runs(u32);
+
+impl Trainer for Runs {
+    fn train(&mut self, job: &TrainingJob<'_>, _: &mut dyn FnMut(&str)) -> Result<()> {
+        for _ in 0..self.0 {
+            let mut command = Command::new(&job.install.server);
+            command.arg("--train").envs(&job.environment);
+            if job.sampling.is_some() {
+                // Seconds, so that perf has something to see.
+                command.arg("2000000000");
+            }
+            let mut process = command.spawn()?;
+            let sampler = job.sample(process.id() as i32)?;
+            assert!(process.wait()?.success());
+            sampler.map_or(Ok(()), Sampler::end)?;
+        }
+        Ok(())
+    }
+}
+
+struct Yard {
+    folder: tempfile::TempDir,
+    cache: Cache,
+    catalog: Catalog,
+    runs: u32,
+}
+
+impl Yard {
+    fn new() -> Yard {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let servers = folder.path().join("servers");
+        for part in [&servers, &folder.path().join("tree")] {
+            fs::create_dir(part).expect("made");
+        }
+        let yard = format!("YARD = \"{}\"\n", folder.path().display());
+        fs::write(servers.join("tiny.toml"), format!("{DESCRIPTION}{yard}")).expect("written");
+        for (name, text) in TREE {
+            fs::write(folder.path().join("tree").join(name), text).expect("written");
+        }
+        let yard = Yard {
+            cache: Cache::at(&folder.path().join("cache")).expect("a cache"),
+            catalog: Catalog::load(&[servers]).expect("valid"),
+            folder,
+            runs: 3,
+        };
+        fs::write(yard.go(), "").expect("written");
+        yard
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+
+    /// What the second step waits for; beside the tree, or it would be part of the source.
+    fn go(&self) -> PathBuf {
+        self.folder.path().join("go")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.tree().join(name), text).expect("written");
+    }
+
+    fn recipe(&self, settings: &[(&str, &str)]) -> Recipe {
+        let mut recipe = Recipe {
+            source: Some(self.tree()),
+            ..Recipe::default()
+        };
+        for (key, value) in settings {
+            recipe.set(key, value).expect("valid");
+        }
+        recipe
+    }
+
+    fn build(&self, settings: &[(&str, &str)]) -> Result<Built> {
+        self.build_until(settings, &|_| false)
+    }
+
+    /// A build beside this server.
+    fn build_beside(&self, server: &str, settings: &[(&str, &str)]) -> Result<Built> {
+        self.make(server, settings, &|_| false)
+    }
+
+    /// Stops once `enough` says so of a line of progress.
+    fn build_until(
+        &self,
+        settings: &[(&str, &str)],
+        enough: &dyn Fn(&str) -> bool,
+    ) -> Result<Built> {
+        self.make("tiny", settings, enough)
+    }
+
+    fn make(
+        &self,
+        server: &str,
+        settings: &[(&str, &str)],
+        enough: &dyn Fn(&str) -> bool,
+    ) -> Result<Built> {
+        let stop = Cell::new(false);
+        Builder {
+            cache: &self.cache,
+            catalog: &self.catalog,
+            trainer: &mut Runs(self.runs),
+            patches: &|name, _| {
+                let text = "--- a/work.c\n+++ b/work.c\n@@ -1,6 +1,6 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n     for (long i = 1; i <= rounds; i++)\n         sum += i % 3 == 0 ? i : 1;\n     return sum;\n";
+                Ok(Patch { name: name.to_owned(), text: text.to_owned() })
+            },
+            cancelled: &|| stop.get(),
+            progress: &mut |text| stop.set(stop.get() || enough(text)),
+            jobs: 1,
+            keep: false,
+            refresh_source: false,
+        }
+        .ensure(server, &self.recipe(settings))
+    }
+
+    fn store(&self) -> BuildStore {
+        BuildStore::new(&self.cache)
+    }
+}
+
+fn says_its_version(server: &Path) -> bool {
+    let output = Command::new(server).output().expect("it runs");
+    String::from_utf8_lossy(&output.stdout).contains("10.11.99-MariaDB")
+}
+
+#[test]
+fn a_build_is_made_once() {
+    let yard = Yard::new();
+    let built = yard.build(&[]).expect("built");
+    assert!(!built.was_there && says_its_version(&built.install.server));
+    assert_eq!(built.install.version_string, "10.11.99-MariaDB");
+    let began = Instant::now();
+    let again = yard.build(&[]).expect("there");
+    assert!(again.was_there && again.install.server == built.install.server);
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+    // Another flag is another build; a changed source too.
+    assert!(!yard.build(&[("flags", "-O3")]).expect("built").was_there);
+    yard.write("work.c", &format!("{}/* changed */\n", TREE[3].1));
+    assert!(!yard.build(&[]).expect("built").was_there);
+    let list = yard.store().list().expect("readable");
+    assert_eq!(list.len(), 3);
+    assert!(
+        list.iter().all(|build| build.finished
+            && build.bytes() > 0
+            && !build.folder.join("ninja").exists())
+    );
+    let collected = yard.store().gc(Duration::ZERO).expect("removed");
+    assert_eq!(
+        (collected.builds, collected.in_use),
+        (2, 1),
+        "what is used stays"
+    );
+    let error = yard
+        .store()
+        .remove(&built.build.record.key)
+        .expect_err("used");
+    assert!(error.to_string().contains("made or used"), "{error}");
+    drop((built, again));
+    let collected = yard.store().gc(Duration::ZERO).expect("removed");
+    assert_eq!((collected.builds, collected.in_use), (1, 0));
+    assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_shown_and_goes() {
+    let yard = Yard::new();
+    let store = yard.store();
+    let folder = store.folder("0123456789abcdef");
+    fs::create_dir_all(&folder).expect("made");
+    fs::create_dir_all(store.root().join("sources")).expect("made");
+    fs::write(folder.join("asked.json"), "{").expect("written");
+    fs::write(folder.join("big"), vec![1; 1 << 20]).expect("written");
+    assert!(store.list().expect("readable").is_empty());
+    let found = store.unreadable();
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].cause.contains("asked.json: EOF") && found[0].bytes() >= 1 << 20,
+        "{found:?}"
+    );
+    let error = store.remove("").expect_err("would be any").to_string();
+    assert!(error.contains("remedy"), "{error}");
+    let month = Duration::from_secs(30 * 24 * 3600);
+    let collected = store.gc(month).expect("removed");
+    assert!(
+        collected.builds == 1 && collected.bytes >= 1 << 20,
+        "{collected:?}"
+    );
+    assert!(store.unreadable().is_empty() && !folder.exists());
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_compiled() {
+    let yard = Yard::new();
+    let said = |server: &str, settings: &[(&str, &str)]| {
+        let built = yard.build_beside(server, settings);
+        format!("{:#}", built.expect_err("a mistake"))
+    };
+    let unknown = said("nosuch", &[]);
+    assert!(
+        unknown.contains("no server is called `nosuch`") && unknown.contains("known: "),
+        "{unknown}"
+    );
+    let replaced = said("tiny", &[("cmake.CMAKE_CXX_FLAGS", "-O3")]);
+    assert!(
+        replaced.contains("CMAKE_CXX_FLAGS") && replaced.contains("cxx_flags"),
+        "{replaced}"
+    );
+    assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn a_tree_that_leaves_another_binary_is_told_with_the_log() {
+    let yard = Yard::new();
+    let text = TREE[1].1.replace(
+        "add_executable(mariadbd ",
+        "add_custom_target(mariadbd DEPENDS mysqld)\nadd_executable(mysqld ",
+    );
+    let text = text.replace("directories(mariadbd ", "directories(mysqld ");
+    yard.write("CMakeLists.txt", &text);
+    let error = format!("{:#}", yard.build(&[]).expect_err("no mariadbd"));
+    assert!(error.contains("the build left no "), "{error}");
+    assert!(
+        error.contains("\nlog: ") && error.contains("\nremedy: "),
+        "{error}"
+    );
+}
+
+/// With libraries of its own, one of which needs another that the server itself does not name, and with data of ICU.
+fn with_libraries(yard: &Yard) {
+    let text = TREE[1]
+        .1
+        .replace("main.c work.c made.c", "main.c work.c")
+        .replace(
+            "long made(long value) { return value > 1 ? value : 1; }",
+            "long deep(long); long made(long value) { return deep(value > 1 ? value : 1); }",
+        );
+    let libraries = "
+add_library(deep SHARED deep.c)
+add_library(made SHARED made.c)
+target_link_libraries(made PRIVATE deep)
+target_link_libraries(mariadbd PRIVATE made)
+set_target_properties(made deep PROPERTIES LIBRARY_OUTPUT_DIRECTORY libraries VERSION 7.1)
+file(WRITE ${CMAKE_BINARY_DIR}/icudt77l.lnk ${CMAKE_SOURCE_DIR})
+";
+    fs::create_dir(yard.tree().join("icudt77l")).expect("made");
+    yard.write("icudt77l/unames.icu", "names");
+    yard.write("CMakeLists.txt", &format!("{text}{libraries}"));
+    yard.write("deep.c", "long deep(long value) { return value; }\n");
+}
+
+/// Where the server looks for them.
+const RPATH: (&str, &str) = ("cmake.CMAKE_BUILD_RPATH", "$ORIGIN/../lib");
+
+/// The server runs without the folder it was built in.
+fn has_its_libraries(built: &Built) {
+    assert!(!built.build.folder.join("ninja").exists());
+    assert!(says_its_version(&built.install.server));
+    let lib = built.install.basedir.join("lib");
+    for file in [
+        "libmade.so.7.1",
+        "libdeep.so.7.1",
+        "private/icudt77l/unames.icu",
+    ] {
+        assert!(lib.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
+    let yard = Yard::new();
+    with_libraries(&yard);
+    let error = format!("{:#}", yard.build(&[]).expect_err("would run here only"));
+    for part in ["libmade.so.7.1", "libdeep.so.7.1", "CMAKE_BUILD_RPATH"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    has_its_libraries(&yard.build(&[RPATH]).expect("built"));
+}
+
+#[test]
+fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
+    let yard = Yard::new();
+    let hits = || {
+        let output = Command::new("ccache")
+            .arg("--print-stats")
+            .env("CCACHE_DIR", yard.store().ccache())
+            .output()
+            .expect("make test installs ccache");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let value = |name: &str| -> u64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.map_or(0, |value| value.trim().parse().expect("a number"))
+        };
+        value("direct_cache_hit") + value("preprocessed_cache_hit")
+    };
+    yard.build(&[]).expect("built");
+    assert_eq!(hits(), 0);
+    // The patch is one of work.c; there are main.c and made.c beside it.
+    yard.build(&[("patches", "more")]).expect("built");
+    assert_eq!(hits(), 2);
+}
+
+#[test]
+fn an_interrupted_build_goes_on() {
+    let yard = Yard::new();
+    fs::remove_file(yard.go()).expect("was there");
+    // ninja says "1 of 5" when the first step is done; the second waits for a file that is not there.
+    let stopped = yard
+        .build_until(&[], &|text| text.contains(" 1 of"))
+        .expect_err("stopped");
+    assert!(stopped.is::<BuildStopped>(), "{stopped:#}");
+    let list = yard.store().list().expect("readable");
+    assert!(list.len() == 1 && !list[0].finished);
+    assert!(list[0].folder.join("ninja/build.ninja").is_file());
+    let waits = format!("test -e {}", yard.go().display());
+    let waiting = Command::new("pgrep").args(["-f", &waits]).output();
+    assert!(
+        !waiting.is_ok_and(|output| output.status.success()),
+        "its commands went with it"
+    );
+    fs::write(yard.go(), "").expect("written");
+    let built = yard.build(&[]).expect("goes on");
+    assert!(!built.was_there && says_its_version(&built.install.server));
+    let steps = fs::read_to_string(yard.folder.path().join("steps")).expect("the first step ran");
+    assert_eq!(steps, "first\n", "what was built before is not built again");
+}
+
+#[test]
+fn a_failure_names_the_first_error_and_the_log() {
+    let yard = Yard::new();
+    yard.write("work.c", "long work(long rounds) { return ronds; }\n");
+    let error = format!("{:#}", yard.build(&[]).expect_err("does not compile"));
+    assert!(
+        error.contains("work.c:1:33: error: ") && error.contains("ronds"),
+        "{error}"
+    );
+    let log = error
+        .lines()
+        .find_map(|line| line.strip_prefix("log: "))
+        .expect("names the log");
+    assert!(fs::read_to_string(log).expect("a log").contains("FAILED"));
+    yard.write("work.c", TREE[3].1);
+    yard.build(&[]).expect("compiles now");
+    let error = format!(
+        "{:#}",
+        yard.build(&[("cmake.CMAKE_TOOLCHAIN_FILE", "/no/such")])
+            .expect_err("no file")
+    );
+    assert!(error.contains("cmake failed"), "{error}");
+}
+
+#[test]
+fn a_profile_is_made_once_and_serves_builds_that_differ_in_lto() {
+    let yard = Yard::new();
+    let pgo = yard.build(&[("pgo", "oltp_read_only")]).expect("built");
+    assert!(says_its_version(&pgo.install.server));
+    let profile = pgo.build.record.profile.as_ref().expect("a profile");
+    assert_eq!((profile.known, profile.executed), (3, 3));
+    let both = yard
+        .build(&[("pgo", "oltp_read_only"), ("lto", "full")])
+        .expect("built");
+    assert!(says_its_version(&both.install.server));
+    let kinds: Vec<BuildKind> = yard
+        .store()
+        .list()
+        .expect("readable")
+        .iter()
+        .map(|build| build.record.kind)
+        .collect();
+    assert_eq!(
+        kinds
+            .iter()
+            .filter(|kind| **kind == BuildKind::Profile)
+            .count(),
+        1
+    );
+    assert_eq!(kinds.len(), 3);
+}
+
+#[test]
+fn an_empty_profile_is_an_error() {
+    let yard = Yard {
+        runs: 0,
+        ..Yard::new()
+    };
+    let error = format!(
+        "{:#}",
+        yard.build(&[("pgo", "oltp_read_only")])
+            .expect_err("nothing was run")
+    );
+    assert!(
+        error.contains("is empty") && error.contains("remedy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_patch_makes_a_tree_of_its_own() {
+    let yard = Yard::new();
+    let plain = yard.build(&[]).expect("built");
+    let patched = yard.build(&[("patches", "sum")]).expect("built");
+    assert!(!patched.was_there && patched.build.record.key != plain.build.record.key);
+    let work = fs::read_to_string(yard.tree().join("work.c")).expect("there");
+    assert_eq!(work, TREE[3].1, "the tree itself stays as it is");
+    yard.write("work.c", "long work(long rounds) { return rounds; }\n");
+    let error = format!(
+        "{:#}",
+        yard.build(&[("patches", "sum")]).expect_err("does not fit")
+    );
+    assert!(
+        error.contains("the patch sum does not apply") && error.contains("work.c: Hunk #1 FAILED"),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "needs clang, lld and BOLT, which `make test-builds` installs"]
+fn every_way_to_build_makes_a_server_that_runs() {
+    let yard = Yard::new();
+    let pgo = ("pgo", "oltp_read_only");
+    let bolt = ("bolt", "oltp_read_only");
+    for settings in [
+        &[("compiler", "clang")][..],
+        &[("compiler", "clang"), ("lto", "thin")],
+        &[("compiler", "clang"), ("lto", "full"), pgo],
+        &[("compiler", "clang"), ("lto", "thin"), pgo, bolt],
+        &[("linker", "lld")],
+        &[("lto", "thin"), pgo, bolt],
+        &[bolt],
+        &[bolt, ("bolt_profile", "samples")],
+        &[("static_libraries", "cxx")],
+    ] {
+        let built = yard.build(settings).expect("built");
+        assert!(says_its_version(&built.install.server), "{settings:?}");
+        let asked = &built.build.record.recipe;
+        if asked.pgo.is_some() || asked.bolt.is_some() {
+            let profile = built.build.record.profile.as_ref().expect("a profile");
+            assert!(profile.executed > 0, "{settings:?}: {profile}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn libraries_that_a_build_makes_go_with_what_bolt_makes_of_it() {
+    let yard = Yard::new();
+    with_libraries(&yard);
+    let bolt = [RPATH, ("bolt", "oltp_insert"), ("bolt_profile", "counters")];
+    has_its_libraries(&yard.build(&bolt).expect("built"));
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn bolts_profile_is_used_again_for_its_own_binary_only() {
+    let mut yard = Yard::new();
+    let bolt = [("bolt", "oltp_read_only"), ("bolt_profile", "counters")];
+    let folder = yard.build(&bolt).expect("built").build.folder;
+    let half_finished = || fs::remove_file(folder.join("recipe.json")).expect("was there");
+    // A training now leaves nothing.
+    yard.runs = 0;
+    half_finished();
+    yard.build(&bolt).expect("by the profile that is there");
+    half_finished();
+    fs::write(folder.join("bolt.base"), "another binary").expect("written");
+    let error = format!("{:#}", yard.build(&bolt).expect_err("trained anew"));
+    assert!(error.contains("left no profile"), "{error}");
+}

@@ -1,0 +1,562 @@
+//! The same answers: two servers, the same statements on the same data, every answer compared.
+
+mod answer;
+mod script;
+mod template;
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow};
+use niagara_load::{Admin, LoadError};
+use niagara_server::{Cache, Config, Install, RunningServer};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
+use self::script::{Kind, Scope, Script, Section, Statement};
+use super::judge::{objection, recommends_nothing};
+use super::outcome::{LeftOut, Part, PartReport};
+use super::progress::{Progress, Reporter};
+use super::server::{Bench, connect, endpoint};
+use niagara_server::Cancel;
+
+const SCRIPT: &str = include_str!("../../../../checks/answers.sql");
+const WORDS: &str = include_str!("../../../../checks/words.txt");
+/// Engines that tables are made in, where both servers have them.
+const ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
+/// Rows that one INSERT brings.
+const BULK: usize = 100;
+/// Tables are compared whole after this many changes.
+const CHANGES_BETWEEN_LOOKS: usize = 100;
+/// Statements whose warnings differ that are told one by one.
+const MOST_NOTES: usize = 10;
+/// What `NOW()` says, so that both servers say the same: 14 November 2023.
+const NOW: u64 = 1_700_000_000;
+
+/// How servers are compared.
+#[derive(Debug, Clone)]
+pub struct AnswersOptions {
+    /// Seed of data, constants and changes.
+    pub seed: u64,
+    /// Share of the rows and changes that the file of statements asks for, in per cent.
+    pub scale: usize,
+    /// Only these engines; none is all that both servers have.
+    pub engines: Vec<String>,
+    /// A difference planted into the server in question, to see that it is found.
+    pub planted: Planted,
+}
+
+impl Default for AnswersOptions {
+    fn default() -> AnswersOptions {
+        AnswersOptions {
+            seed: 1,
+            scale: 100,
+            engines: Vec::new(),
+            planted: Planted::default(),
+        }
+    }
+}
+
+impl AnswersOptions {
+    /// Whether as much is asked as a check asks by default, of servers as they are.
+    fn is_whole(&self) -> bool {
+        self.scale >= 100
+            && self.engines.is_empty()
+            && self.planted.config.is_empty()
+            && self.planted.statement.is_none()
+    }
+}
+
+/// A difference that a check has to find: what shows that it can fail.
+#[derive(Debug, Clone, Default)]
+pub struct Planted {
+    /// Variables of the server in question.
+    pub config: Config,
+    /// A statement run on the server in question once its tables are filled.
+    pub statement: Option<String>,
+}
+
+/// Compares the answers of `ours` with those of `theirs`.
+///
+/// # Errors
+/// Stopped on request; a server does not start; the reference is lost. Where `ours` is lost or differs, that is a finding.
+pub fn compare_answers(
+    cache: &Cache,
+    ours: &Install,
+    theirs: &Install,
+    options: &AnswersOptions,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<PartReport> {
+    let began = Instant::now();
+    let mut reporter = Reporter::new(Part::Answers, watch);
+    let script = Script::parse("checks/answers.sql (built in)", SCRIPT)?;
+    let mut progress = |text: &str| reporter.step(0, 1, text);
+    let objection = objection(cache, ours, theirs)?;
+    let our_bench = Bench::new(cache, ours, options.planted.config.clone(), &mut progress)?;
+    let their_bench = Bench::new(cache, theirs, Config::new(), &mut progress)?;
+    progress("starting both servers");
+    let starting = our_bench.spawn()?;
+    let their_server = their_bench.start()?;
+    let our_server = starting.wait_ready()?;
+    let closeness = closeness(ours, theirs);
+    let mut comparison = Comparison {
+        script: &script,
+        words: WORDS.lines().filter(|line| !line.is_empty()).collect(),
+        options,
+        closeness,
+        mariadb: ours.family.is_mariadb() && theirs.family.is_mariadb(),
+        mysql: !ours.family.is_mariadb() && !theirs.family.is_mariadb(),
+        ours: session(&our_server, closeness)?,
+        theirs: session(&their_server, closeness)?,
+        report: PartReport::new(Part::Answers, options.seed),
+        statements: 0,
+        tables: 0,
+        differing: 0,
+        warned_differently: BTreeMap::new(),
+    };
+    let engines = comparison.engines()?;
+    for (index, engine) in engines.iter().enumerate() {
+        let mut step = |done: usize, total: usize, text: &str| -> Result<()> {
+            cancel.check()?;
+            let text = format!("{engine}: {text}");
+            reporter.step(index * total + done, engines.len() * total, &text);
+            Ok(())
+        };
+        match comparison.engine(engine, &mut step) {
+            Ok(()) => {}
+            Err(Lost::Ours(error)) => {
+                comparison.report.fail(format!(
+                    "the server was lost: {error:#}\nend of its log:\n{}",
+                    our_server.log_tail(20)
+                ));
+                break;
+            }
+            Err(Lost::Other(error)) => return Err(error),
+        }
+    }
+    comparison.left_out(&engines);
+    let mut report = comparison.finish(engines.len());
+    if our_server.is_alive()
+        && let Err(error) = our_server.stop()
+    {
+        report.fail(format!("after its statements: {error:#}"));
+    }
+    report.whole &= options.is_whole() && objection.is_none();
+    let notes = objection.iter().map(|why| recommends_nothing(why));
+    report.notes.extend(notes);
+    report.seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn closeness(ours: &Install, theirs: &Install) -> Closeness {
+    if ours.family != theirs.family || ours.version.series() != theirs.version.series() {
+        Closeness::Rows
+    } else if ours.version == theirs.version {
+        Closeness::Whole
+    } else {
+        Closeness::Numbers
+    }
+}
+
+fn session(server: &RunningServer, closeness: Closeness) -> Result<Admin> {
+    let mut admin = connect(&endpoint(server))?;
+    for setting in [
+        "SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci".to_owned(),
+        "SET time_zone = '+00:00'".to_owned(),
+        format!("SET timestamp = {NOW}"),
+    ] {
+        admin.rows(&setting)?;
+    }
+    if closeness == Closeness::Rows {
+        admin.rows(
+            "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+        )?;
+    }
+    Ok(admin)
+}
+
+/// Why a comparison cannot go on.
+enum Lost {
+    /// The server in question is gone.
+    Ours(anyhow::Error),
+    /// The reference is gone, the request to stop came, or the file of statements is wrong.
+    Other(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Lost {
+    fn from(error: anyhow::Error) -> Lost {
+        Lost::Other(error)
+    }
+}
+
+struct Comparison<'a> {
+    script: &'a Script,
+    words: Vec<&'a str>,
+    options: &'a AnswersOptions,
+    closeness: Closeness,
+    mariadb: bool,
+    mysql: bool,
+    ours: Admin,
+    theirs: Admin,
+    report: PartReport,
+    statements: u64,
+    tables: u64,
+    differing: u64,
+    /// Where servers of two releases warned differently and answered the same: the line of the file and how, and how often.
+    warned_differently: BTreeMap<(String, String), u64>,
+}
+
+type Step<'a> = &'a mut dyn FnMut(usize, usize, &str) -> Result<()>;
+
+impl Comparison<'_> {
+    /// The engines that both servers have and that were asked for.
+    fn engines(&mut self) -> Result<Vec<String>> {
+        let mut known = Vec::new();
+        for admin in [&mut self.ours, &mut self.theirs] {
+            let rows = admin.rows("SHOW ENGINES")?;
+            let usable = rows.into_iter().filter_map(|row| {
+                let mut cells = row.into_iter();
+                let (name, support) = (cells.next()??, cells.next()??);
+                (support != "NO" && support != "DISABLED").then_some(name)
+            });
+            known.push(usable.collect::<Vec<String>>());
+        }
+        let asked = |engine: &str| {
+            self.options.engines.is_empty()
+                || self
+                    .options
+                    .engines
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(engine))
+        };
+        let (mut both, mut missing) = (Vec::new(), Vec::new());
+        for engine in ENGINES.into_iter().filter(|engine| asked(engine)) {
+            let has = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(engine));
+            match (has(&known[0]), has(&known[1])) {
+                (true, true) => both.push(engine.to_owned()),
+                (false, false) => {}
+                (ours, _) => missing.push((engine, ours)),
+            }
+        }
+        for (engine, ours) in missing {
+            let why = if ours {
+                "the server it is compared with does not have it"
+            } else {
+                "this server does not have it"
+            };
+            self.left_out_one(&format!("tables in {engine}"), why);
+            self.report.whole = false;
+        }
+        if both.is_empty() {
+            return Err(anyhow!(
+                "the servers share none of the engines {}\nremedy: compare with another server (--against)",
+                ENGINES.join(", ")
+            ));
+        }
+        Ok(both)
+    }
+
+    /// All statements with tables of one engine.
+    fn engine(&mut self, engine: &str, step: Step<'_>) -> Result<(), Lost> {
+        let database = format!("niagara_{}", engine.to_lowercase());
+        for sql in [
+            format!("CREATE DATABASE {database} CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"),
+            format!("USE {database}"),
+            format!("SET default_storage_engine = {engine}"),
+        ] {
+            self.both(&sql)?;
+        }
+        let script = self.script;
+        let changes = script
+            .sections
+            .iter()
+            .position(|section| matches!(section.kind, Kind::Changes(_)))
+            .unwrap_or(script.sections.len());
+        // Queries run twice: total steps are the sections and those of the second pass.
+        let second: Vec<&Section> = script.sections[..changes]
+            .iter()
+            .filter(|section| section.kind == Kind::Queries)
+            .collect();
+        let total = script.sections.len() + second.len();
+        let mut planted = false;
+        for (index, section) in script.sections.iter().enumerate() {
+            if !planted && !matches!(section.kind, Kind::Tables | Kind::Fill(_)) {
+                planted = true;
+                self.plant(engine)?;
+                self.look_at_tables(engine)?;
+            }
+            if !self.applies(&section.scope, engine) {
+                continue;
+            }
+            step(index, total, &section.name)?;
+            self.section(section, engine, &mut |text| step(index, total, text))?;
+        }
+        for (index, section) in second.iter().enumerate() {
+            if !self.applies(&section.scope, engine) {
+                continue;
+            }
+            let name = format!("{}, after the changes", section.name);
+            step(script.sections.len() + index, total, &name)?;
+            self.section(section, engine, &mut |_| Ok(()))?;
+        }
+        self.look_at_tables(engine)
+    }
+
+    fn applies(&self, scope: &Scope, engine: &str) -> bool {
+        let engine = scope.engine.as_deref().is_none_or(|name| name == engine);
+        engine && self.why_left_out(scope).is_none()
+    }
+
+    /// Why a section is not compared between these two servers.
+    fn why_left_out(&self, scope: &Scope) -> Option<&'static str> {
+        match scope.mariadb {
+            Some(true) if !self.mariadb => return Some("only MariaDB knows them"),
+            Some(false) if !self.mysql => return Some("only MySQL knows them"),
+            _ => {}
+        }
+        (self.closeness == Closeness::Rows && !scope.everywhere)
+            .then_some("servers of different series may answer differently")
+    }
+
+    fn left_out_one(&mut self, what: &str, why: &str) {
+        self.report.left_out.push(LeftOut {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    fn left_out(&mut self, engines: &[String]) {
+        for section in &self.script.sections {
+            if let Some(why) = self.why_left_out(&section.scope) {
+                let what = format!("{} ({} statements)", section.name, section.statements.len());
+                self.left_out_one(&what, why);
+            } else if let Some(engine) = &section.scope.engine
+                && !engines.contains(engine)
+            {
+                self.left_out_one(&section.name, &format!("they need {engine}"));
+            }
+        }
+    }
+
+    fn section(
+        &mut self,
+        section: &Section,
+        engine: &str,
+        step: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<(), Lost> {
+        let mut rng = ChaCha8Rng::seed_from_u64(niagara_stats::derive_seed(
+            self.options.seed,
+            &section.name,
+            0,
+        ));
+        let scaled = |count: usize| (count * self.options.scale / 100).max(1);
+        match section.kind {
+            Kind::Tables | Kind::Queries => {
+                for statement in &section.statements {
+                    let sql = self.filled(statement, 0, &mut rng)?;
+                    self.compare(engine, statement.line, &sql)?;
+                }
+            }
+            Kind::Fill(count) => {
+                for statement in &section.statements {
+                    self.fill(statement, scaled(count), &mut rng)?;
+                }
+            }
+            Kind::Changes(count) => {
+                let count = scaled(count);
+                for number in 0..count {
+                    let statement =
+                        &section.statements[rng.random_range(0..section.statements.len())];
+                    let sql = self.filled(statement, number, &mut rng)?;
+                    self.compare(engine, statement.line, &sql)?;
+                    if (number + 1) % CHANGES_BETWEEN_LOOKS == 0 {
+                        self.look_at_tables(engine)?;
+                        step(&format!("{}: {} of {count}", section.name, number + 1))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn filled(
+        &self,
+        statement: &Statement,
+        row: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<String, Lost> {
+        template::fill(&statement.text, row, &self.words, rng)
+            .map_err(|cause| Lost::Other(wrong(statement, &cause)))
+    }
+
+    /// Rows in bulk: `INSERT … VALUES (…)`, the part behind VALUES once for every row.
+    fn fill(
+        &mut self,
+        statement: &Statement,
+        count: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(), Lost> {
+        let (head, row) = statement.text.split_once("VALUES").ok_or_else(|| {
+            Lost::Other(wrong(
+                statement,
+                "a statement that fills a table has VALUES and then one row",
+            ))
+        })?;
+        let row = Statement {
+            line: statement.line,
+            text: row.trim().to_owned(),
+        };
+        let mut number = 0;
+        while number < count {
+            let bulk = BULK.min(count - number);
+            let mut rows = Vec::with_capacity(bulk);
+            for _ in 0..bulk {
+                number += 1;
+                rows.push(self.filled(&row, number, rng)?);
+            }
+            self.both(&format!("{head}VALUES {}", rows.join(",")))?;
+        }
+        Ok(())
+    }
+
+    /// A statement that must work on both servers.
+    fn both(&mut self, sql: &str) -> Result<(), Lost> {
+        let short: String = sql.chars().take(200).collect();
+        self.theirs
+            .rows(sql)
+            .with_context(|| format!("the server compared with refuses: {short}"))?;
+        match self.ours.rows(sql) {
+            Ok(_) => Ok(()),
+            Err(error @ LoadError::Query { .. }) => Err(Lost::Ours(anyhow!(
+                "it refuses what the other accepts: {error}"
+            ))),
+            Err(error) => Err(Lost::Ours(error.into())),
+        }
+    }
+
+    fn plant(&mut self, engine: &str) -> Result<(), Lost> {
+        match &self.options.planted.statement {
+            Some(statement) => {
+                let rows = self.ours.rows(statement);
+                rows.with_context(|| format!("planting a difference in {engine}"))?;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Asks both and notes what differs.
+    fn compare(&mut self, engine: &str, line: usize, sql: &str) -> Result<(), Lost> {
+        let (ours, theirs) = self.ask_both(sql)?;
+        self.statements += 1;
+        self.note(engine, &format!("line {line}"), sql, &ours, &theirs);
+        Ok(())
+    }
+
+    /// Both servers' answers, worked out at the same time.
+    fn ask_both(&mut self, sql: &str) -> Result<(Answer, Answer), Lost> {
+        let (ours, theirs) = (&mut self.ours, &mut self.theirs);
+        let (ours, theirs) = thread::scope(|scope| {
+            let theirs = scope.spawn(|| ask(theirs, sql));
+            (ask(ours, sql), theirs.join())
+        });
+        let theirs = theirs
+            .map_err(|_| Lost::Other(anyhow!("a client of the check panicked at: {sql}")))?
+            .map_err(|error| {
+                let what = format!("the server compared with was lost at: {sql}");
+                Lost::Other(anyhow!(error).context(what))
+            })?;
+        let ours =
+            ours.map_err(|error| Lost::Ours(anyhow!(error).context(format!("at: {sql}"))))?;
+        Ok((ours, theirs))
+    }
+
+    fn note(&mut self, engine: &str, place: &str, sql: &str, ours: &Answer, theirs: &Answer) {
+        if let Some(difference) = difference(ours, theirs, self.closeness) {
+            self.differing += 1;
+            let sql: String = sql.chars().take(300).collect();
+            self.report
+                .fail(format!("{engine}, {place}: {difference}\n  {sql}"));
+        } else if self.closeness == Closeness::Numbers
+            && let Some(difference) = warns_otherwise(ours, theirs)
+        {
+            let how = (place.to_owned(), difference);
+            *self.warned_differently.entry(how).or_default() += 1;
+        }
+    }
+
+    /// Compares every table whole, and its checksum where both compute it in the same way.
+    fn look_at_tables(&mut self, engine: &str) -> Result<(), Lost> {
+        let tables = self
+            .theirs
+            .rows("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'");
+        for row in tables.map_err(|error| Lost::Other(error.into()))? {
+            let Some(table) = row.into_iter().next().flatten() else {
+                continue;
+            };
+            let mut looks = vec![format!("SELECT * FROM `{table}`")];
+            if self.closeness != Closeness::Rows {
+                looks.push(format!("CHECKSUM TABLE `{table}` EXTENDED"));
+            }
+            looks.push(format!("CHECK TABLE `{table}`"));
+            for sql in looks {
+                let (ours, theirs) = self.ask_both(&sql)?;
+                self.note(engine, "tables", &sql, &ours, &theirs);
+            }
+            self.tables += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(self, engines: usize) -> PartReport {
+        let mut report = self.report;
+        report.figure("statements", self.statements);
+        report.figure("whole tables", self.tables);
+        report.figure("engines", engines as u64);
+        report.figure("different answers", self.differing);
+        let other = self.warned_differently.values().sum();
+        if other > 0 {
+            report.figure("same answers with other warnings", other);
+        }
+        // By the file's lines: what its engines share is told once.
+        for ((place, how), times) in self.warned_differently.iter().take(MOST_NOTES) {
+            report.notes.push(format!(
+                "the two releases warn differently: {place}: {how} ({times} times)"
+            ));
+        }
+        report
+    }
+}
+
+fn wrong(statement: &Statement, cause: &str) -> anyhow::Error {
+    anyhow!(
+        "checks/answers.sql:{}: {cause}\nremedy: checks/README.md describes the file",
+        statement.line
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_statements_are_valid_and_varied() {
+        let script = Script::parse("checks/answers.sql", SCRIPT).expect("valid");
+        let words: Vec<&str> = WORDS.lines().filter(|line| !line.is_empty()).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut statements = 0;
+        for section in &script.sections {
+            assert!(!section.statements.is_empty(), "{}", section.name);
+            for statement in &section.statements {
+                template::fill(&statement.text, 1, &words, &mut rng)
+                    .unwrap_or_else(|cause| panic!("line {}: {cause}", statement.line));
+                statements += 1;
+            }
+        }
+        assert!(statements > 200, "{statements}");
+        assert!(words.iter().any(|word| !word.is_ascii()) && words.len() > 100);
+    }
+}

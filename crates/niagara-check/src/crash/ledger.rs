@@ -1,0 +1,298 @@
+//! What a client was told, and whether a server that came back holds to it.
+//!
+//! Connection C's transaction S inserts two rows with a text that follows from (seed, C, S), moves an amount between two
+//! accounts, and notes S as C's last. So a transaction that is there by half shows: as one row without the other, or
+//! as a balance that no set of whole transactions explains.
+
+use std::collections::BTreeMap;
+
+use niagara_stats::derive_seed;
+
+/// Accounts between which amounts move.
+pub const ACCOUNTS: u64 = 64;
+/// Every account's balance at the beginning.
+pub const OPENING_BALANCE: i64 = 1_000_000;
+/// One transaction in this many is rolled back by the client.
+const ROLLED_BACK_ONE_IN: u64 = 16;
+/// One text in this many is longer than a page holds.
+const LONG_TEXT_ONE_IN: u64 = 64;
+
+/// What a transaction does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deed {
+    /// The text of both its rows; the second row's ends in `!`.
+    pub text: String,
+    /// Account that pays.
+    pub from: u64,
+    /// Account that gets, another one.
+    pub to: u64,
+    /// How much.
+    pub amount: i64,
+    /// Whether the client rolls it back in the end.
+    pub rolls_back: bool,
+}
+
+/// Transaction `sequence` of `connection`, always the same for the same seed.
+pub fn deed(seed: u64, connection: usize, sequence: u64) -> Deed {
+    let mut state = derive_seed(seed, "crash", (connection as u64) << 40 | sequence);
+    // SplitMix64 (Steele, Lea, Flood 2014).
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let words = match next() % LONG_TEXT_ONE_IN {
+        0 => 600,
+        _ => 1 + next() % 20,
+    };
+    let text = (0..words).map(|_| format!("{:016x}", next())).collect();
+    let from = next() % ACCOUNTS;
+    Deed {
+        text,
+        from,
+        to: (from + 1 + next() % (ACCOUNTS - 1)) % ACCOUNTS,
+        amount: 1 + (next() % 1000) as i64,
+        rolls_back: next() % ROLLED_BACK_ONE_IN == 0,
+    }
+}
+
+/// What the client knows of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The server said that it is committed.
+    Acknowledged,
+    /// COMMIT was sent and not answered: it may be there, but whole.
+    Unanswered,
+    /// Rolled back, refused, or cut off before COMMIT was sent: it must not be there.
+    Undone,
+}
+
+/// What a server was found to hold.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// By connection and sequence: the texts of its first and second row.
+    pub rows: BTreeMap<(usize, u64), [Option<String>; 2]>,
+    /// By connection: the last transaction noted.
+    pub last: BTreeMap<usize, u64>,
+    /// Balances by account.
+    pub balances: BTreeMap<u64, i64>,
+}
+
+/// The transactions of every connection, from sequence 0.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    seed: u64,
+    fates: Vec<Vec<Fate>>,
+}
+
+impl Ledger {
+    pub fn new(seed: u64, connections: usize) -> Ledger {
+        Ledger {
+            seed,
+            fates: vec![Vec::new(); connections],
+        }
+    }
+
+    /// The sequence of a connection's next transaction.
+    pub fn next(&self, connection: usize) -> u64 {
+        self.fates[connection].len() as u64
+    }
+
+    /// Notes what became of the next transactions of a connection.
+    pub fn note(&mut self, connection: usize, fates: &[Fate]) {
+        self.fates[connection].extend_from_slice(fates);
+    }
+
+    /// Compares with what is there; every discrepancy in words. What was unanswered is decided from here on.
+    pub fn verify(&mut self, found: &Found) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut balances: BTreeMap<u64, i64> =
+            (0..ACCOUNTS).map(|id| (id, OPENING_BALANCE)).collect();
+        let mut expected_rows = 0;
+        for connection in 0..self.fates.len() {
+            let mut last = None;
+            for sequence in 0..self.fates[connection].len() as u64 {
+                let fate = &mut self.fates[connection][sequence as usize];
+                let deed = deed(self.seed, connection, sequence);
+                let texts = found.rows.get(&(connection, sequence));
+                let there = match judge(*fate, &deed, texts) {
+                    Ok(there) => there,
+                    Err(what) => {
+                        wrong.push(format!(
+                            "transaction {sequence} of connection {connection}, {}: {what}",
+                            told(*fate)
+                        ));
+                        *fate == Fate::Acknowledged
+                    }
+                };
+                if there {
+                    *fate = Fate::Acknowledged;
+                    *balances.entry(deed.from).or_default() -= deed.amount;
+                    *balances.entry(deed.to).or_default() += deed.amount;
+                    last = Some(sequence);
+                } else {
+                    *fate = Fate::Undone;
+                }
+                expected_rows += usize::from(texts.is_some());
+            }
+            if found.last.get(&connection).copied() != last {
+                wrong.push(format!(
+                    "connection {connection}: its last transaction is {}, but {} is noted in the table",
+                    shown(last),
+                    shown(found.last.get(&connection).copied())
+                ));
+            }
+        }
+        if found.rows.len() != expected_rows {
+            wrong.push(format!(
+                "{} transactions are there that nobody began",
+                found.rows.len() - expected_rows
+            ));
+        }
+        for (account, balance) in &balances {
+            if found.balances.get(account) != Some(balance) {
+                wrong.push(format!(
+                    "account {account}: the transactions that are there make {balance}, its row says {}",
+                    found.balances.get(account).map_or("nothing".to_owned(), i64::to_string)
+                ));
+            }
+        }
+        wrong
+    }
+}
+
+/// Whether the transaction is there; an error when that must not be, or it is there by half or altered.
+fn judge(fate: Fate, deed: &Deed, texts: Option<&[Option<String>; 2]>) -> Result<bool, String> {
+    let there = match texts {
+        None | Some([None, None]) => false,
+        Some([Some(first), Some(second)]) => {
+            if *first != deed.text || second.strip_suffix('!') != Some(&deed.text) {
+                return Err("its rows hold another text than was written".to_owned());
+            }
+            true
+        }
+        Some([Some(_), None]) => return Err("only the first of its two rows is there".to_owned()),
+        Some([None, Some(_)]) => return Err("only the second of its two rows is there".to_owned()),
+    };
+    match (fate, there) {
+        (Fate::Acknowledged, false) => Err("it is not there".to_owned()),
+        (Fate::Undone, true) => Err("it is there".to_owned()),
+        _ => Ok(there),
+    }
+}
+
+fn told(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Acknowledged => "acknowledged as committed",
+        Fate::Unanswered => "whose commit was not answered",
+        Fate::Undone => "not committed",
+    }
+}
+
+fn shown(sequence: Option<u64>) -> String {
+    sequence.map_or("none".to_owned(), |number| number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a correct server holds when these transactions are there.
+    fn holding(seed: u64, there: &[(usize, u64)]) -> Found {
+        let mut found = Found {
+            balances: (0..ACCOUNTS).map(|id| (id, OPENING_BALANCE)).collect(),
+            ..Found::default()
+        };
+        for &(connection, sequence) in there {
+            let deed = deed(seed, connection, sequence);
+            let second = format!("{}!", deed.text);
+            found.rows.insert(
+                (connection, sequence),
+                [Some(deed.text.clone()), Some(second)],
+            );
+            found.last.insert(connection, sequence);
+            *found.balances.get_mut(&deed.from).expect("an account") -= deed.amount;
+            *found.balances.get_mut(&deed.to).expect("an account") += deed.amount;
+        }
+        found
+    }
+
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::new(5, 2);
+        ledger.note(0, &[Fate::Acknowledged, Fate::Undone, Fate::Acknowledged]);
+        ledger.note(1, &[Fate::Acknowledged, Fate::Unanswered]);
+        ledger
+    }
+
+    #[test]
+    fn deeds_are_the_same_for_a_seed_and_move_between_two_accounts() {
+        let rolled_back = (0..1000).filter(|s| deed(7, 1, *s).rolls_back).count();
+        assert!((20..150).contains(&rolled_back), "{rolled_back}");
+        for sequence in 0..1000 {
+            let this = deed(7, 1, sequence);
+            assert_eq!(this, deed(7, 1, sequence));
+            assert_ne!(this.from, this.to);
+            assert!(this.from < ACCOUNTS && this.to < ACCOUNTS && this.amount > 0);
+        }
+        assert_ne!(deed(7, 1, 0).text, deed(7, 0, 1).text);
+        assert_ne!(deed(7, 1, 0).text, deed(8, 1, 0).text);
+    }
+
+    #[test]
+    fn what_was_unanswered_may_be_there_or_not_but_stays_so() {
+        for there in [
+            &[(0, 0), (0, 2), (1, 0)][..],
+            &[(0, 0), (0, 2), (1, 0), (1, 1)],
+        ] {
+            let mut ledger = ledger();
+            assert_eq!(ledger.verify(&holding(5, there)), [""; 0]);
+            assert_eq!(ledger.verify(&holding(5, there)), [""; 0]);
+        }
+        let mut ledger = ledger();
+        ledger.verify(&holding(5, &[(0, 0), (0, 2), (1, 0), (1, 1)]));
+        let later = ledger.verify(&holding(5, &[(0, 0), (0, 2), (1, 0)]));
+        assert!(
+            later[0].contains("transaction 1 of connection 1, acknowledged"),
+            "{later:?}"
+        );
+    }
+
+    #[test]
+    fn a_lost_commit_a_half_and_an_undone_one_are_found() {
+        let wrong = ledger().verify(&holding(5, &[(0, 0), (1, 0)]));
+        assert!(
+            wrong[0].contains("transaction 2 of connection 0") && wrong[0].contains("not there"),
+            "{wrong:?}"
+        );
+        let wrong = ledger().verify(&holding(5, &[(0, 0), (0, 1), (0, 2), (1, 0)]));
+        assert!(
+            wrong[0].contains("transaction 1 of connection 0, not committed: it is there"),
+            "{wrong:?}"
+        );
+        let mut half = holding(5, &[(0, 0), (0, 2), (1, 0)]);
+        half.rows.get_mut(&(0, 2)).expect("there")[1] = None;
+        assert!(ledger().verify(&half)[0].contains("only the first"));
+        let mut half = holding(5, &[(0, 0), (0, 2), (1, 0), (1, 1)]);
+        half.rows.get_mut(&(1, 1)).expect("there")[0] = None;
+        assert!(ledger().verify(&half)[0].contains("only the second"));
+    }
+
+    #[test]
+    fn an_altered_text_a_moved_amount_and_a_strange_row_are_found() {
+        let whole = holding(5, &[(0, 0), (0, 2), (1, 0)]);
+        let mut altered = whole.clone();
+        altered.rows.get_mut(&(0, 0)).expect("there")[0] = Some("x".into());
+        assert!(ledger().verify(&altered)[0].contains("another text"));
+        let mut moved = whole.clone();
+        *moved.balances.get_mut(&3).expect("an account") += 1;
+        assert!(ledger().verify(&moved)[0].starts_with("account 3:"));
+        let mut strange = whole.clone();
+        strange.rows.insert((0, 99), [Some("x".into()), None]);
+        assert!(ledger().verify(&strange)[0].contains("nobody began"));
+        let mut last = whole;
+        last.last.insert(1, 7);
+        assert!(ledger().verify(&last)[0].contains("its last transaction is 0, but 7"));
+    }
+}

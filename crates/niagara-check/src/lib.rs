@@ -1,0 +1,29 @@
+//! Is a server still a correct one? Asked of servers that somebody built or patched, before any of them is recommended.
+//!
+//! Three parts: [`Part::Crash`] (killed under write load, what it acknowledged is there), [`Part::Answers`] (the same
+//! answers and tables as another server on the same data), [`Part::Suite`] (its own regression tests). What came of
+//! them is kept for exactly the binary that was looked at; [`standing`] and [`passed`] ask for it with one call:
+//!
+//! ```no_run
+//! # fn recommend(cache: &niagara_server::Cache, install: &niagara_server::Install) -> anyhow::Result<bool> {
+//! Ok(niagara_check::passed(cache, &install.server)?)
+//! # }
+//! ```
+
+mod answers;
+mod crash;
+mod judge;
+mod outcome;
+mod progress;
+mod record;
+mod run;
+mod server;
+mod suite;
+
+pub use answers::{AnswersOptions, Planted, compare_answers};
+pub use crash::{CrashOptions, crash_recovery};
+pub use outcome::{Figure, LeftOut, Outcome, Part, PartReport};
+pub use progress::Progress;
+pub use record::{CheckRecord, Standing, passed, standing};
+pub use run::{CheckOptions, Subject, check};
+pub use suite::{SuiteOptions, TestList, regression_suite};

@@ -1,0 +1,176 @@
+//! A whole check: every part that was asked for, kept in the binary's record as it ends.
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{Cache, Catalog, Install, get_suite};
+
+use super::answers::{AnswersOptions, compare_answers};
+use super::crash::{CrashOptions, crash_recovery};
+use super::outcome::{Part, PartReport};
+use super::progress::Progress;
+use super::record::CheckRecord;
+use super::suite::{SuiteOptions, TestList, regression_suite};
+use niagara_server::Cancel;
+
+/// What is checked, and beside what.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The server in question.
+    pub ours: Install,
+    /// The server it is compared with, usually the packaged one of its series.
+    pub theirs: Install,
+    /// The server of the catalogue whose regression tests fit `ours`: one of the same family and series.
+    pub suite: Option<String>,
+}
+
+impl Subject {
+    /// `ours` beside the catalogue's server of its family and series, or beside `against` where that is given; what is not
+    /// here yet is fetched.
+    ///
+    /// # Errors
+    /// The catalogue has no such server and none is given; it cannot be fetched.
+    pub fn new(
+        cache: &Cache,
+        catalog: &Catalog,
+        ours: Install,
+        against: Option<Install>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Subject> {
+        let packaged = catalog
+            .iter()
+            .find(|known| known.family == ours.family && known.series == ours.version.series());
+        let theirs = match (against, packaged) {
+            (Some(against), _) => against,
+            (None, Some(packaged)) => niagara_server::get(cache, packaged, progress)?,
+            (None, None) => bail!(
+                "no server of the catalogue is {} {}, so there is nothing to compare {} with\n\
+                 remedy: name one with --against (a name or a path)",
+                ours.family,
+                ours.version.series(),
+                ours.name
+            ),
+        };
+        Ok(Subject {
+            ours,
+            theirs,
+            suite: packaged.map(|packaged| packaged.name.clone()),
+        })
+    }
+}
+
+/// What a check looks at.
+#[derive(Debug, Clone)]
+pub struct CheckOptions {
+    /// The parts, in their own order.
+    pub parts: Vec<Part>,
+    /// How the server is killed.
+    pub crash: CrashOptions,
+    /// How answers are compared.
+    pub answers: AnswersOptions,
+    /// Which tests are run.
+    pub suite: SuiteOptions,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        CheckOptions {
+            parts: Part::ALL.to_vec(),
+            crash: CrashOptions::default(),
+            answers: AnswersOptions::default(),
+            suite: SuiteOptions::default(),
+        }
+    }
+}
+
+/// Checks a server; `part` is called with the report of each part as it ends. What came of it is kept, so that
+/// [`passed`](super::passed) knows.
+///
+/// # Errors
+/// Stopped on request (parts that ended are kept); something of the machine or of the server compared with fails. What is
+/// wrong with the server itself is in the record.
+pub fn check(
+    cache: &Cache,
+    catalog: &Catalog,
+    subject: &Subject,
+    options: &CheckOptions,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+    part: &mut dyn FnMut(&PartReport),
+) -> Result<CheckRecord> {
+    let sha256 = niagara_server::file_digest(&subject.ours.server)?;
+    let mut record = CheckRecord::load(cache, &sha256)
+        .unwrap_or_else(|| CheckRecord::new(&subject.ours, sha256));
+    record.binary.clone_from(&subject.ours.server);
+    record.against = format!("{} {}", subject.theirs.name, subject.theirs.version_string);
+    record.against_sha256 = niagara_server::file_digest(&subject.theirs.server)?;
+    for which in Part::ALL {
+        if !options.parts.contains(&which) {
+            continue;
+        }
+        cancel.check()?;
+        let report = match which {
+            Part::Crash => crash_recovery(cache, &subject.ours, &options.crash, cancel, watch),
+            Part::Answers => compare_answers(
+                cache,
+                &subject.ours,
+                &subject.theirs,
+                &options.answers,
+                cancel,
+                watch,
+            ),
+            Part::Suite => suite(cache, catalog, subject, &options.suite, cancel, watch),
+        };
+        let report =
+            report.with_context(|| format!("the part `{which}` of the check could not be done"))?;
+        part(&report);
+        record.note(report);
+        record.when = jiff::Timestamp::now();
+        record.save(cache)?;
+    }
+    Ok(record)
+}
+
+fn suite(
+    cache: &Cache,
+    catalog: &Catalog,
+    subject: &Subject,
+    options: &SuiteOptions,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<PartReport> {
+    let Some(name) = &subject.suite else {
+        return Ok(PartReport::skipped(
+            Part::Suite,
+            "no server of its family and series is in the catalogue, whose tests could be run",
+        ));
+    };
+    let Some(list) = TestList::built_in(name)? else {
+        let why = format!("there is no list of tests for it (checks/{name}.tests)");
+        return Ok(PartReport::skipped(Part::Suite, &why));
+    };
+    let tests = get_suite(
+        cache,
+        catalog.get(name)?,
+        subject.ours.version,
+        &mut |text| {
+            watch(&Progress {
+                part: Some(Part::Suite),
+                text: text.to_owned(),
+                done: 0.0,
+            });
+        },
+    )?;
+    let Some(tests) = tests else {
+        let why = format!("servers/{name}.toml names no packages with tests ([suite])");
+        return Ok(PartReport::skipped(Part::Suite, &why));
+    };
+    regression_suite(
+        cache,
+        &subject.ours,
+        &subject.theirs,
+        &tests,
+        &list,
+        options,
+        cancel,
+        watch,
+    )
+}

@@ -1,0 +1,85 @@
+//! Which tests of a server's own suite are run: `checks/NAME.tests`.
+
+use anyhow::{Result, bail};
+
+use crate::outcome::LeftOut;
+
+/// A list of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestList {
+    /// `suite.test`, in the order of the file.
+    pub tests: Vec<String>,
+    /// Left out by name, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl TestList {
+    /// Reads a list; errors name the file and the line.
+    pub fn parse(file: &str, text: &str) -> Result<TestList> {
+        let mut list = TestList {
+            tests: Vec::new(),
+            left_out: Vec::new(),
+        };
+        for (index, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let (name, why) = match line.strip_prefix("- ") {
+                Some(rest) => match rest.split_once(": ") {
+                    Some((name, why)) => (name.trim(), Some(why.trim())),
+                    None => bail!(
+                        "{file}:{}: a test that is left out wants a reason\nremedy: write as in `- main.grant: needs a user who is not root`",
+                        index + 1
+                    ),
+                },
+                None => (line, None),
+            };
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+            if !name.contains('.') || !name.chars().all(plain) {
+                bail!(
+                    "{file}:{}: `{name}` is not a test\nremedy: write suite.test, as in main.select",
+                    index + 1
+                );
+            }
+            match why {
+                Some(why) => list.left_out.push(LeftOut {
+                    what: name.to_owned(),
+                    why: why.to_owned(),
+                }),
+                None => list.tests.push(name.to_owned()),
+            }
+        }
+        list.tests
+            .retain(|test| !list.left_out.iter().any(|out| out.what == *test));
+        if list.tests.is_empty() {
+            bail!("{file}: no test is listed\nremedy: list some, one a line, as in main.select");
+        }
+        Ok(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_and_those_left_out() {
+        let text =
+            "# words\nmain.select  # fast\n\ninnodb.x-1\n- main.grant: needs no root\nmain.grant\n";
+        let list = TestList::parse("a.tests", text).expect("valid");
+        assert_eq!(list.tests, ["main.select", "innodb.x-1"]);
+        assert_eq!(list.left_out[0].why, "needs no root");
+        for (text, told) in [
+            ("main.a\nselect\n", "a.tests:2: `select` is not a test"),
+            ("- main.a\n", "a.tests:1: a test that is left out"),
+            ("main.a b\n", "a.tests:1:"),
+            ("# none\n", "no test is listed"),
+        ] {
+            let error = TestList::parse("a.tests", text)
+                .expect_err(text)
+                .to_string();
+            assert!(error.contains(told) && error.contains("remedy"), "{error}");
+        }
+    }
+}

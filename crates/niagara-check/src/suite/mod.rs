@@ -1,0 +1,335 @@
+//! The server's own regression suite: its own runner, a listed part of its tests, against the very binary in question.
+//!
+//! A test that fails is repeated; one that fails again is put to the server compared with. What fails there too says
+//! something of the tests or the machine, not of the build, and does not count.
+
+mod list;
+mod output;
+mod runner;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{Cache, Install, Suite};
+
+pub use self::list::TestList;
+use self::output::Verdict;
+use self::runner::{Run, Runner};
+use super::judge::{objection, recommends_nothing};
+use super::outcome::{LeftOut, Part, PartReport};
+use super::progress::{Progress, Reporter};
+use niagara_server::Cancel;
+
+/// The lists that are built in, by the server's name in the catalogue.
+static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../checks");
+
+/// Which tests are run, and how.
+#[derive(Debug, Clone, Default)]
+pub struct SuiteOptions {
+    /// Only these tests; none is all that are listed.
+    pub only: Vec<String>,
+    /// Tests at the same time; none is as many as CPUs, at most 4.
+    pub parallel: Option<usize>,
+    /// Arguments of the runner while it runs against the server in question: a fault planted to see that it is found.
+    pub planted: Vec<String>,
+}
+
+impl TestList {
+    /// The built-in list for a server of the catalogue; none where there is no list for it.
+    ///
+    /// # Errors
+    /// The list is wrong.
+    pub fn built_in(server: &str) -> Result<Option<TestList>> {
+        let name = format!("{server}.tests");
+        let text = LISTS.get_file(&name).and_then(|file| file.contents_utf8());
+        text.map(|text| TestList::parse(&format!("checks/{name} (built in)"), text))
+            .transpose()
+    }
+}
+
+/// Runs the listed tests of `suite` against `ours`; `theirs` is the yardstick for tests that fail.
+///
+/// # Errors
+/// Stopped on request; the runner cannot be started or runs none of the tests. A test that fails is a finding.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each names one thing, and all are needed"
+)]
+pub fn regression_suite(
+    cache: &Cache,
+    ours: &Install,
+    theirs: &Install,
+    suite: &Suite,
+    list: &TestList,
+    options: &SuiteOptions,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<PartReport> {
+    let began = Instant::now();
+    let mut report = PartReport::new(Part::Suite, 0);
+    let mut reporter = Reporter::new(Part::Suite, watch);
+    report.whole = options.only.is_empty() && options.planted.is_empty();
+    let (tests, missing): (Vec<String>, Vec<String>) = chosen(list, options)?
+        .into_iter()
+        .partition(|test| is_there(suite, test));
+    if tests.is_empty() {
+        bail!(
+            "none of the tests {} is among those of version {}\nremedy: name others with --test",
+            missing.join(", "),
+            suite.version
+        );
+    }
+    report
+        .left_out
+        .extend(missing.into_iter().map(|what| LeftOut {
+            what,
+            why: format!("not among the tests of version {}", suite.version),
+        }));
+    report.left_out.extend(list.left_out.iter().cloned());
+    if suite.version != ours.version {
+        report.notes.push(format!(
+            "the tests are those of version {}, the server is {}: there are none of its own version in the archive, and \
+             tests of what was mended in between fail rightly",
+            suite.version, ours.version
+        ));
+    }
+    let logs = LogFolder::new(cache, ours)?;
+    let runner = Runner {
+        cache,
+        suite,
+        parallel: options.parallel,
+        cancel,
+    };
+    let planted = &options.planted;
+    let total = tests.len();
+    let mut done = 0;
+    let run = runner.run(ours, planted, &tests, &logs.0, &mut |line| {
+        if let Some(line) = line {
+            done += 1;
+            reporter.step(done.min(total), total, &line.test);
+        } else {
+            reporter.step(0, total, "preparing the tests' own data directories");
+        }
+    })?;
+    judge_run(&run, ours, &tests, &mut report)?;
+    let failed: Vec<String> = run.with(Verdict::Failed);
+    let (mut again, mut faults) = (0, 0);
+    if !failed.is_empty() {
+        reporter.step(total, total, "repeating the tests that failed");
+        let repeated = runner.run(
+            ours,
+            planted,
+            &failed,
+            &logs.0.join("repeated"),
+            &mut |_| {},
+        )?;
+        let passed = repeated.with(Verdict::Passed);
+        let (once, twice): (Vec<String>, Vec<String>) =
+            failed.into_iter().partition(|test| passed.contains(test));
+        again = once.len();
+        report.notes.extend(once.iter().map(|test| {
+            let log = logs.of(test);
+            format!(
+                "{test} failed once and passed when it was repeated (log: {})",
+                log.display()
+            )
+        }));
+        let mut there = Vec::new();
+        if !twice.is_empty() {
+            reporter.step(
+                total,
+                total,
+                &format!("putting what failed to {}", theirs.name),
+            );
+            // What it excuses is excused by a judge only.
+            if let Some(why) = objection(cache, ours, theirs)? {
+                report.whole = false;
+                report.notes.push(recommends_nothing(&why));
+            }
+            let reference = logs.0.join("reference");
+            there = runner
+                .run(theirs, &[], &twice, &reference, &mut |_| {})?
+                .with(Verdict::Failed);
+        }
+        for test in twice {
+            let log = logs.of(&test);
+            if there.contains(&test) {
+                report.left_out.push(LeftOut {
+                    why: format!(
+                        "fails on {} {} too (log: {})",
+                        theirs.name,
+                        theirs.version_string,
+                        log.display()
+                    ),
+                    what: test,
+                });
+            } else {
+                faults += 1;
+                report.fail(format!("{test} (log: {})", log.display()));
+            }
+        }
+    }
+    let skipped = run.skips();
+    let passed = run.count(Verdict::Passed) + again;
+    if report.findings.is_empty() && 2 * passed < total {
+        bail!(
+            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
+             here\nthe runner's output: {}",
+            theirs.name,
+            theirs.version_string,
+            run.output.display()
+        );
+    }
+    report.figure("tests passed", passed as u64);
+    report.figure("tests failed", faults);
+    report.figure("tests skipped", skipped.len() as u64);
+    report.figure("servers started from the binary", run.servers as u64);
+    for (test, why) in skipped {
+        report.left_out.push(LeftOut { what: test, why });
+    }
+    report.seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn chosen(list: &TestList, options: &SuiteOptions) -> Result<Vec<String>> {
+    if options.only.is_empty() {
+        return Ok(list.tests.clone());
+    }
+    if let Some(unknown) = options.only.iter().find(|name| !list.tests.contains(name)) {
+        bail!(
+            "the test {unknown} is not listed\nremedy: name listed ones; checks/ holds the lists"
+        );
+    }
+    Ok(options.only.clone())
+}
+
+/// Whether a test is among a version's: the runner stops at a name that it does not know.
+fn is_there(suite: &Suite, test: &str) -> bool {
+    let Some((folder, name)) = test.split_once('.') else {
+        return false;
+    };
+    let tests = suite.runner.parent().unwrap_or(Path::new("/"));
+    [
+        format!("{folder}/{name}.test"),
+        format!("t/{name}.test"),
+        format!("suite/{folder}/t/{name}.test"),
+        format!("suite/{folder}/{name}.test"),
+    ]
+    .iter()
+    .any(|place| tests.join(place).is_file())
+}
+
+/// Whether the run was one at all, and of this binary.
+fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartReport) -> Result<()> {
+    if run.count(Verdict::Passed) + run.count(Verdict::Failed) == 0 {
+        bail!(
+            "the runner ran none of {} tests ({})\nits last lines:\n{}\nits output: {}",
+            tests.len(),
+            run.status,
+            run.tail,
+            run.output.display()
+        );
+    }
+    if run.servers == 0 {
+        report.fail(format!(
+            "no server was seen to run from {}: the tests say nothing of it",
+            ours.server.display()
+        ));
+    }
+    for stranger in &run.strangers {
+        report.fail(format!(
+            "a server of the tests ran from {} instead of {}",
+            stranger.display(),
+            ours.server.display()
+        ));
+    }
+    let heard: Vec<&String> = tests
+        .iter()
+        .filter(|test| !run.tests.contains_key(*test))
+        .collect();
+    for test in heard.iter().take(10) {
+        report.fail(format!(
+            "{test}: the runner came to no verdict (output: {})",
+            run.output.display()
+        ));
+    }
+    report
+        .notes
+        .push(format!("the runner's output: {}", run.output.display()));
+    Ok(())
+}
+
+/// Where the logs of a binary's tests are kept: those of the newest run.
+struct LogFolder(PathBuf);
+
+impl LogFolder {
+    fn new(cache: &Cache, install: &Install) -> Result<LogFolder> {
+        let digest = niagara_server::file_digest(&install.server)?;
+        let path = cache.root().join("checks").join(format!("{digest}-suite"));
+        if path.exists() {
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(LogFolder(path))
+    }
+
+    fn of(&self, test: &str) -> PathBuf {
+        log_of(&self.0, test)
+    }
+}
+
+/// A failed test's log in a run's folder.
+fn log_of(folder: &Path, test: &str) -> PathBuf {
+    folder.join(format!("{test}.log"))
+}
+
+impl Run {
+    fn count(&self, verdict: Verdict) -> usize {
+        self.tests
+            .values()
+            .filter(|(known, _)| *known == verdict)
+            .count()
+    }
+
+    fn with(&self, verdict: Verdict) -> Vec<String> {
+        let tests = self
+            .tests
+            .iter()
+            .filter(|(_, (known, _))| *known == verdict);
+        tests.map(|(test, _)| test.clone()).collect()
+    }
+
+    fn skips(&self) -> BTreeMap<String, String> {
+        let skipped = self
+            .tests
+            .iter()
+            .filter(|(_, (v, _))| *v == Verdict::Skipped);
+        skipped
+            .map(|(test, (_, why))| (test.clone(), format!("the runner skips it: {why}")))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_lists_are_valid() {
+        let mut lists = 0;
+        for file in LISTS.files() {
+            let name = file.path().to_string_lossy();
+            if let Some(server) = name.strip_suffix(".tests") {
+                let list = TestList::built_in(server).expect("valid").expect("there");
+                assert!(list.tests.len() >= 50, "{name}: {}", list.tests.len());
+                lists += 1;
+            }
+        }
+        assert!(lists > 0);
+        assert_eq!(TestList::built_in("nothing").expect("no error"), None);
+    }
+}

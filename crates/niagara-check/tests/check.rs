@@ -1,0 +1,338 @@
+//! Checks of real servers: sound ones pass, and each kind of fault that a check is for is found.
+
+use std::collections::BTreeMap;
+
+use niagara_check::{
+    AnswersOptions, CheckOptions, CrashOptions, Outcome, Part, PartReport, Planted, Standing,
+    Subject, SuiteOptions, check, compare_answers, crash_recovery, passed, standing,
+};
+use niagara_server::{Cache, Cancel, Catalog, Config, Install};
+
+fn cache() -> Cache {
+    Cache::open().expect("the shared cache")
+}
+
+fn install(name: &str) -> Install {
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let description = catalog.get(name).expect("in the catalogue");
+    niagara_server::get(&cache(), description, &mut |text| eprintln!("{text}")).expect("fetched")
+}
+
+fn config(name: &str, value: &str) -> Config {
+    BTreeMap::from([(name.to_owned(), value.to_owned())])
+}
+
+fn crash(name: &str, options: &CrashOptions) -> PartReport {
+    let (cache, install) = (cache(), install(name));
+    crash_recovery(&cache, &install, options, &Cancel::default(), &mut |_| {}).expect("done")
+}
+
+fn answers(ours: &str, theirs: &str, options: &AnswersOptions) -> PartReport {
+    compare_answers(
+        &cache(),
+        &install(ours),
+        &install(theirs),
+        options,
+        &Cancel::default(),
+        &mut |_| {},
+    )
+    .expect("done")
+}
+
+/// Whether the part says that it is no reason to recommend the server, and why.
+fn recommends_nothing(report: &PartReport, why: &str) -> bool {
+    let said = |note: &String| note.contains("recommends nothing") && note.contains(why);
+    !report.whole && report.notes.iter().any(said)
+}
+
+/// Few rows and one engine: seconds.
+fn small(planted: Planted) -> AnswersOptions {
+    AnswersOptions {
+        scale: 5,
+        engines: vec!["InnoDB".into()],
+        planted,
+        ..AnswersOptions::default()
+    }
+}
+
+#[test]
+fn a_killed_server_keeps_what_it_acknowledged() {
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let report = crash(
+            name,
+            &CrashOptions {
+                kills: 1,
+                after_ms: 400..800,
+                ..CrashOptions::default()
+            },
+        );
+        assert_eq!(report.outcome, Outcome::Passed, "{name}: {report:#?}");
+        assert!(
+            report.value("acknowledged commits") > Some(10),
+            "{name}: {report:#?}"
+        );
+        // A kill or so finds faults; it recommends nothing.
+        assert!(!report.whole);
+    }
+}
+
+/// The log is written once a second: what was committed since is lost with the process.
+#[test]
+fn a_server_that_acknowledges_before_it_writes_is_found_out() {
+    let report = crash(
+        "mariadb-10.11",
+        &CrashOptions {
+            kills: 3,
+            after_ms: 500..900,
+            config: config("innodb_flush_log_at_trx_commit", "0"),
+            ..CrashOptions::default()
+        },
+    );
+    assert_eq!(report.outcome, Outcome::Failed, "{report:#?}");
+    let told = report.findings.join("\n");
+    assert!(
+        told.contains("acknowledged as committed: it is not there"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_server_gives_the_same_answers_as_itself() {
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let report = answers(name, name, &small(Planted::default()));
+        assert_eq!(report.outcome, Outcome::Passed, "{name}: {report:#?}");
+        assert!(
+            report.value("statements") > Some(250),
+            "{name}: {report:#?}"
+        );
+        assert!(
+            report.value("whole tables") >= Some(10),
+            "{name}: {report:#?}"
+        );
+        assert!(
+            recommends_nothing(&report, "agrees with itself"),
+            "{report:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_planted_difference_is_found() {
+    let statement = |sql: &str| Planted {
+        statement: Some(sql.to_owned()),
+        ..Planted::default()
+    };
+    let variable = |name: &str, value: &str| Planted {
+        config: config(name, value),
+        ..Planted::default()
+    };
+    for (what, planted, told) in [
+        (
+            "a cent",
+            statement("UPDATE person SET salary = salary + 0.01 WHERE id = 17"),
+            "SELECT * FROM `person`",
+        ),
+        (
+            "a row that is gone",
+            statement("DELETE FROM orders WHERE id = 31"),
+            "CHECKSUM TABLE `orders`",
+        ),
+        (
+            "another collation of one column",
+            statement(
+                "ALTER TABLE word MODIFY uca VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            ),
+            "uca",
+        ),
+        (
+            "no strict mode",
+            variable("sql_mode", "NO_ENGINE_SUBSTITUTION"),
+            "INSERT INTO narrow",
+        ),
+        (
+            "another rounding",
+            variable("div_precision_increment", "5"),
+            "AVG(",
+        ),
+    ] {
+        let report = answers("mariadb-10.11", "mariadb-10.11", &small(planted));
+        assert_eq!(report.outcome, Outcome::Failed, "{what}: {report:#?}");
+        let findings = report.findings.join("\n");
+        assert!(findings.contains(told), "{what}: {findings}");
+    }
+}
+
+/// What equal answers are promised everywhere is so: between series, and between the branches of the family.
+#[test]
+fn servers_of_different_series_are_compared_where_answers_must_be_equal() {
+    for (ours, theirs) in [
+        ("mariadb-11.8", "mariadb-10.11"),
+        ("mysql-9.7", "mariadb-10.11"),
+    ] {
+        let report = answers(ours, theirs, &small(Planted::default()));
+        assert_eq!(report.outcome, Outcome::Passed, "{ours}: {report:#?}");
+        assert!(
+            report.value("statements") > Some(150),
+            "{ours}: {report:#?}"
+        );
+        let left_out: Vec<&str> = report
+            .left_out
+            .iter()
+            .map(|out| out.what.as_str())
+            .collect();
+        assert!(
+            left_out
+                .iter()
+                .any(|what| what.starts_with("regular expressions")),
+            "{left_out:?}"
+        );
+        assert!(
+            recommends_nothing(&report, "of another series"),
+            "{report:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_found_is_kept_for_the_binary() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let ours = install("mariadb-10.11");
+    // Records of its own; servers and images of everybody.
+    let cache = Cache::at(folder.path()).expect("a cache");
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let subject = Subject {
+        ours: ours.clone(),
+        theirs: ours.clone(),
+        suite: None,
+    };
+    let options = CheckOptions {
+        parts: vec![Part::Crash, Part::Suite],
+        crash: CrashOptions {
+            kills: 1,
+            after_ms: 100..200,
+            ..CrashOptions::default()
+        },
+        suite: SuiteOptions::default(),
+        ..CheckOptions::default()
+    };
+    let mut parts = Vec::new();
+    let record = check(
+        &cache,
+        &catalog,
+        &subject,
+        &options,
+        &Cancel::default(),
+        &mut |_| {},
+        &mut |report| parts.push(report.part),
+    )
+    .expect("done");
+    assert_eq!(parts, [Part::Crash, Part::Suite]);
+    assert_eq!(record.version, ours.version);
+    assert_eq!(record.missing(), Part::ALL);
+    assert!(!passed(&cache, &ours.server).expect("read"));
+    match standing(&cache, &ours.server).expect("read") {
+        Standing::Unknown(Some(kept)) => assert_eq!(*kept, record),
+        other => panic!("{other:?}"),
+    }
+    let stopped = Cancel::default();
+    stopped.cancel();
+    let error = check(
+        &cache,
+        &catalog,
+        &subject,
+        &options,
+        &stopped,
+        &mut |_| {},
+        &mut |_| {},
+    );
+    assert!(
+        error
+            .expect_err("stopped")
+            .is::<niagara_server::Cancelled>()
+    );
+}
+
+/// The suite's own runner against the binary: two tests that pass, and one that cannot.
+#[test]
+fn the_suite_runs_against_the_binary() {
+    use niagara_check::{TestList, regression_suite};
+    let ours = install("mariadb-10.11");
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+    let suite = niagara_server::get_suite(&cache(), description, ours.version, &mut |text| {
+        eprintln!("{text}");
+    })
+    .expect("fetched")
+    .expect("described");
+    // Logs of its own; servers and images of everybody.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = Cache::at(folder.path()).expect("a cache");
+    let list = TestList::parse(
+        "x.tests",
+        "main.alias\nmain.bigint\nmain.alter_table_debug\nmain.analyze_debug\nmain.no_such_test\n",
+    )
+    .expect("valid");
+    let run_with = |only: &[&str], planted: &[&str]| {
+        let options = SuiteOptions {
+            only: only.iter().map(|name| (*name).to_owned()).collect(),
+            parallel: Some(1),
+            planted: planted.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        regression_suite(
+            &own,
+            &ours,
+            &ours,
+            &suite,
+            &list,
+            &options,
+            &Cancel::default(),
+            &mut |_| {},
+        )
+    };
+    let run = |only: &[&str]| run_with(only, &[]);
+    let report = run(&["main.alias", "main.bigint"]).expect("done");
+    assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+    assert_eq!(report.value("tests passed"), Some(2), "{report:#?}");
+    assert!(
+        report.value("servers started from the binary") > Some(0),
+        "{report:#?}"
+    );
+    assert!(!report.whole);
+    // Texts in double quotes are names now: the test fails, fails again, and passes on the server compared with.
+    let planted = run_with(&["main.alias"], &["--mysqld=--sql-mode=ANSI_QUOTES"]).expect("done");
+    assert_eq!(planted.outcome, Outcome::Failed, "{planted:#?}");
+    assert_eq!(planted.value("tests failed"), Some(1), "{planted:#?}");
+    // Its faults are put to itself, which would excuse them.
+    assert!(
+        recommends_nothing(&planted, "agrees with itself"),
+        "{planted:#?}"
+    );
+    let told = &planted.findings[0];
+    let log = told
+        .split("log: ")
+        .nth(1)
+        .and_then(|rest| rest.strip_suffix(')'));
+    let log = std::fs::read_to_string(log.expect("a path")).expect("a log");
+    assert!(
+        told.starts_with("main.alias") && log.contains("alias"),
+        "{told}\n{log}"
+    );
+    let report = run(&["main.alias", "main.no_such_test"]).expect("done");
+    assert_eq!(report.value("tests passed"), Some(1), "{report:#?}");
+    assert!(
+        report.left_out[0].why.starts_with("not among the tests"),
+        "{report:#?}"
+    );
+    // Those two take a debug build.
+    let error = run(&["main.alias", "main.alter_table_debug", "main.analyze_debug"])
+        .expect_err("most of it says nothing")
+        .to_string();
+    assert!(error.contains("only 1 of 3 tests passed"), "{error}");
+    let error = run(&["main.no_such_test"])
+        .expect_err("nothing to run")
+        .to_string();
+    assert!(
+        error.contains("none of the tests main.no_such_test"),
+        "{error}"
+    );
+}

@@ -1,0 +1,208 @@
+//! Data directories cloned: shared extents where the file system can, else copied with their holes.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
+use nix::unistd::{Whence, lseek};
+
+use crate::disk_use::folder_bytes;
+
+/// How a clone was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloneWay {
+    /// The file system shares the extents until one side writes (btrfs, XFS, bcachefs).
+    Reflink,
+    /// Every byte was copied.
+    Copy,
+}
+
+/// Clones a folder and all in it; `to` must not exist, and does not exist after an error.
+pub fn clone_tree(from: &Path, to: &Path) -> Result<CloneWay> {
+    let mut way = CloneWay::Reflink;
+    clone_folder(from, to, &mut way).map_err(|error| {
+        let _ = fs::remove_dir_all(to);
+        explained(error, from, to)
+    })?;
+    Ok(way)
+}
+
+fn explained(error: io::Error, from: &Path, to: &Path) -> anyhow::Error {
+    let (from_name, to_name) = (from.display(), to.display());
+    if matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    ) {
+        let needed = folder_bytes(from) as f64 / 1e6;
+        let parent = to.parent().unwrap_or(to);
+        let free = nix::sys::statvfs::statvfs(parent)
+            .map(|s| s.blocks_available() * s.fragment_size())
+            .unwrap_or(0) as f64;
+        return anyhow!(
+            "no room to clone {from_name} to {to_name}: the clone takes {needed:.0} MB, {:.0} MB are free ({error})\n\
+             remedy: make room, or name a folder on another disk in NIAGARA_WORK",
+            free / 1e6
+        );
+    }
+    anyhow!("cannot clone {from_name} to {to_name}: {error}")
+}
+
+fn clone_folder(from: &Path, to: &Path, way: &mut CloneWay) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            clone_folder(&entry.path(), &target, way)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else if kind.is_file() {
+            clone_file(&entry.path(), &target, way)?;
+        }
+    }
+    Ok(())
+}
+
+fn clone_file(from: &Path, to: &Path, way: &mut CloneWay) -> io::Result<()> {
+    let source = File::open(from)?;
+    let metadata = source.metadata()?;
+    let target = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(metadata.mode() & 0o777)
+        .open(to)?;
+    if *way == CloneWay::Reflink {
+        // SAFETY: FICLONE takes the source's descriptor as its argument; both files are open.
+        let result = unsafe { libc::ioctl(target.as_raw_fd(), libc::FICLONE, source.as_raw_fd()) };
+        if result == 0 {
+            return Ok(());
+        }
+        // Not this file system, or not across two of them: the rest is copied too.
+        *way = CloneWay::Copy;
+    }
+    copy_data(&source, &target, metadata.len())
+}
+
+/// Copies what is data. Holes get room on the disk but no bytes: a server finds its redo log
+/// preallocated, as it made it, and the disk has nothing to write.
+fn copy_data(source: &File, mut target: &File, length: u64) -> io::Result<()> {
+    allocate(target, length)?;
+    let mut at: i64 = 0;
+    while (at as u64) < length {
+        let start = match lseek(source, at, Whence::SeekData) {
+            Ok(start) => start,
+            // No data behind this point.
+            Err(Errno::ENXIO) => break,
+            // A file system that knows no holes has data everywhere.
+            Err(_) => at,
+        };
+        let end = lseek(source, start, Whence::SeekHole).unwrap_or(length as i64);
+        lseek(source, start, Whence::SeekSet)?;
+        lseek(target, start, Whence::SeekSet)?;
+        // Between files the standard library copies inside the kernel.
+        io::copy(&mut source.take((end - start) as u64), &mut target)?;
+        at = end.max(start + 1);
+    }
+    target.set_len(length)
+}
+
+fn allocate(file: &File, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, length as i64) {
+        // A file system that cannot: the blocks come as they are written.
+        Err(Errno::EOPNOTSUPP | Errno::ENOSYS | Errno::EINVAL) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Granularity in which zeros are looked for.
+const BLOCK: usize = 64 << 10;
+
+/// Turns the zeros of a folder's larger files into holes, so that its clones are quick and leave the disk alone: most
+/// of a fresh data directory is an empty redo log. Does nothing on file systems that have no holes.
+pub fn dig_holes(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            dig_holes(&entry.path())?;
+        } else if kind.is_file() && entry.metadata()?.len() >= 4 * BLOCK as u64 {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(entry.path())?;
+            dig_holes_of(&file)?;
+        }
+    }
+    Ok(())
+}
+
+fn dig_holes_of(file: &File) -> io::Result<()> {
+    let mut block = vec![0; BLOCK];
+    let length = file.metadata()?.len();
+    let mut at = 0;
+    while at + BLOCK as u64 <= length {
+        file.read_exact_at(&mut block, at)?;
+        if block.iter().all(|byte| *byte == 0) {
+            let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+            match fallocate(file, flags, at as i64, BLOCK as i64) {
+                Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => return Ok(()),
+                other => other?,
+            }
+        }
+        at += BLOCK as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_become_holes_and_read_the_same() {
+        let temporary = tempfile::tempdir().expect("a temporary folder");
+        let path = temporary.path().join("redo");
+        let mut content = vec![0; 8 << 20];
+        content[3 << 20..(3 << 20) + 5].copy_from_slice(b"hello");
+        fs::write(&path, &content).expect("written");
+        dig_holes(temporary.path()).expect("dug");
+        assert!(fs::read(&path).expect("there") == content);
+        let metadata = fs::metadata(&path).expect("there");
+        assert_eq!(metadata.len(), 8 << 20);
+        assert!(metadata.blocks() * 512 < 1 << 20, "{}", metadata.blocks());
+    }
+
+    #[test]
+    fn a_clone_equals_its_source_holes_and_all() {
+        let temporary = tempfile::tempdir().expect("a temporary folder");
+        let (from, to) = (temporary.path().join("from"), temporary.path().join("to"));
+        fs::create_dir_all(from.join("inner/empty")).expect("made");
+        fs::write(from.join("inner/small"), "text").expect("written");
+        let sparse = File::create(from.join("sparse")).expect("created");
+        sparse.set_len(64 << 20).expect("grown");
+        sparse
+            .write_all_at(b"in the middle", 32 << 20)
+            .expect("written");
+        sparse
+            .write_all_at(b"end", (64 << 20) - 3)
+            .expect("written");
+        clone_tree(&from, &to).expect("cloned");
+        assert_eq!(fs::read(to.join("inner/small")).expect("there"), b"text");
+        assert!(to.join("inner/empty").is_dir());
+        assert!(
+            fs::read(to.join("sparse")).expect("there")
+                == fs::read(from.join("sparse")).expect("there")
+        );
+        // Room is set aside for the holes: a server finds its files preallocated.
+        assert!(fs::metadata(to.join("sparse")).expect("there").blocks() * 512 >= 64 << 20);
+    }
+}

@@ -1,0 +1,6 @@
+//! Dataset images: made, cloned, put out of the page cache.
+
+pub(crate) mod clone;
+mod initialise;
+pub(crate) mod page_cache;
+pub(crate) mod store;

@@ -1,0 +1,303 @@
+//! Dataset images: a loaded, cleanly shut down data directory, made once and cloned for every start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::clone::{CloneWay, clone_tree, dig_holes};
+use super::initialise::initialise;
+use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
+use crate::disk_use::folder_bytes;
+use crate::file_name::file_name;
+use crate::hex::hex;
+use crate::install::Install;
+use crate::launch::running::RunningServer;
+use crate::launch::spec::LaunchSpec;
+use crate::launch::start::launch;
+use crate::runtime::{Config, Runtime};
+
+/// The record of a finished image; a folder without it is never used.
+const MANIFEST: &str = "image.json";
+const DATA: &str = "data";
+/// How images are made: one made otherwise is not taken for one of these.
+const FORM: &str = "2: zeros are holes";
+
+/// All images of a cache.
+#[derive(Debug, Clone)]
+pub struct ImageStore {
+    cache: Cache,
+}
+
+/// A dataset image.
+#[derive(Debug, Clone)]
+pub struct Image {
+    path: PathBuf,
+}
+
+/// What an image is of, as recorded with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Name and version of the server, fit for a file name.
+    pub server: String,
+    /// The server's name in the catalogue, or its path; not known of images that an older Niagara made.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Names the data: tables and rows.
+    pub key: String,
+    /// Storage engine of the tables.
+    pub engine: String,
+    /// When it was made.
+    pub made: jiff::Timestamp,
+}
+
+impl ImageRecord {
+    /// Whether it was made by the server of this name (or path), in whatever version.
+    pub fn is_of(&self, name: &str) -> bool {
+        match &self.name {
+            Some(known) => known == name,
+            // NAME-VERSION, and a version is three numbers.
+            None => self
+                .server
+                .strip_prefix(&file_name(name))
+                .and_then(|rest| rest.strip_prefix('-'))
+                .and_then(|version| version.split('-').next())
+                .is_some_and(|numbers| {
+                    let mut numbers = numbers.split('.');
+                    numbers.clone().count() == 3 && numbers.all(|n| n.parse::<u32>().is_ok())
+                }),
+        }
+    }
+}
+
+impl ImageStore {
+    /// The images of this cache.
+    pub fn new(cache: &Cache) -> ImageStore {
+        ImageStore {
+            cache: cache.clone(),
+        }
+    }
+
+    /// The image of this server, key and engine; made by `load` on a fresh server when it is not there yet.
+    ///
+    /// `key` stands for everything that decides the data: tables, rows, character set, seed.
+    pub fn ensure(
+        &self,
+        install: &Install,
+        key: &str,
+        engine: &str,
+        load: &mut dyn FnMut(&RunningServer) -> Result<()>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Image> {
+        let image = self.image(install, key, engine);
+        if image.is_finished() {
+            return Ok(image);
+        }
+        let _lock = self.cache.lock(&image.lock_name(), &mut || {
+            progress("waiting: somebody else makes this image");
+        })?;
+        if image.is_finished() {
+            return Ok(image);
+        }
+        sweep_unfinished(&self.cache.images());
+        let work = WorkFolder::beside(&self.cache.images(), "image")?;
+        self.make(install, engine, &work, load, progress)
+            .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
+        let manifest = ImageRecord {
+            server: install.identity(),
+            name: Some(install.name.clone()),
+            key: key.to_owned(),
+            engine: engine.to_owned(),
+            made: jiff::Timestamp::now(),
+        };
+        write_private(
+            &work.path().join(MANIFEST),
+            &serde_json::to_vec_pretty(&manifest)?,
+        )?;
+        if image.path.exists() {
+            fs::remove_dir_all(&image.path)?;
+        }
+        work.rename(&image.path)?;
+        Ok(image)
+    }
+
+    fn make(
+        &self,
+        install: &Install,
+        engine: &str,
+        work: &WorkFolder,
+        load: &mut dyn FnMut(&RunningServer) -> Result<()>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let datadir = work.path().join(DATA);
+        progress("making an empty data directory");
+        initialise(install, &datadir, work.path())?;
+        let config = loading_config(install, engine);
+        let runtime = Runtime::default();
+        let spec = LaunchSpec {
+            install,
+            datadir,
+            runtime: &runtime,
+            config: &config,
+        };
+        let server = launch(&self.cache, &spec)?;
+        progress("loading data");
+        load(&server)?;
+        progress("settling: statistics, purge, clean shutdown");
+        settle(&server)?;
+        server.stop()?;
+        dig_holes(&work.path().join(DATA))
+            .with_context(|| format!("cannot dig holes in {}", work.path().display()))
+    }
+
+    /// All finished images.
+    pub fn images(&self) -> Result<Vec<Image>> {
+        let Ok(entries) = fs::read_dir(self.cache.images()) else {
+            return Ok(Vec::new());
+        };
+        let images = entries.flatten().map(|entry| Image { path: entry.path() });
+        Ok(images.filter(Image::is_finished).collect())
+    }
+
+    /// Removes all images that the server of this name (or path) made; how many there were and the bytes they took.
+    ///
+    /// # Errors
+    /// A folder that cannot be removed.
+    pub fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
+        let mut removed = (0, 0);
+        for image in self.images()? {
+            if !image.record().is_ok_and(|record| record.is_of(name)) {
+                continue;
+            }
+            let _lock = self.cache.lock(&image.lock_name(), &mut || {})?;
+            removed = (removed.0 + 1, removed.1 + folder_bytes(&image.path));
+            image.remove()?;
+        }
+        Ok(removed)
+    }
+
+    fn image(&self, install: &Install, key: &str, engine: &str) -> Image {
+        let packages: Vec<String> = install
+            .packages
+            .iter()
+            .map(|(name, version)| format!("{name}={version}"))
+            .collect();
+        // The packages decide what a fresh data directory holds; for a server of the host, its path does.
+        let origin = if packages.is_empty() {
+            install.server.display().to_string()
+        } else {
+            packages.join(",")
+        };
+        let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
+        let hash = hex(&Sha256::digest(text)[..8]);
+        Image {
+            path: self
+                .cache
+                .images()
+                .join(format!("{}-{hash}", install.identity())),
+        }
+    }
+}
+
+/// Variables that make loading fast; durability comes from the clean shutdown at the end.
+fn loading_config(install: &Install, engine: &str) -> Config {
+    let mut config = Config::new();
+    let mut set = |name: &str, value: &str| config.insert(name.to_owned(), value.to_owned());
+    set("default_storage_engine", engine);
+    set("loose_innodb_flush_log_at_trx_commit", "0");
+    set("loose_innodb_buffer_pool_size", "512M");
+    set("loose_innodb_buffer_pool_dump_at_shutdown", "OFF");
+    set("loose_innodb_buffer_pool_load_at_startup", "OFF");
+    set("loose_innodb_fast_shutdown", "0");
+    if !install.family.is_mariadb() {
+        set("skip_log_bin", "");
+    }
+    config
+}
+
+/// Gives every table fresh statistics, so that no clone computes its own in the middle of a measurement.
+fn settle(server: &RunningServer) -> Result<()> {
+    let tables = server.query(
+        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
+         WHERE table_type = 'BASE TABLE' \
+         AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')",
+    )?;
+    for table in tables.into_iter().flatten() {
+        server.query(&format!("ANALYZE TABLE {table}"))?;
+    }
+    Ok(())
+}
+
+impl Image {
+    /// The folder of the data itself.
+    pub fn data(&self) -> PathBuf {
+        self.path.join(DATA)
+    }
+
+    /// Where the image is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn lock_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("image-{}", name.to_string_lossy())
+    }
+
+    /// Bytes on disk.
+    pub fn bytes(&self) -> Result<u64> {
+        Ok(folder_bytes(&self.data()))
+    }
+
+    /// Clones the data directory to `datadir`, which must not exist.
+    pub fn clone_to(&self, datadir: &Path) -> Result<CloneWay> {
+        clone_tree(&self.data(), datadir)
+    }
+
+    /// Removes the image.
+    pub fn remove(self) -> Result<()> {
+        let _ = fs::remove_file(self.path.join(MANIFEST));
+        fs::remove_dir_all(&self.path)
+            .with_context(|| format!("cannot remove {}", self.path.display()))
+    }
+
+    /// What it is of.
+    ///
+    /// # Errors
+    /// The image is gone.
+    pub fn record(&self) -> Result<ImageRecord> {
+        let path = self.path.join(MANIFEST);
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&bytes)
+            .with_context(|| format!("cannot understand {}", path.display()))
+    }
+
+    fn is_finished(&self) -> bool {
+        self.record().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_knows_whose_it_is() {
+        let record = |server: &str, name: Option<&str>| ImageRecord {
+            server: server.into(),
+            name: name.map(str::to_owned),
+            key: "oltp-1x1000".into(),
+            engine: "InnoDB".into(),
+            made: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let new = record("path-11.8.1-MariaDB", Some("/opt/mariadb/bin/mariadbd"));
+        assert!(new.is_of("/opt/mariadb/bin/mariadbd"));
+        assert!(!new.is_of("path"));
+        // As recorded before images had names.
+        let old = record("mysql-8.4-8.4.6", None);
+        assert!(old.is_of("mysql-8.4"));
+        assert!(!old.is_of("mysql-8") && !old.is_of("mysql") && !old.is_of("mysql-8.4-debug"));
+    }
+}

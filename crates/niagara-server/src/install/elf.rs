@@ -1,0 +1,109 @@
+//! What a binary is linked against: just enough ELF.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const PT_LOAD: u32 = 1;
+const PT_DYNAMIC: u32 = 2;
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
+const DT_STRSZ: u64 = 10;
+
+/// The shared libraries a 64-bit little-endian binary names; empty when it is something else.
+pub fn linked_libraries(path: &Path) -> io::Result<Vec<String>> {
+    let file = File::open(path)?;
+    let read = |offset: u64, length: u64| -> io::Result<Vec<u8>> {
+        if length > 64 << 20 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "not a plausible ELF file",
+            ));
+        }
+        let mut bytes = vec![0; length as usize];
+        file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    };
+    let header = read(0, 64)?;
+    if header[..6] != *b"\x7fELF\x02\x01" {
+        return Ok(Vec::new());
+    }
+    let segments = read(
+        number(&header, 32, 8),
+        number(&header, 54, 2) * number(&header, 56, 2),
+    )?;
+    let segments: Vec<&[u8]> = segments
+        .chunks_exact(number(&header, 54, 2).max(56) as usize)
+        .collect();
+    let kind = |segment: &[u8]| number(segment, 0, 4) as u32;
+    let Some(dynamic) = segments.iter().find(|segment| kind(segment) == PT_DYNAMIC) else {
+        return Ok(Vec::new());
+    };
+    let entries = read(number(dynamic, 8, 8), number(dynamic, 32, 8))?;
+    let entries: Vec<(u64, u64)> = entries
+        .chunks_exact(16)
+        .map(|e| (number(e, 0, 8), number(e, 8, 8)))
+        .collect();
+    let value = |tag| {
+        entries
+            .iter()
+            .find(|(t, _)| *t == tag)
+            .map(|(_, value)| *value)
+    };
+    let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else {
+        return Ok(Vec::new());
+    };
+    // The table is given by address; the segment that is loaded there says where in the file.
+    let offset = segments
+        .iter()
+        .filter(|segment| kind(segment) == PT_LOAD)
+        .map(|segment| {
+            (
+                number(segment, 8, 8),
+                number(segment, 16, 8),
+                number(segment, 32, 8),
+            )
+        })
+        .find(|(_, start, length)| (*start..start + length).contains(&address))
+        .map_or(address, |(offset, start, _)| address - start + offset);
+    let strings = read(offset, size)?;
+    let string = |at: u64| {
+        let tail = strings.get(at as usize..)?;
+        let end = tail.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&tail[..end]).into_owned())
+    };
+    Ok(entries
+        .iter()
+        .filter(|(tag, _)| *tag == DT_NEEDED)
+        .filter_map(|(_, at)| string(*at))
+        .collect())
+}
+
+/// A little-endian number of `length` bytes.
+fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
+    bytes[at..at + length]
+        .iter()
+        .rev()
+        .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_very_program_needs_libc() {
+        let names = linked_libraries(Path::new("/proc/self/exe")).expect("readable");
+        assert!(
+            names.iter().any(|name| name.starts_with("libc.so")),
+            "{names:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_binary_needs_nothing() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/install/elf.rs");
+        assert!(linked_libraries(&path).expect("readable").is_empty());
+    }
+}

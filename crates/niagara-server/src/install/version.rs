@@ -1,0 +1,123 @@
+//! Which server a binary is: what it prints when asked for its version.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use anyhow::{Result, bail};
+
+use crate::family::{Family, Version};
+
+/// The remedy where a path is none of a server.
+const GIVE_THE_PATH: &str =
+    "remedy: give the path of mariadbd or mysqld, or of the folder it was installed in";
+/// Lines of what a program wrote instead of its version that an error shows.
+const SHOWN_LINES: usize = 5;
+/// Longest wait for other processes to close a program that was just written: they do within the milliseconds that it
+/// takes to begin a program, even on a machine with all its CPUs taken.
+const STILL_OPEN: Duration = Duration::from_secs(5);
+
+/// A server that was built to write a profile (clang's) writes it only where its training says, never into the folder
+/// that it happens to run in.
+pub(crate) const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
+
+/// What a server prints of itself.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    pub family: Family,
+    pub version: Version,
+    pub text: String,
+}
+
+/// Runs `SERVER --version`.
+pub(crate) fn ask_version(server: &Path) -> Result<Printed> {
+    let mut asked = Command::new(server);
+    asked.args(["--no-defaults", "--version"]).envs(NO_PROFILE);
+    let output = match output_once_closed(&mut asked) {
+        Ok(output) => output,
+        Err(error) => bail!("cannot run {}: {error}\n{GIVE_THE_PATH}", server.display()),
+    };
+    let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let text = line
+        .split_once("Ver ")
+        .and_then(|(_, rest)| rest.split_whitespace().next())
+        .map(str::to_owned);
+    let Some((text, version)) =
+        text.and_then(|text| text.parse().ok().map(|version| (text, version)))
+    else {
+        bail!(
+            "{} is no server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
+            server.display(),
+            instead_of_a_version(&output)
+        );
+    };
+    Ok(Printed {
+        family: Family::from_version_line(&line),
+        version,
+        text,
+    })
+}
+
+/// What a program did that printed no version of a server.
+fn instead_of_a_version(output: &Output) -> String {
+    let wrote = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    let lines = wrote.iter().flat_map(|text| text.lines().map(str::trim));
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty())
+        .take(SHOWN_LINES)
+        .collect();
+    match &lines[..] {
+        [] => format!("wrote nothing ({})", output.status),
+        [line] => format!("wrote: {line}"),
+        lines => format!("wrote:\n{}", lines.join("\n")),
+    }
+}
+
+/// Runs a program that may have been written a moment ago. A process that another thread starts meanwhile has the file open
+/// for writing, as its parent had, until it becomes its own program; until then the kernel runs the file for nobody.
+fn output_once_closed(command: &mut Command) -> io::Result<Output> {
+    let deadline = Instant::now() + STILL_OPEN;
+    loop {
+        match command.output() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_still_open_for_writing_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = folder.path().join("mariadbd");
+        fs::write(
+            &server,
+            "#!/bin/sh\necho 'mariadbd  Ver 10.11.99-MariaDB for Linux on x86_64'\n",
+        )
+        .expect("written");
+        fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
+        let writing = fs::OpenOptions::new()
+            .append(true)
+            .open(&server)
+            .expect("opens");
+        let closing = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            drop(writing);
+        });
+        let printed = ask_version(&server).expect("runs once it is closed");
+        closing.join().expect("closed");
+        assert_eq!(printed.text, "10.11.99-MariaDB");
+    }
+}

@@ -1,0 +1,114 @@
+//! The options that a server's binary is started with.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::remote_access::{RemoteAccess, listen_address};
+use super::run_files::Files;
+use super::spec::LaunchSpec;
+use crate::install::Install;
+use crate::install::share::{plugin_folder, share_folder};
+use crate::runtime::{Config, Runtime};
+
+/// The command line but for the port.
+pub(super) fn arguments(
+    spec: &LaunchSpec,
+    files: &Files,
+    remote: Option<&RemoteAccess>,
+) -> Result<Vec<OsString>> {
+    let mut arguments: Vec<OsString> = base_arguments(spec.install, &files.datadir);
+    let mut option = |name: &str, value: &Path| {
+        let mut argument = OsString::from(format!("--{name}="));
+        argument.push(value);
+        arguments.push(argument);
+    };
+    let run = files.run.path();
+    option("socket", &files.socket());
+    option("pid-file", &run.join("server.pid"));
+    option("log-error", &files.log());
+    let given = |name: &str| spec.config.contains_key(name);
+    if !given("tmpdir") {
+        option("tmpdir", &run.join("tmp"));
+    }
+    if !spec.install.family.is_mariadb() && !given("secure_file_priv") {
+        option("secure-file-priv", &run.join("tmp"));
+    }
+    let init = run.join("init.sql");
+    if init.exists() {
+        if given("init_file") {
+            bail!(
+                "`init_file` cannot be set for a data directory that Niagara did not make: it is how the account is made"
+            );
+        }
+        option("init-file", &init);
+    }
+    arguments.push(format!("--bind-address={}", listen_address(remote)).into());
+    // A host that has no name is looked for in vain with every connection, seconds each.
+    if remote.is_some() && !given("skip_name_resolve") {
+        arguments.push("--skip-name-resolve".into());
+    }
+    if !spec.install.family.is_mariadb() {
+        arguments.push("--loose-mysqlx=OFF".into());
+    }
+    arguments.extend(plugin_arguments(spec.install).map(OsString::from));
+    arguments.extend(
+        variable_arguments(spec.runtime, spec.config)
+            .into_iter()
+            .map(OsString::from),
+    );
+    Ok(arguments)
+}
+
+/// What every invocation of a server's binary begins with.
+pub(crate) fn base_arguments(install: &Install, datadir: &Path) -> Vec<OsString> {
+    let path = |name: &str, value: &Path| {
+        let mut argument = OsString::from(format!("--{name}="));
+        argument.push(value);
+        argument
+    };
+    // `--no-defaults` is only understood as the first.
+    let mut arguments = vec![
+        OsString::from("--no-defaults"),
+        path("basedir", &install.basedir),
+        path("datadir", datadir),
+    ];
+    if let Some(share) = share_folder(&install.basedir) {
+        arguments.push(path("lc-messages-dir", &share));
+        if share.join("charsets").is_dir() {
+            arguments.push(path("character-sets-dir", &share.join("charsets")));
+        }
+    }
+    // Where the packages hold no plugins, the compiled-in folder would be the host's.
+    let packaged = (!install.packages.is_empty()).then(|| install.basedir.join("lib/mysql/plugin"));
+    if let Some(plugins) = plugin_folder(&install.basedir).or(packaged) {
+        arguments.push(path("plugin-dir", &plugins));
+    }
+    if nix::unistd::geteuid().is_root() {
+        arguments.push("--user=root".into());
+    }
+    arguments
+}
+
+pub(super) fn plugin_arguments(install: &Install) -> impl Iterator<Item = String> {
+    let plugins = install.plugins.iter();
+    plugins.map(|plugin| format!("--plugin-load-add={plugin}"))
+}
+
+pub(super) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
+    let mut arguments: Vec<String> = config
+        .iter()
+        .map(|(name, value)| {
+            if value.is_empty() {
+                format!("--{name}")
+            } else {
+                format!("--{name}={value}")
+            }
+        })
+        .collect();
+    if runtime.lock_memory {
+        arguments.push("--memlock".to_owned());
+    }
+    arguments
+}

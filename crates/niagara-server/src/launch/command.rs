@@ -1,0 +1,101 @@
+//! How a server is started; started again on another port when its port is taken.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command};
+
+use anyhow::{Result, anyhow};
+
+use super::child::Guard;
+use super::registry::Registration;
+use super::remote_access::RemoteAccess;
+use super::run_files::Files;
+use super::shell_words::{prefix_words, quoted};
+use crate::cache::Cache;
+use crate::install::Install;
+use crate::install::version::NO_PROFILE;
+use crate::process::spawn::{Placement, spawn};
+use crate::runtime::Runtime;
+
+/// How a server is started; started again on another port when its port is taken.
+#[derive(Debug)]
+pub(crate) struct StartCommand {
+    pub install: Install,
+    pub runtime: Runtime,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) placement: Placement,
+    pub remote: Option<RemoteAccess>,
+    pub(super) port: u16,
+}
+
+impl StartCommand {
+    /// Starts the server and enters it in the registry.
+    pub(super) fn start(&self, cache: &Cache, files: &Files) -> Result<(Child, Registration)> {
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(files.log())?;
+        log.set_len(0)?;
+        let mut command = Command::new(&self.install.server);
+        command
+            .args(&self.arguments)
+            .arg(format!("--port={}", self.port));
+        // A clean environment: what this process was started with must not differ between two measurements.
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LC_ALL", "C")
+            .env("HOME", files.run.path())
+            .envs(NO_PROFILE);
+        command.env("TZ", std::env::var_os("TZ").unwrap_or_default());
+        if std::env::var_os("TZ").is_none() {
+            command.env_remove("TZ");
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.current_dir(files.run.path());
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = spawn(command, &self.placement).map_err(|error| {
+            let hint = self
+                .placement
+                .hint(&error)
+                .map(|hint| format!("\n{hint}"))
+                .unwrap_or_default();
+            anyhow!(
+                "cannot start the server: {error}{hint}\ncommand: {}",
+                self.command_line()
+            )
+        })?;
+        // From here on a failure must not leave it running.
+        let guard = Guard(child);
+        let registration = Registration::enter(
+            cache,
+            guard.0.id() as i32,
+            files.run.path(),
+            &files.socket_folder.path,
+        )?;
+        Ok((guard.release(), registration))
+    }
+
+    pub fn command_line(&self) -> String {
+        let mut words: Vec<String> = prefix_words(&self.runtime);
+        words.extend(
+            self.environment
+                .iter()
+                .map(|(n, v)| format!("{}={}", n.display(), quoted(&v.to_string_lossy()))),
+        );
+        words.push(self.install.server.display().to_string());
+        words.extend(
+            self.arguments
+                .iter()
+                .map(|argument| quoted(&argument.to_string_lossy())),
+        );
+        words.push(format!("--port={}", self.port));
+        words.join(" ")
+    }
+}

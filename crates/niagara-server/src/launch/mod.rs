@@ -1,0 +1,16 @@
+//! Servers launched: on which data, in which surroundings, reachable from where; asked, frozen, stopped.
+
+pub(crate) mod account;
+pub(crate) mod arguments;
+mod child;
+mod command;
+pub(crate) mod environment;
+pub(crate) mod error_log;
+pub(crate) mod registry;
+pub(crate) mod remote_access;
+mod run_files;
+pub(crate) mod running;
+pub(crate) mod shell_words;
+pub(crate) mod spec;
+pub(crate) mod start;
+mod verify;

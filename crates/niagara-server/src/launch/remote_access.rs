@@ -1,0 +1,47 @@
+//! From where a server can be reached: from this host alone, unless somebody asks for more.
+
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+
+use anyhow::{Result, anyhow};
+
+/// One other host that may reach a server, and where it finds it. The server then listens on that address of this host in
+/// place of the loopback, and lets nobody in from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteAccess {
+    /// The address of this host that the server listens on.
+    pub listen: IpAddr,
+    /// The address that the other host comes from: it gets an account.
+    pub client: IpAddr,
+    /// The one database that this account may use.
+    pub database: String,
+}
+
+/// Where a server listens.
+pub(crate) fn listen_address(remote: Option<&RemoteAccess>) -> IpAddr {
+    remote.map_or(Ipv4Addr::LOCALHOST.into(), |remote| remote.listen)
+}
+
+/// A port of `address` that nobody listens on now.
+pub(crate) fn free_port(address: IpAddr) -> Result<u16> {
+    let listener = TcpListener::bind((address, 0)).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrNotAvailable => anyhow!(
+            "{address} is no address of this host\nremedy: name one that it has (`ip address` lists them)"
+        ),
+        _ => anyhow!("no free TCP port on {address}: {error}"),
+    })?;
+    Ok(listener.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_host_have_free_ports() -> Result<()> {
+        assert!(free_port(listen_address(None))? > 0);
+        // TEST-NET-3: nobody's.
+        let error = free_port("203.0.113.7".parse()?).expect_err("not of this host");
+        assert!(error.to_string().contains("remedy"), "{error}");
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! A server started on a data directory, in a run folder of its own.
+
+use std::net::SocketAddr;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use niagara_load::{Admin, LoadError, Transport};
+
+use super::account::Account;
+use super::arguments::arguments;
+use super::child::Guard;
+use super::command::StartCommand;
+use super::environment::environment;
+use super::error_log;
+use super::registry::Registration;
+use super::remote_access::{RemoteAccess, free_port, listen_address};
+use super::run_files::{Files, SocketFolder};
+use super::running::RunningServer;
+use super::spec::LaunchSpec;
+use crate::cache::{Cache, create_private, write_private};
+use crate::disk_use::folder_bytes;
+use crate::process::spawn::Placement;
+
+/// A server that answers by then is healthy; more is given for the data it may have to recover.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const RECOVERY_BYTES_PER_SECOND: u64 = 20_000_000;
+/// How often a connection is tried while a server starts.
+const READY_POLL: Duration = Duration::from_millis(5);
+/// Between choosing a free port and the server's taking it, somebody else may.
+const PORT_ATTEMPTS: usize = 5;
+
+/// Starts a server and waits until it answers.
+pub fn launch(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
+    spawn(cache, spec)?.wait_ready()
+}
+
+/// Starts a server without waiting, so that several start at the same time.
+pub fn spawn(cache: &Cache, spec: &LaunchSpec) -> Result<StartingServer> {
+    spawn_for_remote(cache, spec, None)
+}
+
+/// The same, for another host to reach.
+pub fn spawn_for_remote(
+    cache: &Cache,
+    spec: &LaunchSpec,
+    remote: Option<&RemoteAccess>,
+) -> Result<StartingServer> {
+    spawn_on(cache, spec, remote, free_port(listen_address(remote))?)
+}
+
+fn spawn_on(
+    cache: &Cache,
+    spec: &LaunchSpec,
+    remote: Option<&RemoteAccess>,
+    port: u16,
+) -> Result<StartingServer> {
+    spec.check()?;
+    let run = cache.work_folder("run")?;
+    create_private(&run.path().join("tmp"))?;
+    let socket_folder = SocketFolder::new(&run)?;
+    let account = match Account::of(&spec.datadir)? {
+        Some(account) => account,
+        None => {
+            let account = Account::random();
+            write_private(
+                &run.path().join("init.sql"),
+                account.statements(spec.install.family).as_bytes(),
+            )?;
+            account
+        }
+    };
+    let files = Files {
+        run,
+        socket_folder,
+        datadir: std::path::absolute(&spec.datadir)?,
+    };
+    let arguments = arguments(spec, &files, remote)?;
+    let environment = environment(spec.install, spec.runtime)?;
+    let placement = Placement {
+        cpus: spec.runtime.server_cpus.clone(),
+        scheduling: spec.runtime.scheduling,
+        lock_memory: spec.runtime.lock_memory,
+        gentle: false,
+    };
+    let command = StartCommand {
+        install: spec.install.clone(),
+        runtime: spec.runtime.clone(),
+        arguments,
+        environment: environment
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        placement,
+        remote: remote.cloned(),
+        port,
+    };
+    let (child, registration) = command.start(cache, &files)?;
+    let size = folder_bytes(&files.datadir);
+    let timeout = READY_TIMEOUT + Duration::from_secs(size / RECOVERY_BYTES_PER_SECOND);
+    Ok(StartingServer {
+        cache: cache.clone(),
+        command,
+        files,
+        account,
+        child: Guard(child),
+        registration,
+        timeout,
+    })
+}
+
+/// A server that was started and may not answer yet. Dropped, it is killed.
+#[derive(Debug)]
+pub struct StartingServer {
+    cache: Cache,
+    command: StartCommand,
+    // In this order: the process ends before its folders go.
+    child: Guard,
+    registration: Registration,
+    files: Files,
+    account: Account,
+    timeout: Duration,
+}
+
+impl StartingServer {
+    /// The server's process.
+    pub fn pid(&self) -> i32 {
+        self.child.0.id() as i32
+    }
+
+    /// Waits until the server answers its protocol; an error holds its command line and the end of its log.
+    pub fn wait_ready(mut self) -> Result<RunningServer> {
+        let deadline = Instant::now() + self.timeout;
+        let mut attempts = 1;
+        loop {
+            if let Some(connection) = self.connect()? {
+                let address = SocketAddr::from((
+                    listen_address(self.command.remote.as_ref()),
+                    self.command.port,
+                ));
+                let StartingServer {
+                    command,
+                    files,
+                    account,
+                    child,
+                    registration,
+                    ..
+                } = self;
+                let server = RunningServer::new(
+                    child,
+                    registration,
+                    command,
+                    files,
+                    account,
+                    address,
+                    connection,
+                )?;
+                server.verify()?;
+                server.open_door()?;
+                return Ok(server);
+            }
+            if let Some(status) = self.child.0.try_wait()? {
+                let log = error_log::tail(&self.files.log(), 400);
+                if log.contains("Address already in use") && attempts < PORT_ATTEMPTS {
+                    attempts += 1;
+                    self.command.port = free_port(listen_address(self.command.remote.as_ref()))?;
+                    let (child, registration) = self.command.start(&self.cache, &self.files)?;
+                    (self.child, self.registration) = (Guard(child), registration);
+                    continue;
+                }
+                return Err(self.failure(&how_it_ended(status)));
+            }
+            if Instant::now() > deadline {
+                return Err(self.failure(&format!(
+                    "did not answer within {} s",
+                    self.timeout.as_secs()
+                )));
+            }
+            std::thread::sleep(READY_POLL);
+        }
+    }
+
+    /// None while it does not listen yet; an error when it does and refuses the account.
+    fn connect(&self) -> Result<Option<Admin>> {
+        // ER_ACCESS_DENIED_ERROR and ER_ACCESS_DENIED_NO_PASSWORD_ERROR, as a refused login names them.
+        const ACCESS_DENIED: [&str; 2] = ["server error 1045:", "server error 1698:"];
+        let socket = self.files.socket();
+        if !socket.exists() {
+            return Ok(None);
+        }
+        let endpoint = self.account.endpoint(Transport::Unix(socket), "");
+        match Admin::connect(&endpoint, self.timeout) {
+            Ok(connection) => Ok(Some(connection)),
+            Err(LoadError::Connect { cause, .. })
+                if ACCESS_DENIED.iter().any(|code| cause.contains(code)) =>
+            {
+                let datadir = self.files.datadir.display();
+                Err(self.failure(&format!(
+                    "refuses the account recorded in {datadir}: {cause}\n\
+                     remedy: remove niagara-account.json there, and the account is made anew"
+                )))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn failure(&self, what: &str) -> anyhow::Error {
+        let log = error_log::tail(&self.files.log(), 400);
+        let cause = error_log::cause(&log)
+            .map(|cause| format!("\ncause: {cause}"))
+            .unwrap_or_default();
+        anyhow!(
+            "{} {what}{cause}\ncommand: {}\nend of its log:\n{}",
+            self.command.install.name,
+            self.command.command_line(),
+            error_log::tail(&self.files.log(), 15)
+        )
+    }
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    format!("ended while starting ({status})")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::runtime::{Config, Runtime};
+
+    #[test]
+    fn a_port_in_use_is_replaced_by_another() -> Result<()> {
+        let shared = Cache::open()?;
+        let catalog = crate::Catalog::load(&[])?;
+        let install = crate::get(&shared, catalog.get("mariadb-10.11")?, &mut |_| {})?;
+        let temporary = tempfile::tempdir()?;
+        let cache = Cache::at(temporary.path())?;
+        let image = crate::ImageStore::new(&shared).ensure(
+            &install,
+            "empty",
+            "InnoDB",
+            &mut |_| Ok(()),
+            &mut |_| {},
+        )?;
+        let datadir = temporary.path().join("data");
+        image.clone_to(&datadir)?;
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = taken.local_addr()?.port();
+        let (runtime, config) = (Runtime::default(), Config::new());
+        let spec = LaunchSpec {
+            install: &install,
+            datadir,
+            runtime: &runtime,
+            config: &config,
+        };
+        let server = spawn_on(&cache, &spec, None, port)?.wait_ready()?;
+        assert_ne!(server.tcp().port(), port);
+        assert_eq!(server.variable("port")?, server.tcp().port().to_string());
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether a started server is what was asked for: a runtime that silently does nothing would be measured as itself.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use super::environment::{malloc_name, preload, thp_setting};
+use crate::install::Install;
+use crate::runtime::Runtime;
+
+/// Checks preloaded malloc, huge pages, locked memory and CPUs of a running process.
+pub(crate) fn process(pid: Pid, install: &Install, runtime: &Runtime) -> Result<()> {
+    if let Some(library) = preload(install, runtime)? {
+        preloaded(pid, library)?;
+    }
+    // Where huge pages are given to who asks, the asking shows in the mappings' flags.
+    if runtime.huge_pages_heap && thp_setting() == "madvise" {
+        let smaps = read(pid, "smaps")?;
+        let flags = smaps
+            .lines()
+            .filter_map(|line| line.strip_prefix("VmFlags:"));
+        if !flags
+            .flat_map(str::split_whitespace)
+            .any(|flag| flag == "hg")
+        {
+            bail!(
+                "this {} did not ask the kernel for huge pages\n\
+                 remedy: another malloc, or echo always > /sys/kernel/mm/transparent_hugepage/enabled (as root)",
+                malloc_name(install, runtime)
+            );
+        }
+    }
+    if runtime.lock_memory {
+        let status = read(pid, "status")?;
+        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+        if locked.is_none_or(|value| value.trim() == "0 kB") {
+            bail!(
+                "its memory is not locked\nremedy: raise the limit on locked memory (ulimit -l unlimited)"
+            );
+        }
+    }
+    if let Some(asked) = &runtime.server_cpus {
+        let set = sched_getaffinity(pid)?;
+        let cpus = 0..CpuSet::count();
+        let given: Vec<usize> = cpus
+            .filter(|cpu| set.is_set(*cpu).unwrap_or(false))
+            .collect();
+        let mut asked = asked.clone();
+        asked.sort_unstable();
+        asked.dedup();
+        if given != asked {
+            bail!("it was to run on the CPUs {asked:?} but may run on {given:?}");
+        }
+    }
+    Ok(())
+}
+
+fn preloaded(pid: Pid, library: &Path) -> Result<()> {
+    // Mappings are named by the file itself, behind any links.
+    let library = fs::canonicalize(library)?;
+    let name = library.to_string_lossy();
+    if !read(pid, "maps")?
+        .lines()
+        .any(|line| line.ends_with(&*name))
+    {
+        bail!("{name} was to be preloaded but is not in its memory");
+    }
+    Ok(())
+}
+
+fn read(pid: Pid, file: &str) -> Result<String> {
+    let path = format!("/proc/{pid}/{file}");
+    fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+}

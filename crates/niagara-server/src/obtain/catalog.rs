@@ -1,0 +1,292 @@
+//! The servers that can be obtained, described by files in `servers/`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use include_dir::{Dir, include_dir};
+use serde::{Deserialize, Serialize};
+
+use crate::family::{Family, Version};
+use crate::nearest::nearest;
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
+
+/// One server that can be obtained: what `servers/NAME.toml` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerDescription {
+    /// The file's name without `.toml`.
+    #[serde(skip)]
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Which branch.
+    pub family: Family,
+    /// `10.11`, `9.7`: what is fetched must be of this series.
+    pub series: String,
+    /// The server's binary inside the unpacked packages.
+    pub server: PathBuf,
+    /// Packages to fetch; what they depend on follows. The first gives the version.
+    pub packages: Vec<String>,
+    /// Further binaries inside the packages that are to run.
+    #[serde(default)]
+    pub tools: Vec<PathBuf>,
+    /// Packages that come along by dependency but are not unpacked.
+    #[serde(default)]
+    pub skip: Vec<String>,
+    /// Where the packages come from.
+    pub archive: Archive,
+    /// Memory allocators from the same archive.
+    #[serde(default)]
+    pub mallocs: BTreeMap<String, MallocPackage>,
+    /// Storage engines in packages of their own, by the name that the server gives them.
+    #[serde(default)]
+    pub engines: BTreeMap<String, EnginePackages>,
+    /// The server's own regression tests in the same archive.
+    #[serde(default)]
+    pub suite: Option<SuitePackages>,
+    /// How it is built from source, where that is known.
+    #[serde(default)]
+    pub build: Option<BuildDescription>,
+}
+
+/// A storage engine as a plugin in a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnginePackages {
+    /// The plugin's package, taken in the server's own version, then those with libraries that it needs and the server does
+    /// not. They are fetched without what they depend on.
+    pub packages: Vec<String>,
+    /// The plugin's file without its ending.
+    pub plugin: String,
+}
+
+/// A server's own regression tests in packages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuitePackages {
+    /// The tests, their runner and the programs that they call; all in the version of the server that is tested. The
+    /// first decides which versions there are.
+    pub packages: Vec<String>,
+    /// The runner's script inside the packages.
+    pub runner: PathBuf,
+}
+
+/// How a server is built from source: what `[build]` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BuildDescription {
+    /// The source package in the same archive.
+    pub source: String,
+    /// What ninja is asked for.
+    pub targets: Vec<String>,
+    /// The binary inside the build folder.
+    pub binary: PathBuf,
+    /// Flags for C and C++ that the distribution's packages are compiled with.
+    pub flags: Vec<String>,
+    /// Flags that they are linked with.
+    pub link_flags: Vec<String>,
+    /// Options of cmake.
+    pub cmake: BTreeMap<String, String>,
+    /// Plugins that no workload needs; cmake gets `PLUGIN_NAME=NO`.
+    #[serde(default)]
+    pub plugins_off: Vec<String>,
+    /// Debian packages that building takes, compilers aside.
+    pub needs: Vec<String>,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Archive {
+    /// Whose archive.
+    pub distribution: Distribution,
+    /// `bookworm`, `bookworm-updates`, `bookworm-security`.
+    pub suites: Vec<String>,
+}
+
+/// A distribution whose archive can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// Debian and its security archive.
+    Debian,
+}
+
+/// A memory allocator in a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MallocPackage {
+    /// The package.
+    pub package: String,
+    /// The library's file name, as it is preloaded.
+    pub library: String,
+}
+
+/// All servers that can be obtained.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    servers: BTreeMap<String, ServerDescription>,
+}
+
+impl Catalog {
+    /// The servers built into the program, and those of further folders; a name found later replaces an earlier one.
+    pub fn load(extra: &[PathBuf]) -> Result<Catalog> {
+        let mut servers = BTreeMap::new();
+        for file in EMBEDDED.files() {
+            if let (Some(name), Some(text)) = (toml_name(file.path()), file.contents_utf8()) {
+                servers.insert(
+                    name.clone(),
+                    parse(&name, &format!("servers/{name}.toml (built in)"), text)?,
+                );
+            }
+        }
+        for folder in extra {
+            let entries = fs::read_dir(folder)
+                .with_context(|| format!("cannot read the servers folder {}", folder.display()))?;
+            for entry in entries {
+                let path = entry?.path();
+                if let Some(name) = toml_name(&path) {
+                    let text = fs::read_to_string(&path)
+                        .with_context(|| format!("cannot read {}", path.display()))?;
+                    servers.insert(
+                        name.clone(),
+                        parse(&name, &path.display().to_string(), &text)?,
+                    );
+                }
+            }
+        }
+        Ok(Catalog { servers })
+    }
+
+    /// The server of this name; the error lists those known.
+    pub fn get(&self, name: &str) -> Result<&ServerDescription> {
+        self.servers.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.servers.keys().map(String::as_str).collect();
+            let hint = nearest(name, known.iter().copied())
+                .map(|candidate| format!("; did you mean {candidate}?"))
+                .unwrap_or_default();
+            anyhow!("no server is called `{name}`{hint}\nknown: {}\nor give the path of a server's binary", known.join(", "))
+        })
+    }
+
+    /// All servers, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &ServerDescription> {
+        self.servers.values()
+    }
+}
+
+fn toml_name(path: &std::path::Path) -> Option<String> {
+    (path.extension()? == "toml").then(|| path.file_stem()?.to_str().map(str::to_owned))?
+}
+
+/// Reads one description; an error says the file, the line, the cause and the remedy.
+fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
+    let mut description: ServerDescription = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        anyhow!(
+            "{file}:{line}: {}\nremedy: correct this line; servers/mariadb-10.11.toml is a complete example",
+            error.message()
+        )
+    })?;
+    let complain = |key: &str, cause: String, remedy: &str| -> Result<ServerDescription> {
+        let line = text
+            .lines()
+            .position(|line| line.trim_start().starts_with(key))
+            .map_or(1, |line| line + 1);
+        bail!("{file}:{line}: {cause}\nremedy: {remedy}")
+    };
+    if description.series.parse::<Version>().is_err() {
+        return complain(
+            "series",
+            format!("`{}` is not a series", description.series),
+            "write two numbers, as in \"10.11\"",
+        );
+    }
+    if description.packages.is_empty() {
+        return complain(
+            "packages",
+            "no package is named".into(),
+            "name the package that holds the server",
+        );
+    }
+    if description.archive.suites.is_empty() {
+        return complain(
+            "suites",
+            "no suite is named".into(),
+            "name the release the packages come from",
+        );
+    }
+    if description.server.is_absolute() {
+        let cause = format!("{} is an absolute path", description.server.display());
+        return complain(
+            "server",
+            cause,
+            "give the path inside the package, as in \"usr/sbin/mysqld\"",
+        );
+    }
+    description.name = name.to_owned();
+    Ok(description)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_servers_are_valid() {
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let names: Vec<&str> = catalog.iter().map(|server| server.name.as_str()).collect();
+        for name in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_and_the_nearest() {
+        let error = Catalog::load(&[])
+            .expect("valid files")
+            .get("mariadb-10.1")
+            .expect_err("unknown")
+            .to_string();
+        assert!(error.contains("did you mean mariadb-10.11?"), "{error}");
+        assert!(error.contains("mysql-9.7"), "{error}");
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_file_line_cause_and_remedy() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mine.toml");
+        let good = EMBEDDED
+            .get_file("mariadb-10.11.toml")
+            .and_then(|f| f.contents_utf8())
+            .expect("embedded");
+        let told = |text: String| {
+            fs::write(&path, text).expect("written");
+            Catalog::load(&[folder.path().to_path_buf()])
+                .expect_err("a mistake")
+                .to_string()
+        };
+        let error = told(good.replace("family = \"mariadb\"", "family = \"oracle\""));
+        assert!(
+            error.contains("mine.toml:3:") && error.contains("oracle") && error.contains("remedy"),
+            "{error}"
+        );
+        let error = told(good.replace("series = \"10.11\"", "series = \"ten\""));
+        assert!(
+            error.contains("mine.toml:4:") && error.contains("`ten`"),
+            "{error}"
+        );
+        let error = told(format!("colour = 1\n{good}"));
+        assert!(
+            error.contains("mine.toml:1:") && error.contains("colour"),
+            "{error}"
+        );
+    }
+}

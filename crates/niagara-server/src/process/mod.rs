@@ -1,0 +1,9 @@
+//! Processes: started so that they end with this one, found by what they listen on or work in, and what they use.
+
+pub(crate) mod by_folder;
+pub(crate) mod helper;
+pub(crate) mod id;
+pub(crate) mod listener;
+pub(crate) mod run_delay;
+pub(crate) mod spawn;
+pub(crate) mod usage;

@@ -1,0 +1,96 @@
+//! `--help` and `TEST help`, laid out as sysbench does.
+
+use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
+use niagara_load::{OptionGroup, WorkloadKind};
+use std::fmt::Write;
+
+/// The general help.
+pub fn general() -> String {
+    let mut text = String::from(
+        "Usage:\n  niagara sysbench [options]... [testname] [command]\n\n\
+         The command line and the report of sysbench 1.0, with Niagara's load generator behind them.\n\n\
+         Commands of all tests: prepare run cleanup help; of the oltp and select tests also: prewarm\n\n\
+         Options stand anywhere and take their values after an equals sign.\n\n",
+    );
+    let dashes = |definitions: &[Definition]| table(definitions, '-');
+    let mut random = workload_options(&[OptionGroup::Random]);
+    random.extend_from_slice(SEED);
+    let mut database = DATABASE.to_vec();
+    database.extend(workload_options(&[OptionGroup::Database]));
+    for (title, definitions) in [
+        ("General", GENERAL),
+        ("Random number", &random),
+        ("Log", LOG),
+        ("Database", &database),
+        ("mysql", MYSQL),
+    ] {
+        // Writing to a string does not fail, here and below.
+        let _ = writeln!(text, "{title} options:\n{}", dashes(definitions));
+    }
+    text.push_str("Tests:\n");
+    for kind in WorkloadKind::ALL
+        .into_iter()
+        .filter(|kind| kind.is_sysbench())
+    {
+        let _ = writeln!(text, "  {kind}");
+    }
+    text.push_str(
+        "\nNot here: tests of files, CPU, memory, threads and mutexes, Lua scripts, PostgreSQL.\n\n\
+         See 'niagara sysbench <testname> help' for the options of a test.\n\n",
+    );
+    text
+}
+
+/// A test's help.
+pub fn test(kind: WorkloadKind) -> String {
+    format!("{kind} options:\n{}", table(&of_test(kind), '_'))
+}
+
+/// One line per option, descriptions aligned; `joint` stands between the words of a name.
+fn table(definitions: &[Definition], joint: char) -> String {
+    let forms: Vec<String> = definitions
+        .iter()
+        .map(|definition| {
+            let name = definition.name.replace(['-', '_'], &joint.to_string());
+            format!("--{name}{}", definition.kind.form())
+        })
+        .collect();
+    let width = forms.iter().map(String::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for (form, definition) in forms.iter().zip(definitions) {
+        let _ = write!(text, "  {form:width$} {}", definition.help);
+        if let Some(default) = definition.default {
+            let _ = write!(text, " [{default}]");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_in_a_help() {
+        let text = general();
+        for word in [
+            "--threads=N ",
+            "--mysql-host=[LIST,...] ",
+            "--rand-type=STRING ",
+            "--db-ps-mode=STRING ",
+            "--rand-seed=N ",
+            "[off]\n",
+            "  oltp_read_write\n",
+        ] {
+            assert!(text.contains(word), "no {word:?} in\n{text}");
+        }
+        let text = test(WorkloadKind::SelectRandomRanges);
+        assert!(
+            text.starts_with("select_random_ranges options:\n  --auto_inc[=on|off] "),
+            "{text}"
+        );
+        assert!(text.contains("--number_of_ranges=N "), "{text}");
+        assert!(!test(WorkloadKind::OltpInsert).contains("number_of_ranges"));
+    }
+}

@@ -1,0 +1,212 @@
+//! sysbench's face: sysbench's own command line and report, for scripts and parsers that exist.
+//!
+//! What sysbench 1.0.20 does was taken from running it: options, output, exit codes. `command_line`, `values`,
+//! `settings`, `report` and `buckets` are pure; `load` and `tables` talk to servers.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+// They panic when the reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod buckets;
+mod command_line;
+mod config_file;
+mod failure;
+mod help;
+mod job;
+mod load;
+mod log;
+mod option;
+mod progress;
+mod report;
+mod servers;
+mod settings;
+mod tables;
+mod tally;
+mod values;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use niagara_load::{WorkloadBuilder, WorkloadKind, WorkloadSpec};
+
+use command_line::CommandLine;
+pub use job::OnInterrupt;
+
+use failure::{Channel, Failure};
+use job::Job;
+use log::{Log, print, remark};
+use settings::Settings;
+
+/// What `--version` says first: the sysbench whose command line this is.
+const VERSION: &str = concat!(
+    "sysbench 1.0.20 (command line of; this is niagara ",
+    env!("CARGO_PKG_VERSION"),
+    ")"
+);
+
+/// Where packages put sysbench's own scripts. Their names mean the workloads.
+const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+
+/// sysbench's tests that are not about databases.
+const OTHER_TESTS: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
+
+/// Runs what the words say, which are those of a call of sysbench behind its name, and prints what sysbench would.
+/// `on_interrupt` is called once the load is about to begin.
+pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match dispatch(&words, on_interrupt) {
+        Ok(code) => code,
+        Err(failure) => {
+            for line in &failure.lines {
+                match failure.channel {
+                    Channel::CommandLine => remark(line),
+                    Channel::Log => print(&format!("FATAL: {line}\n")),
+                }
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
+    let mut line = command_line::parse(words, &|path| std::fs::read_to_string(path))?;
+    if line.old_test_option {
+        remark("WARNING: --test is an old option: the test is named without any option before it");
+    }
+    if line.values.flag("help") {
+        print(&help::general());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if line.values.flag("version") {
+        print(&format!("{VERSION}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let settings = Settings::read(&line.values)?;
+    let log = Log {
+        verbosity: settings.verbosity,
+    };
+    for (level, remark) in &settings.remarks {
+        log.say(*level, remark);
+    }
+    log.notice(&format!("{VERSION}\n"));
+    let kind = test(line.test.as_deref(), log)?;
+    let Some(command) = line.command.clone() else {
+        return Err(Failure::fatal(format!(
+            "Command is required. Supported commands: {}",
+            commands(kind)
+        )));
+    };
+    let mut options = option::of_test(kind);
+    if kind != WorkloadKind::BulkInsert {
+        options.extend_from_slice(option::OLTP_FOREIGN);
+    }
+    line.read_test_options(&[&options])?;
+    if command == "help" {
+        if options.is_empty() {
+            return Err(Failure::usage(format!(
+                "'{kind}' test does not implement the 'help' command."
+            )));
+        }
+        print(&help::test(kind));
+        return Ok(ExitCode::SUCCESS);
+    }
+    servers::refuse(&line.values)?;
+    let endpoints = servers::endpoints(&line.values)?;
+    let job = Job {
+        spec: workload(kind, &line)?,
+        endpoints,
+        ignored_errors: servers::ignored_errors(&line.values)?,
+        settings,
+        log,
+    };
+    match command.as_str() {
+        "prepare" => tables::prepare(&job),
+        "cleanup" => tables::clean_up(&job),
+        "prewarm" | "warmup" if kind != WorkloadKind::BulkInsert => tables::prewarm(&job),
+        "run" => load::run(&job, on_interrupt),
+        _ => Err(Failure::usage(format!("Unknown command: {command}"))),
+    }
+}
+
+fn commands(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::BulkInsert => "prepare, run, cleanup, help",
+        _ => "prepare, prewarm, run, cleanup, help",
+    }
+}
+
+/// The workload that a test's name means.
+fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
+    let Some(name) = name.filter(|name| *name != "-") else {
+        return Err(Failure::refused(
+            "a script from standard input",
+            "there is no Lua in Niagara; name a test (niagara sysbench --help lists them)",
+        ));
+    };
+    if OTHER_TESTS.contains(&name) {
+        return Err(Failure::refused(
+            &format!("the test '{name}'"),
+            "Niagara loads database servers only",
+        ));
+    }
+    let sysbench = |name: &str| {
+        let kind = name.parse::<WorkloadKind>().ok();
+        kind.filter(|kind| kind.is_sysbench())
+    };
+    if let Some(kind) = sysbench(name) {
+        return Ok(kind);
+    }
+    let path = Path::new(name);
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let is_script = path.extension().is_some_and(|extension| extension == "lua");
+    if is_script || name.contains('/') {
+        let shipped = SCRIPT_FOLDERS
+            .iter()
+            .any(|folder| path.parent() == Some(Path::new(folder)));
+        return match stem.and_then(sysbench) {
+            Some(kind) if shipped && is_script => {
+                log.notice(&format!(
+                    "Niagara's own {kind} runs; the script {name} is not read.\n"
+                ));
+                Ok(kind)
+            }
+            Some(kind) => Err(Failure::refused(
+                &format!("the script {name}"),
+                &format!("there is no Lua in Niagara; its own workload is called {kind}"),
+            )),
+            None => Err(Failure::refused(
+                &format!("the script {name}"),
+                "there is no Lua in Niagara (niagara sysbench --help lists the tests there are)",
+            )),
+        };
+    }
+    Err(Failure::fatal(format!(
+        "Cannot find benchmark '{name}': no such built-in test, file or module"
+    )))
+}
+
+/// The workload with the numbers that were asked for.
+fn workload(kind: WorkloadKind, line: &CommandLine) -> Result<WorkloadSpec, Failure> {
+    let refused = |error: niagara_load::LoadError| Failure::usage(error.to_string());
+    let mut builder = WorkloadBuilder::new(kind);
+    for name in line.values.given_names() {
+        let text = match line.values.kind(name) {
+            Some(option::Kind::Flag) => {
+                let on = line.values.flag(name);
+                if on { "on" } else { "off" }.to_owned()
+            }
+            Some(option::Kind::Number) => {
+                let number = line.values.number(name)?;
+                // sysbench takes 1e6 for a number of rows.
+                format!("{number}")
+            }
+            _ => line.values.text(name).unwrap_or_default().to_owned(),
+        };
+        builder.set(name, &text).map_err(refused)?;
+    }
+    builder.build().map_err(refused)
+}
