@@ -69,6 +69,9 @@ test-check: build ## Checks packaged servers wholly, beside themselves (some min
 test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
 	scripts/check-page $(REPORT)
 
+docs-levers: ## Writes the list of levers in docs/levers.md anew, from the files
+	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
+
 fuzz: ## Fuzzes the protocol's decoders for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 

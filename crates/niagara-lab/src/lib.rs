@@ -36,6 +36,7 @@ mod promotion;
 pub mod quantity;
 mod screen;
 mod seed;
+mod server_settings;
 mod spec;
 mod study;
 pub mod study_file;
