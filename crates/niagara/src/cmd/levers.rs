@@ -130,7 +130,7 @@ impl LoadArgs {
     fn small() -> Self {
         use clap::Parser as _;
         match Cli::parse_from(["niagara", "tune", "--table-size", "1000"]).command {
-            crate::args::Command::Tune(args) => args.load,
+            Some(crate::args::Command::Tune(args)) => args.load,
             _ => unreachable!("`niagara tune` is the tune command"),
         }
     }

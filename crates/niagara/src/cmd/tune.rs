@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{App, TuneArgs};
 use crate::client;
 use crate::cmd::build::words;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
@@ -146,7 +146,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         &Summary::Tune(Box::new(tuned)),
         study.store(),
         &folder,
-        args.study.json,
+        Shown::asked(&args.study),
     )?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
