@@ -71,7 +71,7 @@ pub struct TuneArgs {
     pub server: String,
     #[command(flatten)]
     pub load: LoadArgs,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Try levers of these risks too (none and memory are always tried)
@@ -123,10 +123,10 @@ pub struct TuneArgs {
   niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
   niagara compare base base --max-duels 12            (what noise looks like)")]
 pub struct CompareArgs {
-    /// The yardstick
+    /// The baseline
     #[arg(value_name = "A")]
     pub a: String,
-    /// The one in question
+    /// The candidate
     #[arg(value_name = "B")]
     pub b: String,
     /// The server that `base` and bare changes speak of
@@ -134,7 +134,7 @@ pub struct CompareArgs {
     pub server: String,
     #[command(flatten)]
     pub load: LoadArgs,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Stop after this many duels at the latest
@@ -285,7 +285,7 @@ pub struct JudgeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Study")]
 pub struct StudyArgs {
-    /// Folder for the results [default: niagara-results/…; an unfinished study there is gone on with]
+    /// Folder for the results [default: niagara-results/…; an unfinished study there is continued]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of every random choice [default: a fresh one; a resumed study keeps its own]
@@ -606,7 +606,7 @@ pub struct RunArgs {
     /// Say what would be done and what it can show, and do nothing
     #[arg(long)]
     pub plan: bool,
-    /// Time for all measurements, set-up aside [default: what the file says]
+    /// Time for all measurements, excluding set-up [default: what the file says]
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     /// Do not look at what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
@@ -632,7 +632,7 @@ pub enum SizeArg {
 /// Where does it stop scaling, and why?
 ///
 /// Measures throughput and latency at each thread count from fresh starts, in random order, round after round; fits the
-/// Universal Scalability Law; names the knee and what holds it back there, from the kernel's and the server's accounts.
+/// Universal Scalability Law; names the knee and what holds it back there, from the resource counters of kernel and server.
 /// Two variants are interleaved in duels, more (or one) are measured each alone, in random order.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
@@ -664,7 +664,7 @@ pub struct SweepArgs {
     /// An option of the workload by sysbench's name, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Do not look at what limits each variant at its knee (a short profile at the end, within the budget)

@@ -132,6 +132,11 @@ impl Sections {
              the application has host and port; the host name `localhost` alone means the socket to most C clients, \
              `127.0.0.1` means TCP to all of them. Applications on other machines go on over TCP and gain nothing by it.\n",
         );
+        self.line(format!(
+            "Does the application use it? In the list of connections `Host` is `localhost` for the socket, and has a port \
+             (`localhost:51734`) for TCP:\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+            input.client()
+        ));
     }
 
     fn check(&mut self, input: &DeployInput) {

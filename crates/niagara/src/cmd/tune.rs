@@ -212,8 +212,10 @@ fn choose(
 
 fn announcement(plan: &TunePlan, server: &str, args: &TuneArgs, load: &str) -> String {
     let mut text = format!(
-        "tuning {server} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
-         the total is judged by fresh duels of about {:.0} s: it shows from {:.1} % on\n  time: {}, set-up aside",
+        "tuning {server} for {load}\n  \
+         first {} levers, all at once, in {} screening duels of about {:.0} s: a lever that changes throughput by {:.1} % or more shows\n  \
+         then those that help together, against the start, in fresh duels of about {:.0} s: {:.1} % or more shows\n  \
+         time: {}, excluding set-up",
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,
