@@ -32,6 +32,7 @@ mod promotion;
 pub mod quantity;
 mod screen;
 mod server_build;
+mod server_settings;
 mod spec;
 mod study;
 pub mod study_file;

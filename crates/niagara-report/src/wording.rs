@@ -27,7 +27,7 @@ fn tune_headline(tune: &TuneSummary) -> String {
             (0, true) => format!("{server}: no lever was shown to help {load}"),
             (0, false) => format!("{server}: stopped before any lever was judged for {load}"),
             (n, _) => format!(
-                "{server}: {} screened as helpful for {load}, nothing claimed: \
+                "{server}: {} looked helpful in the screening for {load}, nothing is proven: \
                  it ended before the total was judged",
                 number::count(n, "lever")
             ),
@@ -36,7 +36,11 @@ fn tune_headline(tune: &TuneSummary) -> String {
     let (found, duels) = found(total);
     match total.throughput.verdict {
         Some(Verdict::Faster) => {
-            format!("{server} is {found} faster for {load} (claimed from {duels})")
+            format!(
+                "{server} is {} with {} for {load}: {found}, proven by {duels}",
+                faster(&total.throughput.estimate),
+                number::count(tune.rungs.len(), "lever")
+            )
         }
         Some(Verdict::Slower) => {
             format!("{server} is slower with the levers than without: {found} for {load} ({duels})")
@@ -77,8 +81,10 @@ fn compare_headline(compare: &CompareSummary) -> String {
                  leave it open: {found} ({duels})"
             )
         }
-        Some(Verdict::Faster) => format!("{b} is faster than {a} for {load}: {found} ({duels})"),
-        Some(Verdict::Slower) => format!("{b} is slower than {a} for {load}: {found} ({duels})"),
+        Some(Verdict::Faster | Verdict::Slower) => format!(
+            "{b} is {} than {a} for {load}: {found} ({duels})",
+            faster(estimate)
+        ),
         Some(Verdict::NotWorthwhile) => format!(
             "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
             number::gain(estimate.high)
@@ -89,6 +95,17 @@ fn compare_headline(compare: &CompareSummary) -> String {
         ),
         None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
     }
+}
+
+/// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97. The ratio with its interval stands beside it.
+fn faster(estimate: &Estimate) -> String {
+    let word = if estimate.ratio < 1.0 {
+        "slower"
+    } else {
+        "faster"
+    };
+    let size = number::gain(estimate.ratio);
+    format!("{} {word}", size.trim_start_matches(['+', '−']))
 }
 
 fn found(comparison: &Comparison) -> (String, String) {
@@ -125,11 +142,11 @@ fn protocol_note(protocol: &str) -> Option<&'static str> {
     )
 }
 
-/// `claimed` is said only of what fresh duels have shown.
+/// `proven` is said only of what fresh duels have shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Shown by fresh duels that its screening never saw.
-    Claimed,
+    Proven,
     /// Fresh duels were run and did not show it.
     NotConfirmed,
     /// Fresh duels showed the contrary.
@@ -142,7 +159,7 @@ impl Standing {
     /// Of one rung.
     pub fn of(rung: &Rung) -> Standing {
         match rung.claim.as_ref().map(|claim| claim.throughput.verdict) {
-            Some(Some(Verdict::Faster)) => Standing::Claimed,
+            Some(Some(Verdict::Faster)) => Standing::Proven,
             Some(Some(Verdict::Slower)) => Standing::Refuted,
             Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,
             Some(None) | None => Standing::Screened,
@@ -152,7 +169,7 @@ impl Standing {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::Claimed => "claimed",
+            Standing::Proven => "proven",
             Standing::NotConfirmed => "not confirmed",
             Standing::Refuted => "refuted",
             Standing::Screened => "screened",
@@ -168,7 +185,7 @@ pub fn rung_estimate(rung: &Rung) -> &Estimate {
     }
 }
 
-/// `claimed, n = 12`: of duels.
+/// `proven, n = 12`: of duels.
 pub fn rung_standing(rung: &Rung) -> String {
     let standing = Standing::of(rung);
     let duels = match (&rung.claim, standing) {
@@ -178,7 +195,7 @@ pub fn rung_standing(rung: &Rung) -> String {
     format!("{}, n = {duels}", standing.word())
 }
 
-/// What is known of a rung in one line: `× 1.093 [1.081, 1.104], claimed, n = 12`.
+/// What is known of a rung in one line: `× 1.093 [1.081, 1.104], proven, n = 12`.
 pub fn rung_effect(rung: &Rung) -> String {
     format!(
         "{}, {}",
@@ -235,7 +252,8 @@ pub struct LesserClaim {
 
 /// Claims beside the one on throughput.
 pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
-    const CLOSED_LOAD: &str = "under closed load it follows throughput";
+    const CLOSED_LOAD: &str =
+        "lower is better; follows throughput, as each connection waits for its answer";
     /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
     const WORTH_TELLING: f64 = 0.03;
     let taken = comparison.taken.unwrap_or([0.0; 2]);
@@ -259,7 +277,7 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
         claim(
             "Server CPU per transaction",
             &comparison.cpu_per_transaction,
-            "a claim of its own: lower is better, blind to waiting",
+            "lower is better; judged on its own; time spent waiting does not count",
         ),
         claim("Median latency", &comparison.latency_p50, CLOSED_LOAD),
         claim(
@@ -281,7 +299,7 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
 /// Couples run, what was dropped, and what others took of the machine.
 pub fn dropped(comparison: &Comparison) -> String {
     let [a, b] = comparison.dropped;
-    let mut text = format!("{} run", comparison.couples);
+    let mut text = format!("{} measured", comparison.couples);
     text += &match a + b {
         0 => ", none dropped".to_owned(),
         _ => format!(", dropped: {a} for A's slice, {b} for B's"),
@@ -294,6 +312,18 @@ pub fn dropped(comparison: &Comparison) -> String {
         );
     }
     text
+}
+
+/// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.
+pub fn many_intervals(n: usize) -> Option<String> {
+    (n >= 10).then(|| {
+        format!(
+            "Of {n} intervals of 95 % about {} leave{} 1 out by chance alone. Wider ones belong to levels of one \
+             choice (the mallocs) and to levers that act on each other: fewer duels speak of each.",
+            (n as f64 / 20.0).round(),
+            if n < 30 { "s" } else { "" }
+        )
+    })
 }
 
 /// `1 h 58 min (of 2 h asked), 61 % of it under load`.
@@ -323,6 +353,28 @@ pub fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     }
     groups.sort_by_key(|(_, levers)| std::cmp::Reverse(levers.len()));
     groups
+}
+
+/// Levers that were not tried, counted by kind of reason, most first. Reasons that begin alike, up to their first colon, are
+/// of one kind; the whole reason stands where all of a kind have the same.
+pub fn counted(not_tried: &[NotTried]) -> Vec<(String, usize)> {
+    let mut kinds: Vec<(&str, Option<&str>, usize)> = Vec::new();
+    for lever in not_tried {
+        let reason = lever.reason.as_str();
+        let kind = reason.split(": ").next().unwrap_or(reason);
+        match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
+            Some((_, common, count)) => {
+                *count += 1;
+                *common = common.filter(|whole| *whole == reason);
+            }
+            None => kinds.push((kind, Some(reason), 1)),
+        }
+    }
+    kinds.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    kinds
+        .into_iter()
+        .map(|(kind, whole, count)| (whole.unwrap_or(kind).to_owned(), count))
+        .collect()
 }
 
 /// What there is to know of built servers: whose, and what.

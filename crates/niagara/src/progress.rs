@@ -95,7 +95,8 @@ impl Terminal {
         }
         if self.tps[0] > 0.0 && self.tps[1] > 0.0 {
             let [a, b] = self.tps.map(rate);
-            text += &format!(" · A {a} B {b} tps");
+            let [first, second] = sides(&self.stage);
+            text += &format!(" · {first} {a}, {second} {b} transactions/s");
         }
         if self.taken >= WORTH_TELLING {
             text += &format!(" · others take {:.0} % of the CPUs", self.taken * 100.0);
@@ -159,11 +160,14 @@ impl Observer for Terminal {
                 if self.began.is_none() {
                     self.began = Some(Instant::now());
                 }
-                name.clone_into(&mut self.stage);
+                self.stage = match name.strip_prefix("claim: ") {
+                    Some(lever) => format!("confirming: {lever}"),
+                    None => name.to_owned(),
+                };
                 self.duels = 0;
                 self.estimate.clear();
                 if !self.live {
-                    tell!("{name}");
+                    tell!("{}", self.stage);
                 }
                 self.show();
             }
@@ -174,6 +178,20 @@ impl Observer for Terminal {
                 self.show();
             }
         }
+    }
+}
+
+/// What A and B are in a stage of this name: in a tuning B is the one with more levers, in a comparison they are what the
+/// command names.
+fn sides(stage: &str) -> [&'static str; 2] {
+    if stage == "screening" {
+        ["half of the levers", "the other half"]
+    } else if stage == "total" {
+        ["start (A)", "final (B)"]
+    } else if stage.starts_with("confirming: ") || stage.starts_with("rung: ") {
+        ["without it (A)", "with it (B)"]
+    } else {
+        ["A", "B"]
     }
 }
 
@@ -229,6 +247,16 @@ pub fn clock(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_living_line_says_which_side_is_which() {
+        assert_eq!(sides("total"), ["start (A)", "final (B)"]);
+        assert_eq!(
+            sides("confirming: jemalloc"),
+            ["without it (A)", "with it (B)"]
+        );
+        assert_eq!(sides("comparing"), ["A", "B"]);
+    }
 
     #[test]
     fn times_read_like_a_clock() {

@@ -65,7 +65,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
             summary { "The rungs, what they change and why" }
             div.scroll { table {
                 thead { tr {
-                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Claimed" } th { "Risk" }
+                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Proven" } th { "Risk" }
                 } }
                 tbody {
                     @for rung in &tune.rungs {
@@ -110,6 +110,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
     html! {
         details {
             summary { "All screened levers in numbers" }
+            @if let Some(note) = wording::many_intervals(tune.not_helped.len() + tune.rungs.len()) { p { (note) } }
             @if !tune.together.is_empty() {
                 p { "Levers that act on each other:" }
                 ul { @for pair in &tune.together { li { (wording::together(pair)) } } }
@@ -122,8 +123,8 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                 tbody {
                     @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
-                    @if let Some(lever) = &tune.decoy { (row(lever, "decoy")) }
-                    @if let Some(lever) = &tune.control { (row(lever, "control")) }
+                    @if let Some(lever) = &tune.decoy { (row(lever, "negative control (decoy)")) }
+                    @if let Some(lever) = &tune.control { (row(lever, "positive control")) }
                 }
             } }
         }
@@ -192,10 +193,11 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
         section {
             h2 { "How it was measured" }
             p {
-                "Two servers with identical data are alive at once; the load moves between them every moment, "
-                "in random order, while the idle one is frozen: one such " em { "duel" } " gives one score. "
+                "Two servers with identical data are alive at once; the load moves between them in short slices, "
+                "in random order, while the idle one is frozen. Two neighbouring slices, one of each, are a " em { "couple" }
+                "; some dozens of couples after a fresh start of both servers are a " em { "duel" } ", which gives one figure. "
                 "Screening duels set every lever at once, in a balanced design, and estimate all effects together. "
-                "Claims and the total come from fresh duels that the screening never saw. "
+                "What is called proven, and the total, come from fresh duels that the screening never saw. "
                 "On identical variants the chance of calling a difference is at most " (tune.alpha)
                 ". All of it holds for this machine and this workload."
             }
@@ -208,7 +210,7 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
                 @if let Some(total) = &tune.total {
                     div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
                 }
-                div { dt { "Error probability" } dd { (tune.alpha) " for the total, shared by the claims" } }
+                div { dt { "Error probability" } dd { (tune.alpha) " for the total; as much again is shared by the single levers" } }
                 div { dt { "Seed" } dd { (tune.seed) } }
             }
         }
@@ -222,9 +224,10 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
             h2 { "How it was measured" }
             @if compare.protocol == "duel" {
                 p {
-                    "A and B are alive at once on identical data; the load moves between them every moment, in random order, "
-                    "while the idle one is frozen. Each duel begins with fresh starts of both and gives one score; "
-                    "restarts are the unit of all inference. It holds for this machine and this workload."
+                    "A and B are alive at once on identical data; the load moves between them in short slices, in random order, "
+                    "while the idle one is frozen. Two neighbouring slices, one of each, are a couple; some dozens of couples after "
+                    "a fresh start of both servers are a duel. A duel gives one figure, and duels are what the interval is made from. "
+                    "It holds for this machine and this workload."
                 }
             }
             dl.facts {

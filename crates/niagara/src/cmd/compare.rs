@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::args::CompareArgs;
 use crate::client;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
@@ -148,7 +148,12 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let summary = Summary::Compare(Box::new(compared));
     study.store().set_summary(&summary)?;
     write_files(study.folder(), study.store())?;
-    print_result(&summary, study.store(), study.folder(), args.study.json)?;
+    print_result(
+        &summary,
+        study.store(),
+        study.folder(),
+        Shown::asked(&args.study),
+    )?;
     if is_job {
         steps::hand_over(&study, args.judge.alpha, args.study.json)?;
     }

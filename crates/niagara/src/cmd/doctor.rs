@@ -112,6 +112,7 @@ fn measure(
             levers: Vec::new(),
             servers: Vec::new(),
             json: args.json,
+            verbose: false,
         },
         machine: fingerprint,
         client: setting.client.as_deref(),

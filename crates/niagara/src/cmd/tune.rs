@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::{App, TuneArgs};
 use crate::client;
 use crate::cmd::build::words;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
@@ -153,7 +153,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         &Summary::Tune(Box::new(tuned)),
         study.store(),
         &folder,
-        args.study.json,
+        Shown::asked(&args.study),
     )?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
@@ -219,8 +219,10 @@ fn choose(
 
 fn announcement(plan: &TunePlan, server: &str, args: &TuneArgs, load: &str) -> String {
     let mut text = format!(
-        "tuning {server} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
-         the total is judged by fresh duels of about {:.0} s: it shows from {:.1} % on\n  time: {}, set-up aside",
+        "tuning {server} for {load}\n  \
+         first {} levers, all at once, in {} screening duels of about {:.0} s: a lever that changes throughput by {:.1} % or more shows\n  \
+         then those that help together, against the start, in fresh duels of about {:.0} s: {:.1} % or more shows\n  \
+         time: {}, excluding set-up",
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,

@@ -20,7 +20,7 @@ use niagara_store::Summary;
 
 use crate::args::{ClientArgs, LengthArgs, RunArgs, SizeArg, StudyArgs};
 use crate::client;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::run::plan::RunPlan;
 use crate::cmd::study::{read, server_names};
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -145,7 +145,12 @@ pub fn execute(
     let summary = ran?;
     results.store().set_summary(&summary)?;
     write_files(results.folder(), results.store())?;
-    print_result(&summary, results.store(), results.folder(), args.json)?;
+    print_result(
+        &summary,
+        results.store(),
+        results.folder(),
+        Shown::asked(&args),
+    )?;
     let is_job = study.workloads[0].load.workload.kind.is_job();
     if is_job && matches!(summary, Summary::Compare(_)) {
         steps::hand_over(&results, study.alpha, args.json)?;
