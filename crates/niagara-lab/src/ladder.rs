@@ -185,7 +185,6 @@ impl Climb<'_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a rung is all of these")]
     fn try_rung(
         &mut self,
         bench: &mut Workbench,

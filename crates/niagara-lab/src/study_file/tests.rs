@@ -3,8 +3,12 @@ use std::path::Path;
 use niagara_server::Catalog;
 
 use super::*;
+use crate::level_sets::level_sets;
 use crate::lever::{self, Item};
+use crate::question::{Question, StudySize};
+use crate::recipe::VariantRecipe;
 use crate::spec::Protocol;
+use crate::wanted_level::WantedLevel;
 
 const LADDER: &str = r#"kind = "ladder"
 title = "A small ladder"
