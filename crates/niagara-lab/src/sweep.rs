@@ -249,6 +249,78 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// The curve of one variant, from the slices of each duel and what was counted over them.
+    fn curve(
+        &self,
+        index: usize,
+        study: &Study,
+        by_duel: &BTreeMap<u32, Vec<&SliceRecord>>,
+        accounts: &[(u32, u8, AccountsRecord)],
+    ) -> SweepCurve {
+        let options = self.options;
+        let (title, variant) = &options.variants[index];
+        let (lane, side) = if self.interleaved {
+            (0, index)
+        } else {
+            (index, 0)
+        };
+        let mut points = Vec::new();
+        let mut starts = Vec::new();
+        let mut failures = BTreeMap::new();
+        for &threads in options.benches.keys() {
+            let point = Point {
+                threads,
+                variant: lane,
+            };
+            if let Some(reason) = self.failed.get(&point) {
+                failures.insert(threads, reason.clone());
+            }
+            let subject = point.subject();
+            let of_point: Vec<Measured<'_>> = study
+                .done()
+                .iter()
+                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+                .filter_map(|duel| {
+                    Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, accounts)
+                })
+                .collect();
+            starts.extend(of_point.iter().map(|measured| Start {
+                threads: f64::from(threads),
+                throughput: measured.tps,
+            }));
+            points.extend(sweep_point(threads, &of_point, options.alpha));
+        }
+        let law = scalability(&starts, options.alpha);
+        let no_law = law.is_none().then(|| {
+            "the law has three parameters: it wants at least three thread counts and four starts".to_owned()
+        });
+        let server_version = options
+            .benches
+            .values()
+            .next()
+            .and_then(|bench| bench.install_of(variant).ok())
+            .map(|install| install.version_string.clone())
+            .unwrap_or_default();
+        SweepCurve {
+            title: title.clone(),
+            label: variant.label(),
+            server_version,
+            knee: knee(&points),
+            law: law.map(|law| Law {
+                lambda: law.lambda,
+                sigma: law.sigma,
+                kappa: law.kappa,
+                peak_threads: law.peak_threads,
+                peak_tps: Some(law.peak()).filter(|peak| peak.is_finite()),
+                residual: law.residual,
+                misfit: law.misfit,
+            }),
+            no_law,
+            points,
+            failures,
+        }
+    }
+
     fn summary(&self, study: &Study, complete: bool) -> Result<SweepSummary> {
         let options = self.options;
         let slices = study.store().slices(None)?;
@@ -257,69 +329,10 @@ impl<'a> Run<'a> {
         for slice in &slices {
             by_duel.entry(slice.duel).or_default().push(slice);
         }
-        let mut curves = Vec::new();
-        for (index, (title, variant)) in options.variants.iter().enumerate() {
-            let (lane, side) = if self.interleaved {
-                (0, index)
-            } else {
-                (index, 0)
-            };
-            let mut points = Vec::new();
-            let mut starts = Vec::new();
-            let mut failures = BTreeMap::new();
-            for &threads in options.benches.keys() {
-                let point = Point {
-                    threads,
-                    variant: lane,
-                };
-                if let Some(reason) = self.failed.get(&point) {
-                    failures.insert(threads, reason.clone());
-                }
-                let subject = point.subject();
-                let of_point: Vec<Measured<'_>> = study
-                    .done()
-                    .iter()
-                    .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
-                    .filter_map(|duel| {
-                        Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, &accounts)
-                    })
-                    .collect();
-                starts.extend(of_point.iter().map(|measured| Start {
-                    threads: f64::from(threads),
-                    throughput: measured.tps,
-                }));
-                points.extend(sweep_point(threads, &of_point, options.alpha));
-            }
-            let law = scalability(&starts, options.alpha);
-            let no_law = law.is_none().then(|| {
-                "the law has three parameters: it wants at least three thread counts and four starts".to_owned()
-            });
-            let server_version = options
-                .benches
-                .values()
-                .next()
-                .and_then(|bench| bench.install_of(variant).ok())
-                .map(|install| install.version_string.clone())
-                .unwrap_or_default();
-            curves.push(SweepCurve {
-                title: title.clone(),
-                label: variant.label(),
-                server_version,
-                knee: knee(&points),
-                law: law.map(|law| Law {
-                    lambda: law.lambda,
-                    sigma: law.sigma,
-                    kappa: law.kappa,
-                    peak_threads: law.peak_threads,
-                    peak_tps: Some(law.peak()).filter(|peak| peak.is_finite()),
-                    residual: law.residual,
-                    misfit: law.misfit,
-                }),
-                no_law,
-                points,
-                failures,
-            });
-        }
+        let variants = 0..options.variants.len();
+        let curves: Vec<SweepCurve> = variants
+            .map(|index| self.curve(index, study, &by_duel, &accounts))
+            .collect();
         Ok(SweepSummary {
             about: options.about.clone(),
             protocol: sweep_protocol(options.variants.len()).to_string(),

@@ -4,7 +4,8 @@ use niagara_server::machine::Fingerprint;
 
 use super::change::Change;
 use super::context::Context;
-use super::definition::{Lever, Need, Risk, WorkloadKind};
+use super::definition::{Lever, Need, WorkloadKind};
+use super::risk::Risk;
 
 /// How a reason begins that is about the server's branch or version. Reports count such levers together.
 pub const NOT_FOR_THIS_SERVER: &str = "not for this server: ";

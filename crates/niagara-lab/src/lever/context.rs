@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Version};
 
-use super::definition::Risk;
 use super::expression::Quantities;
+use super::risk::Risk;
 
 /// What decides whether a lever applies, and what its values come to.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! A lever as its file defines it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use niagara_server::Family;
 use serde::{Deserialize, Serialize};
 
+use super::risk::Risk;
 use super::template::Template;
 use super::version_range::VersionRange;
 
@@ -124,22 +124,6 @@ impl Lever {
             None => self.id.clone(),
         }
     }
-}
-
-/// What a lever costs beside speed. Only `none` and `memory` are tried unless allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Risk {
-    /// Nothing.
-    None,
-    /// Takes more memory.
-    Memory,
-    /// A crash can lose committed transactions or leave a torn page, or recovery has less to go by.
-    Durability,
-    /// Weakens protection against an attacker.
-    Security,
-    /// Changes the host, not just the server.
-    System,
 }
 
 /// What a lever is in a study.
@@ -268,36 +252,4 @@ pub struct Deploy {
     pub packages: Vec<String>,
     /// What to know or do.
     pub note: Option<String>,
-}
-
-impl fmt::Display for Risk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Memory => "memory",
-            Self::Durability => "durability",
-            Self::Security => "security",
-            Self::System => "system",
-        })
-    }
-}
-
-impl std::str::FromStr for Risk {
-    type Err = String;
-
-    /// Reads a risk's name, as in `--allow durability`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        [
-            Self::None,
-            Self::Memory,
-            Self::Durability,
-            Self::Security,
-            Self::System,
-        ]
-        .into_iter()
-        .find(|risk| risk.to_string() == text)
-        .ok_or_else(|| {
-            format!("`{text}` is no risk; known: none, memory, durability, security, system")
-        })
-    }
 }

@@ -14,6 +14,7 @@ mod definition;
 mod expression;
 mod library;
 mod parse;
+mod risk;
 #[cfg(test)]
 mod shipped;
 mod source;
@@ -24,8 +25,9 @@ mod version_range;
 pub use applicability::NOT_FOR_THIS_SERVER;
 pub use change::Change;
 pub use context::Context;
-pub use definition::{Deploy, Elsewhere, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
+pub use definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 pub use library::load;
+pub use risk::Risk;
 pub(crate) use variant_expr::{ENGINES, known_engine, meant_engine};
 pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};
 pub use version_range::VersionRange;

@@ -7,8 +7,9 @@ use anyhow::Result;
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
 
 use super::cpu_choice::{self, CpuChoice};
-use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
+use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
+use super::risk::Risk;
 use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
 use super::version_range::VersionRange;

@@ -8,8 +8,8 @@ use toml::{Spanned, Value};
 
 use super::build_table::settings;
 use super::document::{Changes, Runtime, plain};
+use super::known::Known;
 use super::mistake::Mistakes;
-use super::read::Known;
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };

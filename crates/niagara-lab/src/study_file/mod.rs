@@ -7,6 +7,7 @@
 mod build_table;
 mod changes;
 mod document;
+mod known;
 mod mistake;
 mod read;
 mod schema;
@@ -15,6 +16,7 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
+pub use known::Known;
 pub use mistake::Mistake;
-pub use read::{Known, StudyFile, read_study};
+pub use read::{StudyFile, read_study};
 pub use schema::schema;

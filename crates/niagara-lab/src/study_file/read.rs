@@ -1,7 +1,6 @@
 //! From a file's text to a study: what the names in it mean, and whether it all fits together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -11,12 +10,12 @@ use toml::{Spanned, Value};
 
 use super::changes::{Parts, engine, of_parts, of_variant, reference, server};
 use super::document::{Axis, Document, Rung, SizeEntry, Workload, plain};
+use super::known::Known;
 use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
 use super::structure;
 use crate::client_host::check_host;
 use crate::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
-use crate::lever::Lever;
 use crate::load_by_name::{load_of, names_file, own_workload, settings_of};
 use crate::quantity;
 use crate::question::{
@@ -26,17 +25,6 @@ use crate::recipe::VariantRecipe;
 use crate::spec::Protocol;
 use crate::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
-
-/// What names in a study file may mean.
-#[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
-    /// Levers.
-    pub levers: &'a [Lever],
-    /// Servers of the catalogue.
-    pub servers: &'a [String],
-    /// Where the paths of workload files begin: the folder of the study file.
-    pub folder: &'a Path,
-}
 
 /// A study file that was understood: the study in each of its sizes.
 #[derive(Debug, Clone)]
@@ -186,24 +174,31 @@ impl Reader<'_> {
             // The command line alone asks these.
             StudyKind::Tune | StudyKind::Noise => return None,
             StudyKind::Sweep => Question::Sweep {
-                variants: match &document.sweep {
-                    None => vec![VariantRecipe::default()],
-                    Some(list) => {
-                        if list.get_ref().is_empty() {
-                            mistakes.add(
-                                list.span().start,
-                                "`sweep` is empty",
-                                "name at least one variant, or leave it out for base",
-                            );
-                        }
-                        list.get_ref()
-                            .iter()
-                            .map(|text| reference(text, &variants, self.known, mistakes))
-                            .collect()
-                    }
-                },
+                variants: self.swept(&variants, mistakes),
             },
         })
+    }
+
+    /// The variants of a sweep.
+    fn swept(
+        &self,
+        variants: &BTreeMap<String, VariantRecipe>,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Vec<VariantRecipe> {
+        let Some(list) = &self.document.sweep else {
+            return vec![VariantRecipe::default()];
+        };
+        if list.get_ref().is_empty() {
+            mistakes.add(
+                list.span().start,
+                "`sweep` is empty",
+                "name at least one variant, or leave it out for base",
+            );
+        }
+        let texts = list.get_ref().iter();
+        texts
+            .map(|text| reference(text, variants, self.known, mistakes))
+            .collect()
     }
 
     fn missing(&self, key: &str, what: &str, kind: StudyKind, mistakes: &mut Mistakes<'_>) {
@@ -387,19 +382,7 @@ impl Reader<'_> {
                 .and_then(|value| quantity::share(&plain(value)).ok())
         };
         Some(StudyDescription {
-            about: About {
-                title: document.title.trim().to_owned(),
-                asked: document.asked.trim().to_owned(),
-                changed: document.changed.trim().to_owned(),
-                measured: document.measured.trim().to_owned(),
-                source: document.source.clone(),
-                published: document
-                    .published
-                    .as_ref()
-                    .map(|table| table.trim_matches('\n').to_owned()),
-                size: size.to_string(),
-                note: entry.note.clone(),
-            },
+            about: self.about(size, entry),
             server: document.server.as_ref().map_or_else(
                 || DEFAULT_SERVER.to_owned(),
                 |name| server(name, self.known, mistakes),
@@ -438,6 +421,22 @@ impl Reader<'_> {
             profile: true,
             question: question.clone(),
         })
+    }
+
+    /// The study's words for people.
+    fn about(&self, size: StudySize, entry: &SizeEntry) -> About {
+        let document = self.document;
+        let published = document.published.as_ref();
+        About {
+            title: document.title.trim().to_owned(),
+            asked: document.asked.trim().to_owned(),
+            changed: document.changed.trim().to_owned(),
+            measured: document.measured.trim().to_owned(),
+            source: document.source.clone(),
+            published: published.map(|table| table.trim_matches('\n').to_owned()),
+            size: size.to_string(),
+            note: entry.note.clone(),
+        }
     }
 
     /// How variants meet in this study.
