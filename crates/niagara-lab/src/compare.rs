@@ -2,13 +2,14 @@
 
 use anyhow::{Result, bail};
 use niagara_stats::{ErrorBudget, Rule};
-use niagara_store::{CompareSummary, Phase};
+use niagara_store::{CompareSummary, Goal, Phase};
 
 use crate::build_note::build_notes;
 use crate::client_host::ClientHost;
 use crate::history::History;
 use crate::judged::{Question, ask, comparison};
 use crate::observer::{Event, Observer};
+use crate::rate::{RateChoice, find_rate};
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::variant::Variant;
@@ -21,6 +22,10 @@ pub struct CompareOptions {
     pub a: Variant,
     /// B, the candidate.
     pub b: Variant,
+    /// What decides.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// How they meet.
     pub protocol: Protocol,
     /// Error probability, most duels.
@@ -47,6 +52,7 @@ pub fn compare(
     let question = Question {
         phase: Phase::Compare,
         subject: "",
+        goal: options.goal,
         a: &options.a,
         b: &options.b,
         errors: match options.protocol {
@@ -63,6 +69,10 @@ pub fn compare(
         reserve_seconds: 0.0,
         must_answer: true,
     };
+    if let Some(choice) = options.rate {
+        let rate = find_rate(bench, study, &options.a, choice, observer)?;
+        study.set_rate(rate);
+    }
     observer.see(Event::Stage {
         name: "compare",
         seconds: study.left_seconds(),

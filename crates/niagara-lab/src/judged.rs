@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
-use niagara_stats::{ErrorBudget, Judgement, LookPlan, Rule, judge, judge_final, signed_rank};
-use niagara_store::{Comparison, DuelRecord, Ending, Phase, SliceRecord};
+use niagara_stats::{
+    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+};
+use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
 use crate::observer::{Event, Observer};
 use crate::study::Study;
@@ -24,6 +26,7 @@ pub(crate) const OVERRUN: f64 = 0.2;
 pub(crate) struct Question<'a> {
     pub phase: Phase,
     pub subject: &'a str,
+    pub goal: Goal,
     pub a: &'a Variant,
     pub b: &'a Variant,
     pub errors: ErrorBudget,
@@ -56,7 +59,7 @@ pub(crate) fn ask(
     question: &Question<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
-    let mut inquiry = Inquiry::new(look_plan(study, question)?);
+    let mut inquiry = Inquiry::new(look_plan(study, question)?, question.goal);
     let ended_name = format!("ended {:?} {}", question.phase, question.subject);
     let ended: Option<u64> = study.decision(&ended_name)?.and_then(|n| n.parse().ok());
     loop {
@@ -127,6 +130,7 @@ fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
 /// The duels of a question so far.
 struct Inquiry {
     plan: LookPlan,
+    goal: Goal,
     duels: Vec<DuelRecord>,
     attempts: u64,
     failures_in_a_row: u32,
@@ -137,9 +141,10 @@ struct Inquiry {
 }
 
 impl Inquiry {
-    fn new(plan: LookPlan) -> Self {
+    fn new(plan: LookPlan, goal: Goal) -> Self {
         Self {
             plan,
+            goal,
             duels: Vec::new(),
             attempts: 0,
             failures_in_a_row: 0,
@@ -181,7 +186,8 @@ impl Inquiry {
     }
 
     fn scores(&self) -> Vec<f64> {
-        self.duels.iter().filter_map(|duel| duel.score).collect()
+        let gains = self.duels.iter().filter_map(|duel| self.goal.gain(duel));
+        gains.collect()
     }
 
     fn take(&mut self, record: DuelRecord) {
@@ -316,7 +322,16 @@ pub(crate) fn comparison(
     Ok(Comparison {
         a: question.a.label(),
         b: question.b.label(),
-        throughput: answer.judgement.clone(),
+        goal: question.goal,
+        on_goal: (question.goal != Goal::Throughput).then(|| answer.judgement.clone()),
+        throughput: match question.goal {
+            Goal::Throughput => answer.judgement.clone(),
+            _ => judge_beside(
+                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
+                &answer.judgement,
+                &question.rule,
+            ),
+        },
         unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
         cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
         latency_p50: beside(

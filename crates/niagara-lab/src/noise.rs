@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use niagara_stats::{
     Components, DuelScore, ErrorBudget, Rule, components, detectable_in, optimal_couples,
 };
-use niagara_store::Phase;
+use niagara_store::{Goal, Phase};
 
 use crate::duel_plan::{couple_seconds, couples_for};
 use crate::history::{History, score_again};
@@ -55,6 +55,7 @@ pub fn noise(
     let question = Question {
         phase: Phase::Noise,
         subject: "",
+        goal: Goal::Throughput,
         a: variant,
         b: variant,
         errors: ErrorBudget::two_sided(ALPHA, MOST_DUELS),

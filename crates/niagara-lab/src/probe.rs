@@ -308,10 +308,10 @@ mod tests {
     use niagara_server::{Cache, Catalog};
 
     use super::*;
-    use niagara_server::Cancel;
     use crate::lever::{Context, Lever, load};
     use crate::observer::Observer;
     use crate::spec::Load;
+    use niagara_server::Cancel;
 
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";

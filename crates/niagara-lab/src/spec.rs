@@ -126,6 +126,9 @@ pub struct DuelSpec {
     /// What the study's duels before it tell of throughput and CPU time taken by others.
     #[serde(default)]
     pub taken_slope: TakenSlope,
+    /// Transactions per second that arrive in a slice, over all connections; `None`: closed load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
 
 impl Lengths {

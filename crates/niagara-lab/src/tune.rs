@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    Comparison, Deployment, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,7 @@ use crate::observer::{Event, Observer};
 use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
+use crate::rate::{RateChoice, find_rate};
 use crate::screen::{ScreenOptions, ScreenTime, Screening, screen};
 use crate::study::Study;
 use crate::variant::Variant;
@@ -52,6 +53,10 @@ pub struct TuneOptions {
     pub candidates: Vec<Candidate>,
     /// Levers that do not apply here, each with the reason.
     pub not_applicable: Vec<NotTried>,
+    /// What is tuned for.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// Error probability of the total and, shared, of the claims.
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
@@ -202,6 +207,10 @@ impl Ladder<'_> {
         let plan = self.plan(study)?;
         self.keep_only(&plan);
         announce(&plan);
+        if let Some(choice) = self.options.rate {
+            let rate = find_rate(self.bench, study, &self.options.base, choice, observer)?;
+            study.set_rate(rate);
+        }
         study.start_clock();
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
@@ -227,7 +236,7 @@ impl Ladder<'_> {
     fn is_proven(&self) -> bool {
         self.total
             .as_ref()
-            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+            .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
     }
 
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
@@ -344,6 +353,7 @@ impl Ladder<'_> {
             &ScreenOptions {
                 duels: plan.screening_duels,
                 couples: options.screen_couples,
+                goal: options.goal,
                 time: options.screen_time(),
                 worthwhile: options.rule.min_effect,
                 enough: EXACT_ENOUGH,
@@ -356,8 +366,8 @@ impl Ladder<'_> {
         let stopped = screening.stopped;
         if screening.strongest_only && !stopped {
             self.warnings.push(
-                "the time was too short to tell all levers apart: only the strongest were chosen; a longer --budget finds \
-                 more"
+                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
+                 were chosen; a longer --budget finds more"
                     .to_owned(),
             );
         }
@@ -563,6 +573,7 @@ impl Ladder<'_> {
         Question {
             phase,
             subject,
+            goal: self.options.goal,
             a,
             b,
             errors,
@@ -687,6 +698,8 @@ impl Ladder<'_> {
             workload: self.bench.load().one_line(),
             threads: self.bench.load().threads,
             seed: options.seed,
+            goal: options.goal,
+            rate: study.rate(),
             alpha: options.alpha,
             budget_seconds: options.budget_seconds,
             elapsed_seconds: study.used_seconds(),

@@ -10,8 +10,9 @@ use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::study_file::{WantedLevel, names_file};
-use niagara_lab::{Protocol, RemoteShell};
+use niagara_lab::{Protocol, RateChoice, RemoteShell};
 use niagara_load::WorkloadKind;
+use niagara_store::Goal;
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::profile::ProfileArgs;
@@ -277,9 +278,34 @@ pub struct JudgeArgs {
     /// Error probability: how often identical servers may be called different
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,
+    /// What decides: throughput, cpu (server CPU time per transaction), p95 or p99 (latency at a fixed rate of arrivals, from
+    /// when each was due); the others are shown beside it
+    #[arg(long, default_value_t = Goal::Throughput)]
+    pub goal: Goal,
+    /// With --goal p95 or p99: transactions per second that arrive on either side, or a share of what the start does under
+    /// closed load [default: 70%]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<RateChoice>,
     /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
     #[arg(long, default_value = "0.5%", value_parser = percent)]
     pub min_effect: f64,
+}
+
+impl JudgeArgs {
+    /// The rate at which latencies are compared; none for other goals.
+    ///
+    /// # Errors
+    /// A rate for a goal that has none.
+    pub fn rate(&self) -> anyhow::Result<Option<RateChoice>> {
+        match (self.goal.is_latency(), self.rate) {
+            (true, rate) => Ok(Some(rate.unwrap_or(RateChoice::USUAL))),
+            (false, None) => Ok(None),
+            (false, Some(_)) => anyhow::bail!(
+                "--rate is for latencies, which are compared at equal rates; the goal is {}\nremedy: --goal p99, or leave out --rate",
+                self.goal
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -23,9 +23,11 @@ use super::workload::{load_of, names_file, own_workload, settings_of};
 use crate::client_host::check_host;
 use crate::lever::Lever;
 use crate::quantity;
+use crate::rate::RateChoice;
 use crate::spec::Protocol;
 use crate::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
+use niagara_store::Goal;
 
 /// What names in a study file may mean.
 #[derive(Debug, Clone, Copy)]
@@ -216,9 +218,11 @@ impl Reader<'_> {
         let document = self.document;
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.span().start);
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 8] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 10] = [
             ("a", text(&document.a), &[Compare]),
             ("b", text(&document.b), &[Compare]),
+            ("goal", text(&document.goal), &[Compare]),
+            ("rate", text(&document.rate), &[Compare]),
             ("start", text(&document.start), &[Ladder, Matrix]),
             ("combine", text(&document.combine), &[Matrix]),
             // Two variants of a sweep meet in duels, one or several others are measured each alone.
@@ -372,6 +376,7 @@ impl Reader<'_> {
             threads = vec![1];
         }
         let protocol = self.protocol(question, is_job, mistakes);
+        let (goal, rate) = self.goal(is_job, mistakes);
         // Texts that the structure's check let pass can be read.
         let time = |value: &Option<Value>| {
             value
@@ -405,6 +410,8 @@ impl Reader<'_> {
             workloads,
             threads,
             protocol,
+            goal,
+            rate,
             alpha: document.alpha.unwrap_or(0.05),
             min_effect: share(&document.min_effect).unwrap_or(0.005),
             seed: document.seed,
@@ -434,6 +441,46 @@ impl Reader<'_> {
                 .map(|host| host.get_ref().trim().to_owned()),
             question: question.clone(),
         })
+    }
+
+    /// What decides, and the rate at which latencies are compared.
+    fn goal(&self, is_job: bool, mistakes: &mut Mistakes<'_>) -> (Goal, Option<RateChoice>) {
+        let given = self.document.goal.as_ref();
+        // Words were checked with the structure.
+        let goal: Goal = given
+            .and_then(|goal| goal.get_ref().parse().ok())
+            .unwrap_or_default();
+        if let (Some(given), true, true) = (given, is_job, goal.is_latency()) {
+            mistakes.add(
+                given.span().start,
+                "goal: the time of a batch job is its throughput, and nothing arrives at a rate"
+                    .to_owned(),
+                "goal = \"throughput\", or goal = \"cpu\"",
+            );
+        }
+        let rate = match &self.document.rate {
+            None => goal.is_latency().then_some(RateChoice::USUAL),
+            Some(text) if !goal.is_latency() => {
+                mistakes.add(
+                    text.span().start,
+                    format!("rate: is for latencies; the goal is {goal}"),
+                    "goal = \"p99\", or leave out rate",
+                );
+                None
+            }
+            Some(text) => match text.get_ref().parse() {
+                Ok(rate) => Some(rate),
+                Err(error) => {
+                    mistakes.add(
+                        text.span().start,
+                        format!("rate: {error}"),
+                        "rate = \"70%\"",
+                    );
+                    None
+                }
+            },
+        };
+        (goal, rate)
     }
 
     /// How variants meet in this study.

@@ -20,7 +20,7 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::resolve;
-use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
+use crate::setting::{Aim, Opening, Setting, lengths, load, open_study, server_name};
 use crate::steps;
 
 /// What decides what a comparison measures.
@@ -31,6 +31,8 @@ struct Plan<'a> {
     load: &'a niagara_lab::Load,
     alpha: f64,
     min_effect: f64,
+    #[serde(flatten)]
+    aim: Aim,
     max_duels: usize,
     to_the_end: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +53,14 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         ),
         protocol => protocol,
     };
-    let lengths = lengths(&args.lengths, &load, protocol);
+    let lengths = lengths(&args.lengths, &load, protocol, args.judge.goal);
+    let rate = args.judge.rate()?;
+    if is_job && args.judge.goal.is_latency() {
+        bail!(
+            "{} is a job: its time is its throughput, and nothing arrives at a rate\nremedy: --goal throughput, or --goal cpu",
+            load.workload.name()
+        );
+    }
     let mut terminal = Terminal::new(args.budget);
     setting.client = client::open(&args.client, &cancel, &mut terminal)?;
     let mut bench = setting.workbench(load.clone(), cancel.clone());
@@ -68,6 +77,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             load: &load,
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
+            aim: Aim::of(&args.judge),
             max_duels: args.max_duels,
             to_the_end: args.to_the_end,
             client_host: args.client.client_host.as_deref(),
@@ -130,6 +140,8 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let options = CompareOptions {
         a,
         b,
+        goal: args.judge.goal,
+        rate,
         protocol,
         errors: ErrorBudget::two_sided(args.judge.alpha, args.max_duels),
         rule: Rule {

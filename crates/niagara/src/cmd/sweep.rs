@@ -10,6 +10,7 @@ use niagara_lab::{MOST_SWEPT, lever, quantity, sweep_protocol};
 use niagara_load::WorkloadOption;
 use niagara_server::Catalog;
 use niagara_store::About;
+use niagara_store::Goal;
 
 use crate::args::SweepArgs;
 use crate::cmd::run::execute;
@@ -78,6 +79,8 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         }],
         threads,
         protocol: sweep_protocol(variants.len()),
+        goal: Goal::Throughput,
+        rate: None,
         alpha: args.alpha,
         min_effect: 0.005,
         seed: args.study.seed,

@@ -19,7 +19,9 @@ use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
-use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
+use crate::setting::{
+    Aim, DefaultCouples, Opening, Setting, lengths, load, open_study, server_name,
+};
 use crate::symbols::symbols;
 
 /// What decides what a tuning measures.
@@ -34,6 +36,8 @@ struct Plan<'a> {
     without: &'a [String],
     alpha: f64,
     min_effect: f64,
+    #[serde(flatten)]
+    aim: Aim,
     screen_couples: u32,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     with_builds: bool,
@@ -45,7 +49,8 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
-    let lengths = lengths(&args.lengths, &load, Protocol::Duel);
+    let lengths = lengths(&args.lengths, &load, Protocol::Duel, args.judge.goal);
+    let rate = args.judge.rate()?;
     let screen_couples = args
         .screen_couples
         .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds));
@@ -92,6 +97,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             without: &args.without,
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
+            aim: Aim::of(&args.judge),
             screen_couples,
             with_builds: args.with_builds,
             client_host: args.client.client_host.as_deref(),
@@ -112,6 +118,8 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         base,
         candidates,
         not_applicable,
+        goal: args.judge.goal,
+        rate,
         alpha: args.judge.alpha,
         rule: Rule {
             min_effect: args.judge.min_effect,

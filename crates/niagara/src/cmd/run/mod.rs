@@ -95,7 +95,7 @@ fn lengths_of(study: &StudyDescription) -> Lengths {
         threads: study.threads.iter().copied().max().unwrap_or(1),
         ..workload.load.clone()
     };
-    lengths(&args, &load, study.protocol)
+    lengths(&args, &load, study.protocol, study.goal)
 }
 
 /// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by. The variants of a sweep
@@ -231,6 +231,8 @@ impl Runner<'_> {
         let options = CompareOptions {
             a,
             b,
+            goal: study.goal,
+            rate: study.rate,
             protocol: study.protocol,
             errors: ErrorBudget::two_sided(study.alpha, study.duels),
             rule: self.rule(),
