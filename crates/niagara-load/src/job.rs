@@ -1,12 +1,12 @@
 //! A job: the statements of a workload one after the other on one connection, timed one by one.
 
-use crate::admin::Admin;
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::session::{self, Session, SessionError};
-use crate::stream::Hangup;
+use crate::net::admin::Admin;
+use crate::net::endpoint::Endpoint;
+use crate::net::session::{self, Session, SessionError};
+use crate::net::stream::Hangup;
 use crate::workload::WorkloadSpec;
-use crate::workload::own::Step;
+use crate::workload::custom::Step;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

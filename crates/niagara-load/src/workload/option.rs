@@ -1,6 +1,6 @@
 //! Workloads by `name=value`, with sysbench's names: for command lines.
 
-use super::distribution::{ITERATIONS, PARETO_H, PERCENT, SHARE, ZIPF_EXPONENT};
+use super::draw::{ITERATIONS, PARETO_H, PERCENT, SHARE, ZIPF_EXPONENT};
 use super::{Distribution, PreparedStatements, WorkloadKind, WorkloadSpec};
 use crate::error::LoadError;
 use std::str::FromStr;

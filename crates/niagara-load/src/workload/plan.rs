@@ -5,34 +5,17 @@
 //! ([`Transaction::encode`]), is fed the answer and goes on ([`Transaction::advance`]). What it draws and what it keeps of
 //! answers has its place before the load begins, so that nothing is allocated under it.
 
-use super::oltp::{OltpPlan, OltpTransaction};
-use super::own::{OwnPlan, OwnTransaction};
+use super::custom::{OwnPlan, OwnTransaction};
 use super::parameters::{Parameters, Text};
+use super::sysbench::{OltpPlan, OltpTransaction};
+use super::template::{Next, Template, Templates, Unexpected};
 use super::tpcc::{TpccPlan, TpccTransaction};
-use super::{Rng, WorkloadKind, WorkloadSpec};
+use super::{Rng, StatementClass, WorkloadKind, WorkloadSpec};
 use crate::error::LoadError;
-use crate::protocol::ProtocolError;
 use crate::protocol::answer::Answer;
-use crate::protocol::command::{Execute, ParameterType};
-use crate::stats::StatementClass;
+use crate::protocol::command::Execute;
 use rand::SeedableRng;
-use std::borrow::Cow;
 use std::time::Duration;
-
-/// A statement that a connection prepares, or sends as text.
-#[derive(Debug)]
-pub struct Template {
-    /// With question marks for its parameters.
-    pub sql: String,
-    /// Their types, in order.
-    pub parameters: Cow<'static, [ParameterType]>,
-    /// It is sent as text and not prepared.
-    pub as_text: bool,
-    /// The transaction looks at the rows of its answer.
-    pub keeps_rows: bool,
-    /// What it is counted as: a place in [`Plan::kinds`].
-    pub kind: u16,
-}
 
 /// What all connections share.
 #[derive(Debug)]
@@ -55,30 +38,6 @@ enum Script {
     Oltp(OltpPlan),
     Tpcc(Box<TpccPlan>),
     Own(Box<OwnPlan>),
-}
-
-/// What comes after an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Another statement.
-    Statement,
-    /// Nothing: the transaction is complete.
-    Complete,
-}
-
-/// An answer that cannot be: the data are not the workload's, or the server is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unexpected {
-    /// The bytes make no sense.
-    Protocol(ProtocolError),
-    /// What is missing, in words.
-    Data(Cow<'static, str>),
-}
-
-impl From<ProtocolError> for Unexpected {
-    fn from(error: ProtocolError) -> Self {
-        Unexpected::Protocol(error)
-    }
 }
 
 impl Plan {
@@ -124,21 +83,6 @@ impl Plan {
             Script::Tpcc(plan) => Transaction::Tpcc(Box::new(plan.transaction(number, rng))),
             Script::Own(plan) => Transaction::Own(Box::new(plan.transaction(number, rng))),
         }
-    }
-}
-
-/// Templates and kinds in the making.
-#[derive(Debug, Default)]
-pub struct Templates {
-    pub list: Vec<Template>,
-    pub kinds: Vec<(String, StatementClass)>,
-}
-
-impl Templates {
-    /// A new kind of statement, called `name`; its class is that of `sql`.
-    pub fn kind(&mut self, name: impl Into<String>, sql: &str) -> u16 {
-        self.kinds.push((name.into(), StatementClass::of(sql)));
-        (self.kinds.len() - 1) as u16
     }
 }
 

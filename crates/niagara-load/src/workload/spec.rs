@@ -1,6 +1,7 @@
 //! A workload with all its numbers.
 
-use super::own::{self, Definition, OwnFile};
+use super::custom::{self as own, Definition, OwnFile};
+use super::sysbench::{self, MOST_PARAMETERS};
 use super::{Distribution, WorkloadKind, tpcc};
 use crate::error::LoadError;
 use serde::{Deserialize, Serialize};
@@ -131,8 +132,6 @@ const POOL_FACTOR: &str = "pool_factor";
 
 /// Statements of one kind in one transaction; more is surely a mistake.
 const MOST_PER_TRANSACTION: u32 = 100_000;
-/// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
-pub const MOST_PARAMETERS: u32 = u16::MAX as u32;
 
 impl WorkloadSpec {
     /// Refuses what cannot be run, naming the field and the values that can.
@@ -216,7 +215,7 @@ impl WorkloadSpec {
         } else if let Some(name) = self.scale.keys().next() {
             return invalid(format!("{name}: {} has no such number", self.kind));
         }
-        if self.kind.is_sysbench() && super::oltp::steps(self).is_empty() {
+        if self.kind.is_sysbench() && sysbench::steps(self).is_empty() {
             return invalid(format!(
                 "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
                 self.kind

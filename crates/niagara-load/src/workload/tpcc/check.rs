@@ -1,8 +1,8 @@
 //! The consistency conditions (clause 3.3.2): what must hold in the tables whatever was interrupted.
 
-use crate::admin::Admin;
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
+use crate::net::admin::Admin;
+use crate::net::endpoint::Endpoint;
 use crate::workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -3,10 +3,11 @@
 
 use super::DISTRICTS;
 use super::statements::Sql;
-use super::transaction::{TpccPlan, TpccTransaction, amount, decimal, missing, number};
+use super::transaction::{TpccPlan, TpccTransaction, amount, missing, number};
 use crate::protocol::answer::Answer;
+use crate::workload::draw::decimal;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 impl TpccTransaction {
     pub(super) fn encode_delivery(&self, sql: Sql, rows: usize, command: impl Parameters) {

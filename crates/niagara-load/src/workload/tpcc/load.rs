@@ -5,7 +5,7 @@ use super::rows;
 use super::schema::{TABLES, create_indexes, create_table};
 use super::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS};
 use crate::error::LoadError;
-use crate::prepare::{JobWork, TableEvent, Work};
+use crate::workload::filling::{JobWork, TableEvent, Work};
 use crate::workload::{Rng, WorkloadSpec};
 use rand::SeedableRng;
 

@@ -21,9 +21,8 @@ mod transaction;
 
 pub use check::{Conditions, Finding, check};
 pub use load::{expected_rows, load};
-pub use random::letters;
 pub use schema::{TABLES, read_all, schema};
-pub use transaction::{TpccPlan, TpccTransaction, decimal};
+pub use transaction::{TpccPlan, TpccTransaction};
 
 /// Districts of a warehouse (clause 1.2.1).
 pub const DISTRICTS: i32 = 10;

@@ -6,7 +6,7 @@ use super::statements::{Places, Sql};
 use super::{DISTRICTS, MOST_LINES};
 use crate::protocol::answer::Answer;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::{Next, Templates, Unexpected};
+use crate::workload::template::{Next, Templates, Unexpected};
 use crate::workload::{PreparedStatements, Rng, WorkloadSpec};
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
@@ -197,28 +197,6 @@ pub fn amount(value: Option<i64>) -> Result<i64, Unexpected> {
     value.ok_or_else(|| missing("an amount is NULL"))
 }
 
-/// Hundredths as a decimal number, within the buffer.
-pub fn decimal(value: i64, buffer: &mut [u8; 24]) -> &[u8] {
-    let mut at = buffer.len();
-    let mut rest = value.unsigned_abs();
-    let mut digits = 0;
-    while rest > 0 || digits < 3 {
-        if digits == 2 {
-            at -= 1;
-            buffer[at] = b'.';
-        }
-        at -= 1;
-        buffer[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        digits += 1;
-    }
-    if value < 0 {
-        at -= 1;
-        buffer[at] = b'-';
-    }
-    &buffer[at..]
-}
-
 /// A text as it fits an array, and how long it is.
 pub fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Unexpected> {
     let text = text.ok_or_else(|| missing("a text is NULL"))?;
@@ -226,22 +204,4 @@ pub fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Une
     let mut kept = [0; N];
     kept[..length].copy_from_slice(&text[..length]);
     Ok((kept, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hundredths_as_the_server_reads_them() {
-        for (value, text) in [
-            (0, "0.00"),
-            (7, "0.07"),
-            (-7, "-0.07"),
-            (123_456, "1234.56"),
-            (i64::MAX, "92233720368547758.07"),
-        ] {
-            assert_eq!(decimal(value, &mut [0; 24]), text.as_bytes());
-        }
-    }
 }
