@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
+use niagara_load::{Endpoint, TableEvent, TableOptions};
 use niagara_server::build::InUse;
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LaunchSpec, RunningServer, StartingServer,
@@ -120,6 +120,8 @@ impl Workbench {
         })?;
         let image = {
             let seen = std::cell::RefCell::new(observer);
+            let mut workload = load.workload.clone();
+            workload.common.mysql_storage_engine = engine.to_owned();
             ImageStore::new(&self.cache).ensure(
                 &install,
                 &key,
@@ -127,10 +129,7 @@ impl Workbench {
                 &mut |server| {
                     niagara_load::prepare_tables(
                         &over_socket(server, LOAD_DATABASE),
-                        &WorkloadSpec {
-                            mysql_storage_engine: engine.to_owned(),
-                            ..load.workload.clone()
-                        },
+                        &workload,
                         &TableOptions {
                             threads: load.threads,
                             cancel: cancel.flag(),

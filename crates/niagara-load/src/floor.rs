@@ -83,7 +83,7 @@ impl Floor {
                 spec.name()
             )));
         }
-        let plan = Plan::new(spec, connections, 1)?;
+        let plan = Plan::new(spec, connections, 1);
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,

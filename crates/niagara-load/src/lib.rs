@@ -57,12 +57,14 @@ pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
-pub use workload::custom::OwnFile;
+pub use workload::file::{FileWorkload, WorkloadFile};
 pub use workload::filling::TableEvent;
+pub use workload::sysbench::{Sysbench, SysbenchTest};
 pub use workload::tpcc::{
-    Conditions, Finding, TABLES as TPCC_TABLES, check as check_tpcc, schema as tpcc_schema,
+    Conditions, Finding, TABLES as TPCC_TABLES, Tpcc, check as check_tpcc, schema as tpcc_schema,
 };
 pub use workload::{
-    Distribution, OptionGroup, OptionValue, PreparedStatements, StatementClass, WORKLOAD_OPTIONS,
-    WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec,
+    CommonOptions, Distribution, Measure, OptionGroup, OptionValue, PreparedStatements,
+    StatementClass, WORKLOAD_OPTIONS, Workload, WorkloadBuilder, WorkloadKind, WorkloadOption,
+    WorkloadSpec,
 };

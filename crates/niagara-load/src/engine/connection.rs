@@ -157,8 +157,8 @@ impl Connection {
 
     /// What type of transaction it is in: a place in [`Plan::types`].
     #[inline]
-    pub fn kind(&self) -> usize {
-        self.transaction.kind()
+    pub fn kind(&self, plan: &Plan) -> usize {
+        self.transaction.kind(plan)
     }
 
     /// Sends what was written, if anything; true when that is a transaction's beginning.

@@ -68,11 +68,11 @@ impl Driver {
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
         spec.validate()?;
-        if spec.kind.is_job() {
+        if spec.is_job() {
             return Err(LoadError::Invalid(format!(
                 "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
                  --workload {0}` compares two servers by it",
-                spec.kind
+                spec.spelling()
             )));
         }
         if sides.is_empty() || sides.iter().any(Vec::is_empty) {
@@ -100,7 +100,7 @@ impl Driver {
         let tokens = (options.threads as usize).div_ceil(loops);
         let servers = sides.iter().flatten();
         let io = options.io.settled(servers, sides.len() * loops, tokens);
-        let plan = Arc::new(Plan::new(spec, options.threads, options.seed)?);
+        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
@@ -129,9 +129,11 @@ impl Driver {
                 policy: Policy {
                     ignored_errors: options.ignored_errors.clone(),
                     retry: options.retry,
-                    reconnect_after: options
-                        .reconnect_after
-                        .or((spec.reconnect > 0).then_some(u64::from(spec.reconnect))),
+                    reconnect_after:
+                        options
+                            .reconnect_after
+                            .or((spec.common.reconnect > 0)
+                                .then_some(u64::from(spec.common.reconnect))),
                     patience: options.patience,
                     gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
                 },

@@ -218,7 +218,7 @@ mod tests {
     use std::time::SystemTime;
 
     fn kinds() -> Kinds {
-        Kinds::of(&Plan::new(&WorkloadSpec::default(), 1, 1).unwrap())
+        Kinds::of(&Plan::new(&WorkloadSpec::default(), 1, 1))
     }
 
     #[test]

@@ -436,7 +436,8 @@ impl<'a> Running<'a> {
                 self.in_flight -= 1;
                 let served = connection.complete(now);
                 let latency = now.saturating_duration_since(connection.intended);
-                self.recorder.transaction(now, connection.kind(), latency);
+                let kind = connection.kind(self.plan);
+                self.recorder.transaction(now, kind, latency);
                 if self
                     .policy
                     .reconnect_after

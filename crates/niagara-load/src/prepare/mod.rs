@@ -3,9 +3,9 @@
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::session;
+use crate::workload::WorkloadSpec;
 use crate::workload::filling::{JobWork, TableEvent, Work, failed};
-use crate::workload::sysbench::{fill_table, schema};
-use crate::workload::{WorkloadKind, WorkloadSpec, custom as own, tpcc};
+use crate::workload::spec::quoted;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -49,10 +49,8 @@ pub fn prepare(
     engine: &str,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), LoadError> {
-    let spec = WorkloadSpec {
-        mysql_storage_engine: engine.to_owned(),
-        ..spec.clone()
-    };
+    let mut spec = spec.clone();
+    spec.common.mysql_storage_engine = engine.to_owned();
     prepare_tables(endpoint, &spec, &TableOptions::default(), &mut |event| {
         if let TableEvent::Rows(done, total) = event {
             progress(done, total);
@@ -79,75 +77,16 @@ pub fn prepare_tables(
     if options.create_database {
         create_database(endpoint)?;
     }
-    if spec.kind == WorkloadKind::Tpcc {
-        let expected = tpcc::expected_rows(spec.warehouses);
-        return fill_named(endpoint, options, expected, on_event, &mut |each| {
-            tpcc::load(spec, each)
-        });
-    }
-    if spec.kind.is_from_file() {
-        let definition = spec.definition()?;
-        let expected = definition.tables.iter().map(|table| table.rows).sum();
-        return fill_named(endpoint, options, expected, on_event, &mut |each| {
-            own::load(&definition, spec, each)
-        });
-    }
-    let tables = spec.table_count(options.threads);
-    let total = u64::from(tables) * spec.rows();
-    let mut done = 0;
-    on_event(TableEvent::Rows(0, total));
-    for_each_table(
-        endpoint,
-        spec,
-        options,
-        &mut |event| {
-            // A table only knows of its own.
-            on_event(match event {
-                TableEvent::Rows(count, _) => {
-                    done += count;
-                    TableEvent::Rows(done, total)
-                }
-                other => other,
-            });
-        },
-        |work, table| {
-            work.say(TableEvent::Creating(table));
-            work.execute(schema::create_table(spec, table).as_bytes())?;
-            if spec.rows() > 0 {
-                work.say(TableEvent::Inserting(table, spec.rows()));
-                fill_table(work, spec, table)?;
-                if work.stopped() {
-                    return Ok(());
-                }
-            }
-            if let Some(create_index) = schema::create_index(spec, table) {
-                work.say(TableEvent::Indexing(table));
-                work.execute(create_index.as_bytes())?;
-            }
-            Ok(())
-        },
-    )
-}
-
-/// Does a number of jobs on several connections at once.
-type Each<'e> = dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError> + 'e;
-
-/// Makes tables that have names rather than numbers; `load` says which jobs there are.
-fn fill_named(
-    endpoint: &Endpoint,
-    options: &TableOptions,
-    expected: u64,
-    on_event: &mut dyn FnMut(TableEvent),
-    load: &mut dyn FnMut(&mut Each<'_>) -> Result<(), LoadError>,
-) -> Result<(), LoadError> {
+    let expected = spec.workload.family().expected_rows(options.threads);
     let mut done = 0;
     on_event(TableEvent::Rows(0, expected));
-    load(&mut |jobs, work| {
+    let mut each = |jobs: u32, work: &JobWork<'_>| {
         for_each(
             endpoint,
             jobs,
             options,
             &mut |event| {
+                // A connection only knows of its own rows.
                 on_event(match event {
                     TableEvent::Rows(count, _) => {
                         done += count;
@@ -158,7 +97,10 @@ fn fill_named(
             },
             work,
         )
-    })
+    };
+    spec.workload
+        .family()
+        .fill(&spec.common, options.threads, &mut each)
 }
 
 /// Drops the tables, as `sysbench cleanup` does: those of `spec`, where they exist.
@@ -172,20 +114,11 @@ pub fn cleanup(
     on_event: &mut dyn FnMut(TableEvent),
 ) -> Result<(), LoadError> {
     spec.validate()?;
-    if !spec.kind.is_sysbench() {
-        let tables = spec.table_names(options.threads);
-        return for_each(endpoint, 1, options, on_event, &|work, _| {
-            work.say(TableEvent::Step("dropping the tables"));
-            for table in &tables {
-                work.execute(format!("DROP TABLE IF EXISTS `{table}`").as_bytes())?;
-            }
-            Ok(())
-        });
-    }
-    for_each_table(endpoint, spec, options, on_event, |work, table| {
-        work.say(TableEvent::Dropping(table));
-        work.execute(schema::drop_table(table).as_bytes())
-    })
+    spec.workload
+        .family()
+        .drop_tables(options.threads, &mut |jobs, work| {
+            for_each(endpoint, jobs, options, on_event, work)
+        })
 }
 
 /// Reads the tables and the index on k into the server's memory, as `sysbench warmup` does.
@@ -199,40 +132,12 @@ pub fn warm_up(
     on_event: &mut dyn FnMut(TableEvent),
 ) -> Result<(), LoadError> {
     spec.validate()?;
-    if spec.kind == WorkloadKind::BulkInsert {
-        return Err(LoadError::Invalid(
-            "bulk_insert has no rows to be read: leave out the warm-up".into(),
-        ));
-    }
-    if !spec.kind.is_sysbench() {
-        let statements = spec.read_all_statements(&endpoint.database, options.threads);
-        return for_each(
-            endpoint,
-            statements.len() as u32,
-            options,
-            on_event,
-            &|work, number| work.execute(statements[number as usize - 1].as_bytes()),
-        );
-    }
-    for_each_table(endpoint, spec, options, on_event, |work, table| {
-        work.say(TableEvent::Preloading(table));
-        for statement in schema::warm_up(spec, table) {
-            work.execute(statement.as_bytes())?;
-        }
-        Ok(())
-    })
-}
-
-/// Does `work` on every table, several at once.
-fn for_each_table(
-    endpoint: &Endpoint,
-    spec: &WorkloadSpec,
-    options: &TableOptions,
-    on_event: &mut dyn FnMut(TableEvent),
-    work: impl Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync,
-) -> Result<(), LoadError> {
-    let tables = spec.table_count(options.threads);
-    for_each(endpoint, tables, options, on_event, &work)
+    let database = quoted(&endpoint.database);
+    spec.workload
+        .family()
+        .preload(&database, options.threads, &mut |jobs, work| {
+            for_each(endpoint, jobs, options, on_event, work)
+        })
 }
 
 /// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.
@@ -301,8 +206,10 @@ fn for_each(
 
 fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
     let mut session = session::connect(endpoint, None, STATEMENT_TIMEOUT)?;
-    let name = endpoint.database.replace('`', "``");
-    let sql = format!("CREATE DATABASE IF NOT EXISTS `{name}`");
+    let sql = format!(
+        "CREATE DATABASE IF NOT EXISTS {}",
+        quoted(&endpoint.database)
+    );
     session
         .execute(sql.as_bytes())
         .map_err(|error| failed(&error, sql.as_bytes()))?;

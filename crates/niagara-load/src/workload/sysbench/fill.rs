@@ -1,9 +1,9 @@
 //! Fills a table; the rows are the same every time.
 
+use super::options::Sysbench;
 use super::schema;
 use super::values;
 use crate::error::LoadError;
-use crate::workload::WorkloadSpec;
 use crate::workload::draw::{Rng, Sampler};
 use crate::workload::filling::{TableEvent, Work};
 use rand::SeedableRng;
@@ -13,7 +13,7 @@ use std::io::Write;
 const INSERT_BYTES: usize = 512 * 1024;
 
 /// Fills table `table` in the order of its ids.
-pub fn fill_table(work: &mut Work<'_>, spec: &WorkloadSpec, table: u32) -> Result<(), LoadError> {
+pub fn fill_table(work: &mut Work<'_>, spec: &Sysbench, table: u32) -> Result<(), LoadError> {
     // Validation holds the size within i32.
     let sampler = Sampler::new(spec.distribution, spec.table_size as u32);
     let mut rng = Rng::seed_from_u64(u64::from(table));

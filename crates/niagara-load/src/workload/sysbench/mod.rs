@@ -1,12 +1,14 @@
-//! The workloads of sysbench, with its names, tables and statements.
+//! The workloads of sysbench, with its names, options, tables and statements.
 
 mod bulk;
 mod fill;
-pub mod schema;
+mod options;
+mod schema;
 mod statement;
+mod test;
 mod transaction;
 mod values;
+mod workload;
 
-pub use fill::fill_table;
-pub use statement::MOST_PARAMETERS;
-pub use transaction::{OltpPlan, OltpTransaction, steps};
+pub use options::Sysbench;
+pub use test::SysbenchTest;

@@ -1,13 +1,15 @@
 //! sysbench's workloads: which statement comes next in a transaction, and with which parameters.
 
 use super::bulk;
+use super::options::Sysbench;
 use super::statement::Statement;
+use super::test::SysbenchTest;
 use super::values::{C_LENGTH, PAD_LENGTH, fill_digits};
 use crate::protocol::answer::Answer;
 use crate::workload::draw::{Rng, Sampler, UniqueIds};
+use crate::workload::family::{Script, Steps};
 use crate::workload::parameters::Parameters;
 use crate::workload::template::{Next, Template, Templates, Unexpected};
-use crate::workload::{PreparedStatements, WorkloadKind, WorkloadSpec};
 use rand::RngExt;
 
 /// One statement of a transaction.
@@ -20,7 +22,7 @@ pub struct Step {
 }
 
 /// The statements of one transaction, in order.
-pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
+pub fn steps(spec: &Sysbench) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut group = |statements: &[Statement], count: u32| {
         for repetition in 0..count {
@@ -32,33 +34,27 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
             }
         }
     };
-    let (reads, writes) = match spec.kind {
-        WorkloadKind::OltpReadOnly => (true, false),
-        WorkloadKind::OltpReadWrite => (true, true),
-        WorkloadKind::OltpWriteOnly => (false, true),
+    let (reads, writes) = match spec.test {
+        SysbenchTest::OltpReadOnly => (true, false),
+        SysbenchTest::OltpReadWrite => (true, true),
+        SysbenchTest::OltpWriteOnly => (false, true),
         _ => (false, false),
     };
     let in_transaction = !spec.skip_trx && (reads || writes);
     group(&[Statement::Begin], u32::from(in_transaction));
-    match spec.kind {
-        WorkloadKind::OltpPointSelect => group(&[Statement::PointSelect], 1),
-        WorkloadKind::OltpUpdateIndex => group(&[Statement::IndexUpdate], spec.index_updates),
-        WorkloadKind::OltpUpdateNonIndex => {
+    match spec.test {
+        SysbenchTest::OltpPointSelect => group(&[Statement::PointSelect], 1),
+        SysbenchTest::OltpUpdateIndex => group(&[Statement::IndexUpdate], spec.index_updates),
+        SysbenchTest::OltpUpdateNonIndex => {
             group(&[Statement::NonIndexUpdate], spec.non_index_updates);
         }
-        WorkloadKind::OltpInsert => group(&[Statement::NewRow], 1),
-        WorkloadKind::OltpDelete => group(&[Statement::SingleDelete], 1),
-        WorkloadKind::BulkInsert => group(&[Statement::BulkInsert], 1),
-        WorkloadKind::SelectRandomPoints => group(&[Statement::RandomPoints], 1),
-        WorkloadKind::SelectRandomRanges => group(&[Statement::RandomRanges], 1),
-        // The first three follow; the others have plans of their own.
-        WorkloadKind::OltpReadOnly
-        | WorkloadKind::OltpReadWrite
-        | WorkloadKind::OltpWriteOnly
-        | WorkloadKind::Tpcc
-        | WorkloadKind::Commit
-        | WorkloadKind::Report
-        | WorkloadKind::Own => {}
+        SysbenchTest::OltpInsert => group(&[Statement::NewRow], 1),
+        SysbenchTest::OltpDelete => group(&[Statement::SingleDelete], 1),
+        SysbenchTest::BulkInsert => group(&[Statement::BulkInsert], 1),
+        SysbenchTest::SelectRandomPoints => group(&[Statement::RandomPoints], 1),
+        SysbenchTest::SelectRandomRanges => group(&[Statement::RandomRanges], 1),
+        // They follow.
+        SysbenchTest::OltpReadOnly | SysbenchTest::OltpReadWrite | SysbenchTest::OltpWriteOnly => {}
     }
     if reads {
         group(&[Statement::PointSelect], spec.point_selects);
@@ -89,10 +85,12 @@ pub fn steps(spec: &WorkloadSpec) -> Vec<Step> {
 
 /// What all connections of such a workload share.
 #[derive(Debug)]
-pub struct OltpPlan {
+pub struct SysbenchScript {
     pub steps: Vec<Step>,
     tables: u32,
-    spec: WorkloadSpec,
+    spec: Sysbench,
+    /// All statements are sent as text.
+    as_text: bool,
     threads: u32,
     seed: u64,
     /// By statement: its template for the first table; those for others follow.
@@ -102,19 +100,26 @@ pub struct OltpPlan {
     range_size: i32,
     delta: i32,
     /// Whether a failed transaction must be rolled back.
-    pub in_transaction: bool,
+    in_transaction: bool,
 }
 
-impl OltpPlan {
+impl SysbenchScript {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64, templates: &mut Templates) -> Self {
+    pub fn new(
+        spec: &Sysbench,
+        as_text: bool,
+        threads: u32,
+        seed: u64,
+        templates: &mut Templates,
+    ) -> Self {
         let steps = steps(spec);
-        let mut plan = OltpPlan {
+        let mut plan = SysbenchScript {
             in_transaction: steps
                 .first()
                 .is_some_and(|step| step.statement == Statement::Begin),
             tables: spec.tables,
             spec: spec.clone(),
+            as_text,
             threads: threads.max(1),
             seed,
             first: [usize::MAX; Statement::COUNT],
@@ -152,20 +157,23 @@ impl OltpPlan {
             templates.list.push(Template {
                 sql: statement.sql(table, repeats),
                 parameters: statement.parameters(repeats).into(),
-                as_text: statement.is_text() || self.spec.db_ps_mode == PreparedStatements::Disable,
+                as_text: statement.is_text() || self.as_text,
                 keeps_rows: false,
                 kind,
             });
             self.statements.push(statement);
         }
     }
+}
 
-    /// The transactions of connection `number` (from 0).
-    pub fn transaction(&self, number: u32, rng: Rng) -> OltpTransaction {
+impl Script for SysbenchScript {
+    type Transaction = SysbenchTransaction;
+
+    fn transaction(&self, number: u32, rng: Rng) -> SysbenchTransaction {
         // Validation holds it within i32.
         let rows = self.spec.table_size as u32;
-        let sampler = match self.spec.kind {
-            WorkloadKind::SelectRandomPoints | WorkloadKind::SelectRandomRanges => {
+        let sampler = match self.spec.test {
+            SysbenchTest::SelectRandomPoints | SysbenchTest::SelectRandomRanges => {
                 // Every connection has its own part of the values, which begins at 0 and shares its ends with its
                 // neighbours: so it is in sysbench.
                 let part = f64::from(rows) / f64::from(self.threads);
@@ -175,7 +183,7 @@ impl OltpPlan {
             }
             _ => Sampler::new(self.spec.distribution, rows),
         };
-        OltpTransaction {
+        SysbenchTransaction {
             rng,
             sampler,
             number,
@@ -185,7 +193,7 @@ impl OltpPlan {
             new_k: 1,
             new_ids: (!self.spec.auto_inc).then(|| UniqueIds::new(self.seed, number, self.threads)),
             // The next row of `bulk_insert` only.
-            next_row: (self.spec.kind == WorkloadKind::BulkInsert).then_some(1),
+            next_row: (self.spec.test == SysbenchTest::BulkInsert).then_some(1),
         }
     }
 }
@@ -204,7 +212,7 @@ fn snake_case(name: &str) -> String {
 
 /// Where one connection is in its transaction.
 #[derive(Debug)]
-pub struct OltpTransaction {
+pub struct SysbenchTransaction {
     rng: Rng,
     sampler: Sampler,
     /// Of the connection.
@@ -222,44 +230,50 @@ pub struct OltpTransaction {
     next_row: Option<u64>,
 }
 
-impl OltpTransaction {
+impl Steps for SysbenchTransaction {
+    type Script = SysbenchScript;
+
     /// Nothing stays the same after an error: the transaction is drawn anew, as in sysbench.
-    pub fn draw(&mut self, _plan: &OltpPlan) {}
+    fn draw(&mut self, _script: &SysbenchScript) {}
 
     /// Goes to the first statement.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.position = 0;
     }
 
     /// Draws the table where a group begins; the template of the statement at hand.
     #[inline]
-    pub fn current(&mut self, plan: &OltpPlan) -> usize {
-        let step = plan.steps[self.position];
-        if step.draw_table && plan.tables > 1 {
-            self.table = self.rng.random_range(0..plan.tables);
+    fn current(&mut self, script: &SysbenchScript) -> usize {
+        let step = script.steps[self.position];
+        if step.draw_table && script.tables > 1 {
+            self.table = self.rng.random_range(0..script.tables);
         }
-        self.peek(plan)
+        self.peek(script)
     }
 
     /// As [`current`](Self::current), without drawing a table: for a statement that was already sent.
     #[inline]
-    pub fn peek(&self, plan: &OltpPlan) -> usize {
-        let statement = plan.steps[self.position].statement;
+    fn peek(&self, script: &SysbenchScript) -> usize {
+        let statement = script.steps[self.position].statement;
         let table = if statement.has_table() { self.table } else { 0 };
-        plan.first[statement as usize] + table as usize
+        script.first[statement as usize] + table as usize
     }
 
-    /// The text of `bulk_insert`, whose tables belong to connections; `None` of the others.
-    pub fn bulk_sql(&self) -> Option<String> {
+    fn is_open(&self, script: &SysbenchScript) -> bool {
+        script.in_transaction
+    }
+
+    /// The text of `bulk_insert`, whose tables belong to connections.
+    fn sql(&self) -> Option<String> {
         self.next_row?;
         Some(Statement::BulkInsert.sql(self.number + 1, 1))
     }
 
     /// Draws the parameters of the statement of `template` into the command.
     #[inline]
-    pub fn encode(&mut self, plan: &OltpPlan, template: usize, command: impl Parameters) {
+    fn encode(&mut self, script: &SysbenchScript, template: usize, command: impl Parameters) {
         let (rng, sampler) = (&mut self.rng, &self.sampler);
-        let command = match plan.statements[template] {
+        let command = match script.statements[template] {
             Statement::Begin | Statement::Commit => command,
             Statement::PointSelect | Statement::IndexUpdate | Statement::SingleDelete => {
                 command.int(sampler.draw(rng))
@@ -271,7 +285,7 @@ impl OltpTransaction {
                 let first = sampler.draw(rng);
                 command
                     .int(first)
-                    .int(first.saturating_add(plan.range_size - 1))
+                    .int(first.saturating_add(script.range_size - 1))
             }
             Statement::NonIndexUpdate => command
                 .string(C_LENGTH, |text| fill_digits(text, rng))
@@ -294,12 +308,12 @@ impl OltpTransaction {
                 .string(PAD_LENGTH, |text| fill_digits(text, rng)),
             // Only in its shape: its rows are written by `encode_text`.
             Statement::BulkInsert => command.int(0).int(0),
-            Statement::RandomPoints => (0..plan.spec.random_points)
+            Statement::RandomPoints => (0..script.spec.random_points)
                 .fold(command, |command, _| command.int(sampler.draw(rng))),
             Statement::RandomRanges => {
-                (0..plan.spec.number_of_ranges).fold(command, |command, _| {
+                (0..script.spec.number_of_ranges).fold(command, |command, _| {
                     let first = sampler.draw(rng);
-                    command.int(first).int(first.saturating_add(plan.delta))
+                    command.int(first).int(first.saturating_add(script.delta))
                 })
             }
         };
@@ -308,7 +322,7 @@ impl OltpTransaction {
 
     /// Writes the rows of `bulk_insert` into `out`, which is emptied; false for other workloads, whose texts are the
     /// templates'.
-    pub fn encode_text(&mut self, out: &mut Vec<u8>) -> bool {
+    fn encode_text(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(next) = &mut self.next_row else {
             return false;
         };
@@ -318,9 +332,9 @@ impl OltpTransaction {
 
     /// Goes on to the next statement.
     #[inline]
-    pub fn advance(&mut self, plan: &OltpPlan, _answer: &Answer) -> Result<Next, Unexpected> {
+    fn advance(&mut self, script: &SysbenchScript, _answer: &Answer) -> Result<Next, Unexpected> {
         self.position += 1;
-        if self.position < plan.steps.len() {
+        if self.position < script.steps.len() {
             return Ok(Next::Statement);
         }
         self.position = 0;
@@ -333,73 +347,74 @@ mod tests {
     use super::*;
     use crate::protocol::command::Execute;
     use crate::workload::plan::Plan;
+    use crate::workload::{PreparedStatements, WorkloadSpec};
     use rand::SeedableRng;
     use std::collections::BTreeSet;
 
-    fn plan_of(spec: &WorkloadSpec) -> (OltpPlan, Templates) {
+    fn plan_of(spec: &Sysbench) -> (SysbenchScript, Templates) {
         let mut templates = Templates::default();
-        let plan = OltpPlan::new(spec, 1, 5, &mut templates);
+        let plan = SysbenchScript::new(spec, false, 1, 5, &mut templates);
         (plan, templates)
     }
 
-    fn advance(transaction: &mut OltpTransaction, plan: &OltpPlan) -> bool {
+    fn advance(transaction: &mut SysbenchTransaction, plan: &SysbenchScript) -> bool {
         transaction.advance(plan, &Answer::default()) == Ok(Next::Statement)
     }
 
-    fn mix(spec: &WorkloadSpec) -> Vec<Statement> {
+    fn mix(spec: &Sysbench) -> Vec<Statement> {
         steps(spec).iter().map(|step| step.statement).collect()
     }
 
     #[test]
     fn the_mix_of_each_workload() {
         use Statement::*;
-        let spec = |kind| WorkloadSpec {
-            kind,
-            ..WorkloadSpec::default()
+        let spec = |kind| Sysbench {
+            test: kind,
+            ..Sysbench::default()
         };
-        assert_eq!(mix(&spec(WorkloadKind::OltpPointSelect)), [PointSelect]);
+        assert_eq!(mix(&spec(SysbenchTest::OltpPointSelect)), [PointSelect]);
 
         let mut reads = vec![Begin];
         reads.extend([PointSelect; 10]);
         reads.extend([SimpleRange, SumRange, OrderRange, DistinctRange]);
         let mut read_only = reads.clone();
         read_only.push(Commit);
-        assert_eq!(mix(&spec(WorkloadKind::OltpReadOnly)), read_only);
+        assert_eq!(mix(&spec(SysbenchTest::OltpReadOnly)), read_only);
 
         reads.extend([IndexUpdate, NonIndexUpdate, Delete, Insert, Commit]);
-        assert_eq!(mix(&spec(WorkloadKind::OltpReadWrite)), reads);
+        assert_eq!(mix(&spec(SysbenchTest::OltpReadWrite)), reads);
         assert_eq!(
-            mix(&spec(WorkloadKind::OltpWriteOnly)),
+            mix(&spec(SysbenchTest::OltpWriteOnly)),
             [Begin, IndexUpdate, NonIndexUpdate, Delete, Insert, Commit]
         );
         for (kind, statement) in [
-            (WorkloadKind::OltpUpdateIndex, IndexUpdate),
-            (WorkloadKind::OltpUpdateNonIndex, NonIndexUpdate),
-            (WorkloadKind::OltpInsert, NewRow),
-            (WorkloadKind::OltpDelete, SingleDelete),
-            (WorkloadKind::BulkInsert, BulkInsert),
-            (WorkloadKind::SelectRandomPoints, RandomPoints),
-            (WorkloadKind::SelectRandomRanges, RandomRanges),
+            (SysbenchTest::OltpUpdateIndex, IndexUpdate),
+            (SysbenchTest::OltpUpdateNonIndex, NonIndexUpdate),
+            (SysbenchTest::OltpInsert, NewRow),
+            (SysbenchTest::OltpDelete, SingleDelete),
+            (SysbenchTest::BulkInsert, BulkInsert),
+            (SysbenchTest::SelectRandomPoints, RandomPoints),
+            (SysbenchTest::SelectRandomRanges, RandomRanges),
         ] {
             assert_eq!(mix(&spec(kind)), [statement]);
         }
 
-        let bare = WorkloadSpec {
+        let bare = Sysbench {
             skip_trx: true,
             range_selects: false,
             point_selects: 2,
-            ..spec(WorkloadKind::OltpReadOnly)
+            ..spec(SysbenchTest::OltpReadOnly)
         };
         assert_eq!(mix(&bare), [PointSelect, PointSelect]);
     }
 
     #[test]
     fn one_table_per_group_and_all_tables_in_time() {
-        let spec = WorkloadSpec {
-            kind: WorkloadKind::OltpReadWrite,
+        let spec = Sysbench {
+            test: SysbenchTest::OltpReadWrite,
             tables: 5,
             delete_inserts: 2,
-            ..WorkloadSpec::default()
+            ..Sysbench::default()
         };
         let (plan, templates) = plan_of(&spec);
         let mut transaction = plan.transaction(0, Rng::seed_from_u64(5));
@@ -443,9 +458,9 @@ mod tests {
 
     #[test]
     fn ranges_end_where_they_should() {
-        let spec = WorkloadSpec {
+        let spec = Sysbench {
             range_size: 100,
-            ..WorkloadSpec::default()
+            ..Sysbench::default()
         };
         let (plan, templates) = plan_of(&spec);
         let mut transaction = plan.transaction(0, Rng::seed_from_u64(5));
@@ -463,7 +478,7 @@ mod tests {
 
     /// What connection `number` of `threads` sends first, as text.
     fn text(spec: &WorkloadSpec, threads: u32, number: u32) -> String {
-        let plan = Plan::new(spec, threads, 9).unwrap();
+        let plan = Plan::new(spec, threads, 9);
         let mut transaction = plan.transaction(number);
         let mut out = Vec::new();
         let template = transaction.current(&plan);
@@ -474,19 +489,19 @@ mod tests {
 
     #[test]
     fn new_rows_have_the_servers_numbers_or_unique_ones() {
-        let spec = WorkloadSpec {
-            kind: WorkloadKind::OltpInsert,
-            ..WorkloadSpec::default()
+        let spec = Sysbench {
+            test: SysbenchTest::OltpInsert,
+            ..Sysbench::default()
         };
-        let sql = text(&spec, 4, 0);
+        let sql = text(&WorkloadSpec::of(spec.clone()), 4, 0);
         assert!(
             sql.starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, "),
             "{sql}"
         );
-        let spec = WorkloadSpec {
+        let spec = WorkloadSpec::of(Sysbench {
             auto_inc: false,
             ..spec
-        };
+        });
         let mut ids = BTreeSet::new();
         for number in 0..4 {
             let sql = text(&spec, 4, number);
@@ -498,11 +513,11 @@ mod tests {
 
     #[test]
     fn bulk_inserts_go_on_where_the_last_one_ended() {
-        let spec = WorkloadSpec {
-            kind: WorkloadKind::BulkInsert,
-            ..WorkloadSpec::default()
+        let spec = Sysbench {
+            test: SysbenchTest::BulkInsert,
+            ..Sysbench::default()
         };
-        let plan = Plan::new(&spec, 4, 1).unwrap();
+        let plan = Plan::new(&WorkloadSpec::of(spec), 4, 1);
         let mut transaction = plan.transaction(2);
         let mut out = Vec::new();
         let mut next = 1;
@@ -522,19 +537,19 @@ mod tests {
     #[test]
     fn every_connection_has_its_part_of_the_values() {
         for kind in [
-            WorkloadKind::SelectRandomPoints,
-            WorkloadKind::SelectRandomRanges,
+            SysbenchTest::SelectRandomPoints,
+            SysbenchTest::SelectRandomRanges,
         ] {
-            let spec = WorkloadSpec {
-                kind,
+            let mut spec = WorkloadSpec::of(Sysbench {
+                test: kind,
                 table_size: 1000,
                 distribution: crate::Distribution::Uniform,
                 random_points: 4000,
                 number_of_ranges: 4000,
                 delta: 0,
-                db_ps_mode: PreparedStatements::Disable,
-                ..WorkloadSpec::default()
-            };
+                ..Sysbench::default()
+            });
+            spec.common.db_ps_mode = PreparedStatements::Disable;
             for (number, first, last) in [(0, 0, 333), (1, 333, 666), (2, 666, 1000)] {
                 let sql = text(&spec, 3, number);
                 let values: Vec<i32> = sql
@@ -550,13 +565,13 @@ mod tests {
 
     #[test]
     fn any_statement_can_go_as_text() {
-        let spec = WorkloadSpec {
-            kind: WorkloadKind::OltpReadWrite,
+        let mut spec = WorkloadSpec::of(Sysbench {
+            test: SysbenchTest::OltpReadWrite,
             tables: 3,
-            db_ps_mode: PreparedStatements::Disable,
-            ..WorkloadSpec::default()
-        };
-        let plan = Plan::new(&spec, 1, 1).unwrap();
+            ..Sysbench::default()
+        });
+        spec.common.db_ps_mode = PreparedStatements::Disable;
+        let plan = Plan::new(&spec, 1, 1);
         let mut transaction = plan.transaction(0);
         let mut out = Vec::new();
         let mut shapes = Vec::new();

@@ -145,7 +145,7 @@ pub fn execute(
     results.store().set_summary(&summary)?;
     write_files(results.folder(), results.store())?;
     print_result(&summary, results.store(), results.folder(), args.json)?;
-    let is_job = study.workloads[0].load.workload.kind.is_job();
+    let is_job = study.workloads[0].load.workload.is_job();
     if is_job && matches!(summary, Summary::Compare(_)) {
         steps::hand_over(&results, args.json)?;
     }

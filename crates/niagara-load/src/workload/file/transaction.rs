@@ -4,19 +4,21 @@ use super::definition::{Definition, Source};
 use super::generator::{Drawer, Drawn};
 use crate::protocol::answer::{Answer, Value};
 use crate::protocol::command::ParameterType;
+use crate::workload::draw::Rng;
+use crate::workload::family::{Script, Steps};
 use crate::workload::parameters::Parameters;
 use crate::workload::template::{Next, Template, Templates, Unexpected};
-use crate::workload::{PreparedStatements, Rng, WorkloadSpec};
 use rand::RngExt;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Bytes of a value taken from an answer; a parameter cannot be longer.
 const LONGEST_KEPT: usize = 250;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct OwnPlan {
-    definition: Definition,
+pub struct FileScript {
+    definition: Arc<Definition>,
     /// By transaction: the templates of its steps.
     templates: Vec<Vec<usize>>,
     /// The transaction and step of each template.
@@ -28,16 +30,16 @@ pub struct OwnPlan {
     seed: u64,
 }
 
-impl OwnPlan {
+impl FileScript {
     /// For a definition that was read, and `threads` connections that draw from `seed`.
     pub fn new(
-        definition: Definition,
-        spec: &WorkloadSpec,
+        definition: Arc<Definition>,
+        as_text: bool,
         threads: u32,
         seed: u64,
         templates: &mut Templates,
     ) -> Self {
-        let mut plan = OwnPlan {
+        let mut plan = FileScript {
             templates: Vec::new(),
             places: Vec::new(),
             rollback: 0,
@@ -46,7 +48,6 @@ impl OwnPlan {
             seed,
             definition,
         };
-        let as_text = spec.db_ps_mode == PreparedStatements::Disable;
         let mut sum = 0;
         for (number, transaction) in plan.definition.transactions.iter().enumerate() {
             sum += transaction.weight;
@@ -91,19 +92,21 @@ impl OwnPlan {
         plan.places.push((0, 0));
         plan
     }
+}
 
-    /// The names of the transactions, if there are several.
-    pub fn types(&self) -> Vec<String> {
+impl Script for FileScript {
+    type Transaction = Box<FileTransaction>;
+
+    fn types(&self) -> Vec<String> {
         match self.definition.transactions.as_slice() {
             [_] => Vec::new(),
             several => several.iter().map(|one| one.name.clone()).collect(),
         }
     }
 
-    /// The transactions of connection `number` (from 0).
-    pub fn transaction(&self, number: u32, rng: Rng) -> OwnTransaction {
+    fn transaction(&self, number: u32, rng: Rng) -> Box<FileTransaction> {
         let transactions = self.definition.transactions.iter();
-        OwnTransaction {
+        Box::new(FileTransaction {
             rng,
             values: transactions
                 .map(|transaction| {
@@ -131,7 +134,7 @@ impl OwnPlan {
             step: 0,
             done: 0,
             gives_up: false,
-        }
+        })
     }
 }
 
@@ -146,7 +149,7 @@ struct Slot {
 
 /// Where one connection is.
 #[derive(Debug)]
-pub struct OwnTransaction {
+pub struct FileTransaction {
     rng: Rng,
     /// By transaction.
     values: Vec<Vec<Slot>>,
@@ -159,10 +162,12 @@ pub struct OwnTransaction {
     gives_up: bool,
 }
 
-impl OwnTransaction {
+impl Steps for FileTransaction {
+    type Script = FileScript;
+
     /// The next transaction and its values.
-    pub fn draw(&mut self, plan: &OwnPlan) {
-        self.kind = match plan.weights.as_slice() {
+    fn draw(&mut self, script: &FileScript) {
+        self.kind = match script.weights.as_slice() {
             [_] => 0,
             weights => {
                 let all = weights.last().copied().unwrap_or(1);
@@ -170,7 +175,7 @@ impl OwnTransaction {
                 weights.iter().position(|sum| draw < *sum).unwrap_or(0)
             }
         };
-        let sources = &plan.definition.transactions[self.kind].values;
+        let sources = &script.definition.transactions[self.kind].values;
         for (slot, (_, source)) in self.values[self.kind].iter_mut().zip(sources) {
             if let (Source::Transaction(_), Some(drawer)) = (source, &mut slot.drawer) {
                 slot.drawn = drawer.draw(&mut self.rng, &mut slot.text);
@@ -178,26 +183,26 @@ impl OwnTransaction {
         }
     }
 
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.step = 0;
         self.done = 0;
         self.gives_up = false;
     }
 
-    /// Its place among [`OwnPlan::types`].
-    pub fn kind(&self) -> usize {
+    /// Its place among [`FileScript::types`].
+    fn kind(&self) -> usize {
         self.kind
     }
 
     /// Whether there may be something to be rolled back.
-    pub fn is_open(&self, plan: &OwnPlan) -> bool {
-        plan.definition.transactions[self.kind].begins
+    fn is_open(&self, script: &FileScript) -> bool {
+        script.definition.transactions[self.kind].begins
     }
 
     /// Draws the values of the statement at hand; its template.
-    pub fn current(&mut self, plan: &OwnPlan) -> usize {
+    fn current(&mut self, script: &FileScript) -> usize {
         if !self.gives_up {
-            let sources = &plan.definition.transactions[self.kind].values;
+            let sources = &script.definition.transactions[self.kind].values;
             for (slot, (_, source)) in self.values[self.kind].iter_mut().zip(sources) {
                 if let (Source::Step(step, _), Some(drawer)) = (source, &mut slot.drawer)
                     && *step == self.step
@@ -206,24 +211,24 @@ impl OwnTransaction {
                 }
             }
         }
-        self.peek(plan)
+        self.peek(script)
     }
 
     #[inline]
-    pub fn peek(&self, plan: &OwnPlan) -> usize {
+    fn peek(&self, script: &FileScript) -> usize {
         if self.gives_up {
-            plan.rollback
+            script.rollback
         } else {
-            plan.templates[self.kind][self.step]
+            script.templates[self.kind][self.step]
         }
     }
 
-    pub fn encode(&mut self, plan: &OwnPlan, template: usize, command: impl Parameters) {
-        if template == plan.rollback {
+    fn encode(&mut self, script: &FileScript, template: usize, command: impl Parameters) {
+        if template == script.rollback {
             return command.finish();
         }
-        let (transaction, step) = plan.places[template];
-        let parameters = &plan.definition.transactions[transaction].steps[step].parameters;
+        let (transaction, step) = script.places[template];
+        let parameters = &script.definition.transactions[transaction].steps[step].parameters;
         let values = &self.values[transaction];
         parameters
             .iter()
@@ -237,8 +242,8 @@ impl OwnTransaction {
             .finish();
     }
 
-    pub fn advance(&mut self, plan: &OwnPlan, answer: &Answer) -> Result<Next, Unexpected> {
-        let transaction = &plan.definition.transactions[self.kind];
+    fn advance(&mut self, script: &FileScript, answer: &Answer) -> Result<Next, Unexpected> {
+        let transaction = &script.definition.transactions[self.kind];
         if self.gives_up {
             return Ok(Next::Complete);
         }
@@ -264,7 +269,9 @@ impl OwnTransaction {
             Next::Complete
         })
     }
+}
 
+impl FileTransaction {
     /// Takes values from the first row; false if there is none, or a value is NULL.
     fn keep(&mut self, places: &[usize], answer: &Answer) -> Result<bool, Unexpected> {
         let Some(mut row) = answer.row(0) else {

@@ -2,11 +2,16 @@
 
 use super::generator::Generator;
 use super::sql;
+use crate::workload::family::Measure;
 
 /// A workload.
 #[derive(Debug, Clone)]
 pub struct Definition {
     pub title: String,
+    /// Whether it is a batch job, done once: its statements that have names are timed.
+    pub job: bool,
+    /// What a measurement of it is about.
+    pub measure: Measure,
     /// The names of its numbers, which can be set otherwise than it says.
     pub scale: Vec<String>,
     pub tables: Vec<Table>,

@@ -3,9 +3,10 @@
 use super::definition::{Column, Definition, Table};
 use super::generator::{Drawer, Drawn};
 use crate::error::LoadError;
-use crate::workload::filling::{JobWork, TableEvent, Work};
+use crate::workload::draw::Rng;
+use crate::workload::family::Each;
+use crate::workload::filling::{TableEvent, Work};
 use crate::workload::parameters::quote;
-use crate::workload::{Rng, WorkloadSpec};
 use rand::SeedableRng;
 
 /// Bytes after which an INSERT is sent.
@@ -14,14 +15,10 @@ const INSERT_BYTES: usize = 512 * 1024;
 const ROWS_AT_ONCE: u64 = 50_000;
 
 /// Makes the tables and fills them. `each` does a number of jobs on several connections at once.
-pub fn load(
-    definition: &Definition,
-    spec: &WorkloadSpec,
-    each: &mut dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError>,
-) -> Result<(), LoadError> {
+pub fn load(definition: &Definition, engine: &str, each: &mut Each<'_>) -> Result<(), LoadError> {
     each(1, &|work, _| {
         for table in &definition.tables {
-            let sql = table.create.replace("{engine}", &spec.mysql_storage_engine);
+            let sql = table.create.replace("{engine}", engine);
             work.execute(sql.as_bytes())?;
         }
         Ok(())
