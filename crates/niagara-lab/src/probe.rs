@@ -304,7 +304,7 @@ fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_load::WorkloadSpec;
+    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_server::{Cache, Catalog};
 
     use super::*;
@@ -357,10 +357,10 @@ mod tests {
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let load = Load {
-            workload: WorkloadSpec {
+            workload: WorkloadSpec::of(Sysbench {
                 table_size: 10,
-                ..WorkloadSpec::default()
-            },
+                ..Sysbench::default()
+            }),
             engine: "InnoDB".to_owned(),
             threads: 1,
         };

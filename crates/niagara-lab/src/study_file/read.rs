@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use niagara_load::{WorkloadKind, WorkloadSpec};
+use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
 use niagara_store::About;
 use toml::{Spanned, Value};
 
@@ -370,7 +370,7 @@ impl Reader<'_> {
             None => DEFAULT_ENGINE.to_owned(),
         };
         let workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
-        let is_job = workloads[0].load.workload.kind.is_job();
+        let is_job = workloads[0].load.workload.is_job();
         if is_job {
             self.check_job(entry, mistakes);
             threads = vec![1];
@@ -662,13 +662,7 @@ impl Reader<'_> {
     ) -> Option<StudyWorkload> {
         let base = self.base_workload(&workload.name, mistakes)?;
         let at_name = workload.name.span().start;
-        let has = match settings_of(&base) {
-            Ok(has) => has,
-            Err(error) => {
-                blame(at_name, &error, mistakes);
-                return None;
-            }
-        };
+        let has = settings_of(&base);
         // sysbench's names may be written with dashes.
         let known = |option: &str| {
             let names = [option.to_owned(), option.replace('-', "_")];
@@ -746,6 +740,10 @@ impl Reader<'_> {
             return match own_workload(&self.known.folder.join(path)) {
                 Ok(workload) => Some(workload),
                 Err(error) => {
+                    if let Some(mistake) = error.downcast_ref::<LoadError>() {
+                        blame(at, mistake, mistakes);
+                        return None;
+                    }
                     let reason = error.root_cause();
                     mistakes.add(
                         at,
@@ -757,18 +755,15 @@ impl Reader<'_> {
             };
         }
         match WorkloadKind::from_str(text) {
-            Ok(kind) => Some(WorkloadSpec {
-                kind,
-                ..WorkloadSpec::default()
-            }),
+            Ok(kind) => Some(WorkloadSpec::of(kind)),
             Err(_) => {
-                let names = WorkloadKind::ALL.map(WorkloadKind::name);
+                let names = WorkloadKind::names();
                 mistakes.add(
                     at,
                     format!("no workload is called `{text}`"),
                     format!(
                         "{}known: {}; one of your own is named by its path: ./{text}.toml",
-                        did_you_mean(text, names),
+                        did_you_mean(text, names.iter().copied()),
                         names.join(", ")
                     ),
                 );
@@ -801,7 +796,7 @@ fn misfit(
         .unwrap_or(&workload.name)
         .span()
         .start;
-    let is_job = |workload: &StudyWorkload| workload.load.workload.kind.is_job();
+    let is_job = |workload: &StudyWorkload| workload.load.workload.is_job();
     if before.iter().any(|other| other.name == *name) {
         return Some((
             at_title,

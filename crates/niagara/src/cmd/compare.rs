@@ -43,7 +43,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
-    let is_job = load.workload.kind.is_job();
+    let is_job = load.workload.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
     let protocol = match Protocol::from(args.protocol) {
         Protocol::Duel if is_job => Protocol::Pair,

@@ -151,7 +151,7 @@ pub fn execute(
         results.folder(),
         Shown::asked(&args),
     )?;
-    let is_job = study.workloads[0].load.workload.kind.is_job();
+    let is_job = study.workloads[0].load.workload.is_job();
     if is_job && matches!(summary, Summary::Compare(_)) {
         steps::hand_over(&results, study.alpha, args.json)?;
     }
