@@ -1,9 +1,10 @@
 //! What is measured: arrangements, workloads, contestants, and the rounds.
 
-use crate::contestant::{Contestant, Kind, Sample};
+use crate::contestant::{Contestant, Kind};
 use crate::ground::{Ground, Placement};
 use crate::memory::{self, Memory};
 use crate::ratio::ratio;
+use crate::sample::Sample;
 use anyhow::Result;
 use niagara_load::SysbenchTest;
 use niagara_stats::Estimate;

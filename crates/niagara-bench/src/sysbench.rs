@@ -3,7 +3,7 @@
 //! It reports once a second. What counts goes from its first report to a later one: queries from the reports, CPU time
 //! from its process' clock at the moments the reports come. Start-up, connecting and preparing stay outside.
 
-use crate::contestant::Sample;
+use crate::sample::Sample;
 use anyhow::{Context, Result, bail};
 use niagara_load::{Endpoint, Transport, Workload, WorkloadSpec};
 use niagara_server::RunningServer;
