@@ -13,7 +13,7 @@ mod summary;
 pub use build_note::{BuildCheck, BuildNote};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
-pub use event::{EventRecord, RunTime};
+pub use event::{EventRecord, RunTime, START_SETTINGS};
 pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
