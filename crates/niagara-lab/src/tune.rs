@@ -3,7 +3,12 @@
 use anyhow::{Result, bail};
 use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
 use niagara_store::{
+<<<<<<< HEAD
     Comparison, Deployment, Goal, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
+=======
+    Comparison, Deployment, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary, Together,
+    TuneSummary,
+>>>>>>> first
 };
 use serde::{Deserialize, Serialize};
 
@@ -244,9 +249,10 @@ impl Ladder<'_> {
         let misfits: Vec<NotTried> = match study.decision("misfits")? {
             Some(text) => serde_json::from_str(&text)?,
             None => {
-                let misfits = probe(self.bench, &self.options.base, &self.candidates, observer)?;
-                study.decide("misfits", &serde_json::to_string(&misfits)?)?;
-                misfits
+                let probed = probe(self.bench, &self.options.base, &self.candidates, observer)?;
+                study.note(START_SETTINGS, &probed.start)?;
+                study.decide("misfits", &serde_json::to_string(&probed.misfits)?)?;
+                probed.misfits
             }
         };
         self.candidates

@@ -25,7 +25,7 @@ use crate::cmd::profile::ProfileArgs;
 #[command(version, propagate_version = true)]
 #[command(before_help = "Examples:
   niagara doctor                  is this machine fit to measure on?
-  niagara tune mariadb-10.11      ten minutes; the report says what was proven, deploy/ what to install")]
+  niagara tune mariadb-10.11      ten minutes: a report, and what to install")]
 pub struct Cli {
     /// Without one, what to do first on this machine.
     #[command(subcommand)]
