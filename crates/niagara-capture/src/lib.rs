@@ -13,6 +13,7 @@ mod filter;
 mod import;
 pub mod info;
 pub mod log;
+pub mod server;
 mod session;
 pub mod sql;
 

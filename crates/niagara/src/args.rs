@@ -14,6 +14,7 @@ use niagara_lab::{Protocol, RemoteShell};
 use niagara_load::WorkloadKind;
 
 use crate::cmd::bench::BenchArgs;
+use crate::cmd::capture::CaptureArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -34,6 +35,7 @@ pub enum Command {
     Compare(CompareArgs),
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
+    Capture(Box<CaptureArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),
