@@ -3,12 +3,8 @@
 use anyhow::{Result, bail};
 use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
 use niagara_store::{
-<<<<<<< HEAD
-    Comparison, Deployment, Goal, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
-=======
-    Comparison, Deployment, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary, Together,
-    TuneSummary,
->>>>>>> first
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
+    Together, TuneSummary,
 };
 use serde::{Deserialize, Serialize};
 

@@ -14,12 +14,8 @@ mod summary;
 pub use build_note::{BuildCheck, BuildNote};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
-<<<<<<< HEAD
-pub use event::{EventRecord, RunTime};
-pub use goal::Goal;
-=======
 pub use event::{EventRecord, RunTime, START_SETTINGS};
->>>>>>> first
+pub use goal::Goal;
 pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,

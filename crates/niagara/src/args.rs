@@ -15,6 +15,7 @@ use niagara_load::WorkloadKind;
 use niagara_store::Goal;
 
 use crate::cmd::bench::BenchArgs;
+use crate::cmd::capture::CaptureArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -38,6 +39,7 @@ pub enum Command {
     Compare(CompareArgs),
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
+    Capture(Box<CaptureArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),

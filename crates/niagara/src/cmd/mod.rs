@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod capture;
 pub mod check;
 pub mod compare;
 pub mod completions;

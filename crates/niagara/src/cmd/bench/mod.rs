@@ -22,14 +22,14 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::BenchArgs;
+pub use args::{BenchArgs, ConnectArgs};
+pub use target::Target;
 
 use self::args::{Action, RunArgs};
 use self::commits::Commits;
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
-use self::target::Target;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;
 use crate::setting::{command_line, load};
