@@ -240,6 +240,15 @@ impl Inquiry {
                 question.errors.alpha,
                 confidence * 100.0
             ));
+        } else if answer.judgement.critical.is_none() {
+            answer.warnings.push(format!(
+                "the time ended after {}: there is no interval; give a longer --budget, or shorter duels (--couples)",
+                match answer.judgement.duels {
+                    0 => "no duel".to_owned(),
+                    1 => "one duel".to_owned(),
+                    duels => format!("{duels} duels"),
+                }
+            ));
         } else if over_budget > 0 {
             answer.warnings.push(format!(
                 "{over_budget} duels were run beyond the budget, for a result with an interval"
