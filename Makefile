@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: tune test test-check test-builds build-server bench bench-build bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -68,6 +68,19 @@ test-check: build ## Checks packaged servers wholly, beside themselves (some min
 
 test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
 	scripts/check-page $(REPORT)
+
+deb: setup build ## Packs target/niagara_VERSION_ARCH.deb with man pages, completions, documentation and licences
+	@mkdir -p target
+	scripts/deb $(NIAGARA) target
+
+docs: build ## The documentation as a site with search, target/book (installs mdbook into target/tools where there is none)
+	scripts/docs $(NIAGARA)
+
+release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
+	scripts/release $(VERSION)
+
+docs-levers: ## Writes the list of levers in docs/levers.md anew, from the files
+	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
 
 fuzz: ## Fuzzes the protocol's decoders for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz

@@ -5,7 +5,7 @@ use crate::sample::Sample;
 use crate::sysbench::Sysbench;
 use anyhow::Result;
 use niagara_load::floor::Floor;
-use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, WorkloadKind};
+use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, SysbenchTest};
 use niagara_server::RunningServer;
 use serde::Serialize;
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Contestant {
     /// Connects to the server.
     pub fn new(
         kind: Kind,
-        workload: WorkloadKind,
+        workload: SysbenchTest,
         stand: &Stand,
         loops: Option<usize>,
     ) -> Result<Contestant> {

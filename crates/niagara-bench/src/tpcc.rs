@@ -11,7 +11,7 @@ use crate::sysbench::{Sysbench, cpu_time};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use niagara_load::{
-    Admin, Conditions, Driver, DriverOptions, TableOptions, WorkloadKind, WorkloadSpec, check_tpcc,
+    Admin, Conditions, Driver, DriverOptions, TableOptions, Tpcc, WorkloadSpec, check_tpcc,
     cleanup, prepare_tables, tpcc_schema,
 };
 use niagara_server::{
@@ -41,11 +41,7 @@ const LOAD_TARGET: f64 = 0.5;
 const FEWEST_ROUNDS: usize = 6;
 
 fn spec() -> WorkloadSpec {
-    WorkloadSpec {
-        kind: WorkloadKind::Tpcc,
-        warehouses: WAREHOUSES,
-        ..WorkloadSpec::default()
-    }
+    WorkloadSpec::of(Tpcc::of(WAREHOUSES))
 }
 
 /// A server and its data, both gone when it is dropped.
@@ -207,10 +203,10 @@ fn measure_loading(server: &str, time: Duration, script: &NamedTempFile) -> Resu
 
 /// A small workload whose tables make the database.
 fn bare() -> WorkloadSpec {
-    WorkloadSpec {
+    WorkloadSpec::of(niagara_load::Sysbench {
         table_size: 1,
-        ..WorkloadSpec::default()
-    }
+        ..niagara_load::Sysbench::default()
+    })
 }
 
 /// Rounds of one slice each, in random order.
@@ -225,11 +221,11 @@ fn measure_running(
         stand.server.query(&statement)?;
     }
     let endpoint = endpoint(&stand.server);
-    let niagara = |tpcc_batch| -> Result<Contestant> {
-        let spec = WorkloadSpec {
-            tpcc_batch,
-            ..spec()
-        };
+    let niagara = |batch| -> Result<Contestant> {
+        let spec = WorkloadSpec::of(Tpcc {
+            batch,
+            ..Tpcc::of(WAREHOUSES)
+        });
         let options = DriverOptions {
             threads: THREADS,
             ..DriverOptions::default()

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_load::{Conditions, LoadError, RunOptions, SliceOptions, SliceStats, check_tpcc};
+use niagara_load::{
+    Conditions, LoadError, Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
+};
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::{AccountsRecord, SliceRecord};
@@ -198,7 +200,17 @@ impl<'a> Arena<'a> {
         let Some(driver) = self.driver.as_mut() else {
             return Err(anyhow::anyhow!("the load generator is gone").into());
         };
-        let outcome = driver.slice(seat, &options);
+        let outcome = match self.spec.rate {
+            None => driver.slice(seat, &options),
+            Some(rate) => driver.run(
+                seat,
+                &RunOptions {
+                    pacing: Pacing::Open(Schedule::constant(rate)),
+                    ..RunOptions::from(&options)
+                },
+                &mut |_| {},
+            ),
+        };
         let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
         let cpu_here = driver.cpu_seconds_here(&stats);
         let after = self.meter.sample()?;
@@ -236,6 +248,8 @@ impl<'a> Arena<'a> {
             client_context_switches: stats.client_context_switches,
             server_context_switches: switches,
             steal: interval.steal,
+            taken: (interval.steal + interval.foreign).min(1.0),
+            generator_busy: stats.busiest_loop(),
             disturbed: disturbed(&interval, &self.thresholds),
             histogram: histogram::encode(&stats.latency)?,
         };
@@ -352,19 +366,17 @@ impl<'a> Arena<'a> {
     }
 }
 
+/// What makes a slice useless: waiting for memory. CPU time that others take does not: it is weighed. A share of 1
+/// lets every slice count.
 fn thresholds(share: f64) -> Thresholds {
-    let standard = Thresholds::default();
-    if share >= 1.0 {
-        return Thresholds {
-            steal: f64::INFINITY,
-            foreign: f64::INFINITY,
-            memory_full: f64::INFINITY,
-        };
-    }
     Thresholds {
-        steal: share,
-        foreign: share,
-        ..standard
+        steal: f64::INFINITY,
+        foreign: f64::INFINITY,
+        memory_full: if share >= 1.0 {
+            f64::INFINITY
+        } else {
+            Thresholds::default().memory_full
+        },
     }
 }
 

@@ -1,14 +1,15 @@
 //! `compare`: is B faster than A?
 
 use anyhow::{Result, bail};
-use niagara_stats::{LookPlan, Rule};
-use niagara_store::{CompareSummary, Phase};
+use niagara_stats::{ErrorBudget, Rule};
+use niagara_store::{CompareSummary, Goal, Phase};
 
 use crate::build_note::build_notes;
 use crate::client_host::ClientHost;
 use crate::history::History;
-use crate::judged::{Question, ask, comparison, first_useful_look};
+use crate::judged::{Question, ask, comparison};
 use crate::observer::{Event, Observer};
+use crate::rate::{RateChoice, find_rate};
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::variant::Variant;
@@ -17,22 +18,24 @@ use crate::workbench::Workbench;
 /// How a comparison is decided.
 #[derive(Debug, Clone)]
 pub struct CompareOptions {
-    /// A, the yardstick.
+    /// A, the baseline.
     pub a: Variant,
-    /// B, the one in question.
+    /// B, the candidate.
     pub b: Variant,
+    /// What decides.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// How they meet.
     pub protocol: Protocol,
-    /// Looks and their critical values.
-    pub plan: LookPlan,
-    /// Smallest worthwhile gain, futility.
+    /// Error probability, most duels.
+    pub errors: ErrorBudget,
+    /// Smallest worthwhile gain, futility, whether all duels are run.
     pub rule: Rule,
     /// Couples in a duel.
     pub couples: u32,
     /// Seed.
     pub seed: u64,
-    /// Run all duels even after a verdict.
-    pub to_the_end: bool,
 }
 
 /// Compares B with A until a verdict or the budget's end.
@@ -46,30 +49,30 @@ pub fn compare(
     options: &CompareOptions,
     observer: &mut dyn Observer,
 ) -> Result<CompareSummary> {
-    let plan = match options.protocol {
-        // One series of five and five: there is nothing to look at twice.
-        Protocol::Trimmed => LookPlan {
-            alpha: options.plan.alpha,
-            looks: vec![niagara_stats::Look {
-                duels: 1,
-                critical: None,
-            }],
-            one_sided: false,
-        },
-        Protocol::Duel | Protocol::Pair | Protocol::Solo => options.plan.clone(),
-    };
     let question = Question {
         phase: Phase::Compare,
         subject: "",
+        goal: options.goal,
         a: &options.a,
         b: &options.b,
-        plan,
+        errors: match options.protocol {
+            // One series of five and five: there is nothing to look at twice.
+            Protocol::Trimmed => ErrorBudget {
+                max_duels: 1,
+                ..options.errors
+            },
+            Protocol::Duel | Protocol::Pair | Protocol::Solo => options.errors,
+        },
         rule: options.rule,
         couples: options.couples,
         seed: options.seed,
         reserve_seconds: 0.0,
-        to_the_end: options.to_the_end,
+        must_answer: true,
     };
+    if let Some(choice) = options.rate {
+        let rate = find_rate(bench, study, &options.a, choice, observer)?;
+        study.set_rate(rate);
+    }
     observer.see(Event::Stage {
         name: "compare",
         seconds: study.left_seconds(),
@@ -90,12 +93,12 @@ pub fn compare(
     let scores: Vec<f64> = answer.duels.iter().filter_map(|duel| duel.score).collect();
     let mut warnings = answer.warnings.clone();
     warnings.extend(answer.failure.clone());
+    warnings.extend(comparison.caution.clone());
     warnings.extend(bench.client().map(ClientHost::remark));
-    if first_useful_look(&question.plan) == usize::MAX && options.protocol != Protocol::Trimmed {
+    if question.errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
         warnings.push(format!(
             "{} duels can call no difference at α = {}: give more with --max-duels",
-            question.plan.max_duels(),
-            question.plan.alpha
+            question.errors.max_duels, question.errors.alpha
         ));
     }
     if options.protocol == Protocol::Trimmed {

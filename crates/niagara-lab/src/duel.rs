@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use niagara_load::StepTime;
-use niagara_stats::{Couple, duel_score};
+use niagara_stats::{Couple, DuelScore, TakenSlope, Weighing, duel_score};
 use niagara_store::{AccountsRecord, DuelRecord, Ending, Phase, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -34,7 +34,7 @@ pub fn fight(
     let clock = Instant::now();
     let mut load_seconds = 0.0;
     let fought = match protocol {
-        _ if spec.load.workload.kind.is_job() => job_pair(bench, spec, observer, &mut load_seconds),
+        _ if spec.load.workload.is_job() => job_pair(bench, spec, observer, &mut load_seconds),
         Protocol::Duel => duel(bench, spec, observer, &mut load_seconds),
         Protocol::Pair => pair(bench, spec, observer, &mut load_seconds),
         Protocol::Trimmed => trimmed(bench, spec, observer, &mut load_seconds),
@@ -80,22 +80,45 @@ struct Fought {
 #[derive(Debug, Default, PartialEq)]
 struct Scores {
     throughput: Option<f64>,
+    /// Throughput as it was measured, neither weighted nor adjusted.
+    raw: Option<f64>,
     /// Server CPU time per transaction.
     cpu: Option<f64>,
     /// Median and 95th percentile of latency.
     latency: Option<[f64; 2]>,
+    /// 99th percentile of latency.
+    p99: Option<f64>,
 }
 
 impl Scores {
     /// `score` is the protocol's way from the slices' figure to ln(B / A); `None` without a finite answer.
     fn of(score: impl Fn(Figure) -> Option<f64>) -> Self {
         let score = |figure: Figure| score(figure).filter(|score| score.is_finite());
+        let raw = score(throughput);
         Self {
-            throughput: score(throughput),
+            throughput: raw,
+            raw,
             cpu: score(cpu_per_transaction),
             latency: score(median_latency)
                 .zip(score(high_latency))
                 .map(Into::into),
+            p99: score(highest_latency),
+        }
+    }
+
+    /// Of a duel's couples, weighted by what both sides were given, throughput adjusted for the difference.
+    fn of_couples(slices: &[SliceRecord], known: TakenSlope, half_weight: f64) -> Self {
+        let weighing = Weighing::of(&couples_of(slices, throughput), known, half_weight);
+        let unadjusted = weighing.unadjusted();
+        let scores = Self::of(|figure| {
+            let score = duel_score(&couples_of(slices, figure), unadjusted)?;
+            Some(score.score)
+        });
+        let judged = duel_score(&couples_of(slices, throughput), weighing);
+        Self {
+            throughput: judged.map(|judged| judged.score),
+            raw: judged.map(|judged| judged.raw),
+            ..scores
         }
     }
 }
@@ -121,8 +144,10 @@ impl Fought {
                 wall_seconds: wall.as_secs_f64(),
                 load_seconds,
                 score: self.scores.throughput,
+                raw_score: self.scores.raw,
                 cpu_score: self.scores.cpu,
                 latency_scores: self.scores.latency,
+                p99_score: self.scores.p99,
                 couples,
                 dropped: self.dropped,
                 ending,
@@ -166,7 +191,7 @@ fn duel(
         let accounts = arena.end_accounts()?;
         arena.check_data()?;
         Ok(Fought {
-            scores: Scores::of(|figure| Some(duel_score(&couples_of(&slices, figure))?.score)),
+            scores: Scores::of_couples(&slices, spec.taken_slope, spec.lengths.half_weight()),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
             accounts,
             slices,
@@ -193,13 +218,31 @@ pub(crate) fn couples_of(slices: &[impl Borrow<SliceRecord>], figure: Figure) ->
             let (in_a, in_b) = (figure(a), figure(b));
             // A side without a transaction has a throughput, 0, but no cost and no latency: nothing to compare.
             let missing = in_a.is_nan() || in_b.is_nan();
+            let own = |slice: &SliceRecord| slice.server_cpu_seconds / slice.seconds.max(1e-9);
             Some(Couple {
                 a: in_a,
                 b: in_b,
                 disturbed: [a.disturbed || missing, b.disturbed || missing],
+                taken: [a.taken, b.taken],
+                own: [own(a), own(b)],
             })
         })
         .collect()
+}
+
+/// What the slices of one more duel teach of throughput and CPU time taken.
+pub(crate) fn learn_taken(slope: &mut TakenSlope, slices: &[impl Borrow<SliceRecord>]) {
+    slope.learn(&couples_of(slices, throughput));
+}
+
+/// The score of one duel with its spread, from its slices alone.
+pub(crate) fn score_alone(
+    slices: &[impl Borrow<SliceRecord>],
+    half_weight: f64,
+) -> Option<DuelScore> {
+    let couples = couples_of(slices, throughput);
+    let weighing = Weighing::of(&couples, TakenSlope::default(), half_weight);
+    duel_score(&couples, weighing)
 }
 
 /// Couples lost because the machine was disturbed during A's slice, during B's slice.
@@ -291,6 +334,7 @@ fn job_pair(
     let mut scores = Scores::of(ratio);
     // The time of one job is its throughput: there is no latency beside it.
     scores.latency = None;
+    scores.p99 = None;
     Ok(Fought {
         scores,
         slices,
@@ -401,6 +445,11 @@ fn high_latency(slice: &SliceRecord) -> f64 {
     positive(slice.latency_us[1] as f64)
 }
 
+/// 99th percentile of the transactions' latency, microseconds.
+fn highest_latency(slice: &SliceRecord) -> f64 {
+    positive(slice.latency_us[2] as f64)
+}
+
 fn positive(value: f64) -> f64 {
     if value > 0.0 && value.is_finite() {
         value
@@ -442,6 +491,8 @@ mod tests {
                 client_context_switches: 0,
                 server_context_switches: 0,
                 steal: 0.0,
+                taken: 0.0,
+                generator_busy: 0.0,
                 disturbed: false,
                 histogram: String::new(),
             }
@@ -449,7 +500,7 @@ mod tests {
     }
 
     fn scores(slices: &[SliceRecord]) -> Scores {
-        Scores::of(|figure| Some(duel_score(&couples_of(slices, figure))?.score))
+        Scores::of_couples(slices, TakenSlope::default(), 0.05)
     }
 
     fn near(found: Option<f64>, ratio: f64) {

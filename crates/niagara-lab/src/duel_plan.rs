@@ -2,7 +2,7 @@
 
 use niagara_stats::COUPLES;
 
-use crate::spec::Lengths;
+use crate::spec::{Lengths, Protocol};
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
@@ -24,6 +24,18 @@ const HAND_OVER_SECONDS: f64 = 0.04;
 pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
     let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
     START_SECONDS + 2.0 * warm_up + f64::from(couples) * couple_seconds(lengths)
+}
+
+/// Estimated seconds of one duel, pair, series or start, before any was run.
+pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
+    let slice = couple_seconds(lengths) / 2.0;
+    let run = |windows: f64| START_SECONDS + lengths.warm_up_seconds + windows * slice;
+    match protocol {
+        Protocol::Duel => duel_seconds(lengths, couples),
+        Protocol::Pair => 2.0 * run(f64::from(couples)),
+        Protocol::Trimmed => 10.0 * run(1.0),
+        Protocol::Solo => run(f64::from(couples)),
+    }
 }
 
 /// Seconds of one couple with its changes of side.

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use niagara_server::Cache;
-use niagara_stats::{Components, DuelScore, components, duel_score, optimal_couples};
+use niagara_stats::{Components, DuelScore, components, optimal_couples};
 use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::duel::{couples_of, throughput};
+use crate::duel::score_alone;
 use crate::duel_plan::{couple_seconds, duel_seconds};
 use crate::spec::{Lengths, Load};
 
@@ -66,7 +66,7 @@ impl History {
         let duels: Vec<Duel> = duels
             .iter()
             .filter(|duel| duel.score.is_some())
-            .filter_map(|duel| score_again(duel.seq, slices))
+            .filter_map(|duel| score_again(duel.seq, slices, lengths))
             .map(|score| Duel {
                 score: score.score,
                 couple_sd: score.couple_sd,
@@ -125,6 +125,7 @@ impl Duel {
     fn as_score(&self) -> DuelScore {
         DuelScore {
             score: self.score,
+            raw: self.score,
             couple_sd: self.couple_sd,
             used: self.used,
             dropped: [0, 0],
@@ -134,7 +135,7 @@ impl Duel {
 }
 
 /// The score of one duel with its spread, from its slices.
-pub fn score_again(duel: u32, slices: &[SliceRecord]) -> Option<DuelScore> {
+pub fn score_again(duel: u32, slices: &[SliceRecord], lengths: &Lengths) -> Option<DuelScore> {
     let of_duel: Vec<&SliceRecord> = slices.iter().filter(|slice| slice.duel == duel).collect();
-    duel_score(&couples_of(&of_duel, throughput))
+    score_alone(&of_duel, lengths.half_weight())
 }

@@ -92,6 +92,8 @@ pub(crate) fn run(
         client_context_switches: 0,
         server_context_switches: switches,
         steal: 0.0,
+        taken: 0.0,
+        generator_busy: 0.0,
         disturbed: false,
         histogram: histogram::encode(&latency)?,
     };

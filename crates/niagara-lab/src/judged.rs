@@ -1,8 +1,11 @@
 //! One question, asked of fresh duels until the sequential test answers it or the time is up.
 
 use anyhow::Result;
-use niagara_stats::{Judgement, LookPlan, Rule, Verdict, judge, judge_final, signed_rank};
-use niagara_store::{Comparison, DuelRecord, Ending, Phase};
+use niagara_load::GENERATOR_BUSY;
+use niagara_stats::{
+    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+};
+use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
 use crate::observer::{Event, Observer};
 use crate::study::Study;
@@ -13,22 +16,27 @@ use niagara_stats::derive_seed;
 
 /// Failed duels in a row after which a comparison gives up.
 const MOST_FAILURES: u32 = 2;
+/// Looks are planned for so many times the duels that the time seems to pay for. Should it end sooner, the last look
+/// spends what is left of the error probability; should it go further, none is left.
+const HOPE: f64 = 1.2;
+/// Share of the budget by which the duels of a first look may exceed it: with fewer there is no interval.
+pub(crate) const OVERRUN: f64 = 0.2;
 
 /// A comparison to be decided.
 pub(crate) struct Question<'a> {
     pub phase: Phase,
     pub subject: &'a str,
+    pub goal: Goal,
     pub a: &'a Variant,
     pub b: &'a Variant,
-    pub plan: LookPlan,
+    pub errors: ErrorBudget,
     pub rule: Rule,
     pub couples: u32,
     pub seed: u64,
     /// Seconds of the budget that are left to the questions behind this one.
     pub reserve_seconds: f64,
-    /// A verdict is not the end: all of the plan's duels are run, to know more exactly. Then only a difference, once
-    /// called, stands; "not worthwhile" and "undetected" are said of all duels.
-    pub to_the_end: bool,
+    /// Whether its first look is worth exceeding the budget a little: the study's answer hangs on it.
+    pub must_answer: bool,
 }
 
 /// How far it came.
@@ -51,26 +59,23 @@ pub(crate) fn ask(
     question: &Question<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
-    let mut inquiry = Inquiry::default();
+    let mut inquiry = Inquiry::new(look_plan(study, question)?, question.goal);
     let ended_name = format!("ended {:?} {}", question.phase, question.subject);
     let ended: Option<u64> = study.decision(&ended_name)?.and_then(|n| n.parse().ok());
     loop {
         let scores = inquiry.scores();
-        let judgement = so_far(&scores, question);
+        let judgement = judge(&scores, &inquiry.plan, &question.rule);
         if !scores.is_empty() {
             observer.see(Event::Judged(&judgement));
         }
-        let decided = judgement.verdict.is_some() && !question.to_the_end;
-        if decided || scores.len() >= question.plan.max_duels() {
+        let decided = judgement.verdict.is_some() && !question.rule.to_the_end;
+        if decided || scores.len() >= inquiry.plan.max_duels() {
             return Ok(inquiry.answer(question));
         }
         let late = match ended {
             Some(attempts) => inquiry.attempts >= attempts,
             None => {
-                let typical = study.seconds_per_duel(question.phase).unwrap_or_else(|| {
-                    crate::duel_plan::duel_seconds(&study.lengths(), question.couples)
-                });
-                !study.has_recalled() && study.left_seconds() - question.reserve_seconds <= typical
+                !study.has_recalled() && inquiry.is_late(study, question, scores.len(), observer)
             }
         };
         if late {
@@ -101,19 +106,88 @@ pub(crate) fn ask(
     }
 }
 
+/// The looks at a question: planned once, for the duels that its time can pay for, and kept with the study.
+fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
+    let name = format!("looks {:?} {}", question.phase, question.subject);
+    if let Some(text) = study.decision(&name)? {
+        return Ok(serde_json::from_str(&text)?);
+    }
+    let plan = if question.rule.to_the_end || study.has_recalled() {
+        // Of results from before looks were planned: as they were then.
+        question.errors.plan(question.errors.max_duels)
+    } else {
+        let seconds = study.left_seconds() - question.reserve_seconds;
+        let affordable = HOPE * seconds / study.duel_seconds(question.couples);
+        let fewest = question.errors.fewest_duels().unwrap_or(0);
+        question
+            .errors
+            .plan((affordable.max(0.0) as usize).max(fewest))
+    };
+    study.decide(&name, &serde_json::to_string(&plan)?)?;
+    Ok(plan)
+}
+
 /// The duels of a question so far.
-#[derive(Default)]
 struct Inquiry {
+    plan: LookPlan,
+    goal: Goal,
     duels: Vec<DuelRecord>,
     attempts: u64,
     failures_in_a_row: u32,
     /// By side: how often it failed, and its last reason.
     failures: [(u32, String); 2],
+    /// Duels for which the budget was exceeded.
+    over_budget: usize,
 }
 
 impl Inquiry {
+    fn new(plan: LookPlan, goal: Goal) -> Self {
+        Self {
+            plan,
+            goal,
+            duels: Vec::new(),
+            attempts: 0,
+            failures_in_a_row: 0,
+            failures: Default::default(),
+            over_budget: 0,
+        }
+    }
+
+    /// Whether the time is too short for another duel. What decides it are the clock and the number of duels, never
+    /// their scores: so the last look may spend all that is left of the error probability.
+    fn is_late(
+        &mut self,
+        study: &Study,
+        question: &Question<'_>,
+        scored: usize,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let typical = study.duel_seconds(question.couples);
+        if study.left_seconds() - question.reserve_seconds > typical {
+            return false;
+        }
+        let wanted = question.errors.fewest_duels().unwrap_or(0);
+        let missing = wanted.saturating_sub(scored);
+        let allowed = study.budget_seconds() * (1.0 + OVERRUN);
+        if !question.must_answer
+            || missing == 0
+            || study.used_seconds() + missing as f64 * typical > allowed
+        {
+            return true;
+        }
+        if self.over_budget == 0 {
+            observer.see(Event::Note(&format!(
+                "the time is up: {missing} more duels, about {:.0} s, for a result with an interval",
+                missing as f64 * typical
+            )));
+        }
+        self.over_budget += 1;
+        false
+    }
+
     fn scores(&self) -> Vec<f64> {
-        self.duels.iter().filter_map(|duel| duel.score).collect()
+        let gains = self.duels.iter().filter_map(|duel| self.goal.gain(duel));
+        gains.collect()
     }
 
     fn take(&mut self, record: DuelRecord) {
@@ -147,7 +221,7 @@ impl Inquiry {
             })
             .collect();
         Answer {
-            judgement: in_the_end(&scores, question),
+            judgement: judge_final(&scores, &self.plan, &question.rule),
             duels: self.duels,
             interrupted: false,
             failure: None,
@@ -156,27 +230,29 @@ impl Inquiry {
     }
 
     fn out_of_time(self, question: &Question<'_>) -> Answer {
+        let over_budget = self.over_budget;
         let mut answer = self.answer(question);
-        let needed = first_useful_look(&question.plan);
-        let fought = answer
-            .duels
-            .iter()
-            .filter(|duel| duel.score.is_some())
-            .count();
-        if fought < needed {
+        if let Some(confidence) = answer.judgement.confidence {
+            let duels = answer.judgement.duels;
             answer.warnings.push(format!(
-                "the time ended after {fought} duels, before the first look at which a \
-                 difference can be called ({needed} duels): give a longer --budget"
+                "the time ended after {duels} duels, too few to call a difference at α = {}: the interval is the widest \
+                 there is, of {:.0} % confidence; give a longer --budget",
+                question.errors.alpha,
+                confidence * 100.0
+            ));
+        } else if over_budget > 0 {
+            answer.warnings.push(format!(
+                "{over_budget} duels were run beyond the budget, for a result with an interval"
             ));
         }
         answer
     }
 
     fn interrupted(self, question: &Question<'_>) -> Answer {
-        let scores = self.scores();
+        let so_far = judge(&self.scores(), &self.plan, &question.rule);
         let mut answer = self.answer(question);
         // Stopped while looking at the figures: no verdict but one that stood already.
-        answer.judgement = so_far(&scores, question);
+        answer.judgement = so_far;
         answer.interrupted = true;
         answer
             .warnings
@@ -199,63 +275,6 @@ impl Inquiry {
     }
 }
 
-/// The rule of a question that goes on to the end: only a difference is called under way. The critical values do not
-/// count on stops for futility, so that going on past one costs no error probability.
-const ONLY_DIFFERENCES: Rule = Rule {
-    min_effect: f64::NEG_INFINITY,
-    futility: 0.0,
-};
-
-/// The judgement while more duels may come.
-fn so_far(scores: &[f64], question: &Question<'_>) -> Judgement {
-    let rule = if question.to_the_end {
-        &ONLY_DIFFERENCES
-    } else {
-        &question.rule
-    };
-    judge(scores, &question.plan, rule)
-}
-
-/// The judgement when no more duels will come.
-fn in_the_end(scores: &[f64], question: &Question<'_>) -> Judgement {
-    if question.to_the_end {
-        to_the_end(scores, &question.plan, &question.rule)
-    } else {
-        judge_final(scores, &question.plan, &question.rule)
-    }
-}
-
-/// The judgement of all duels, also of those beyond the look at which a comparison would have stopped. A difference
-/// called at any look stands: that is what the critical values allow for. Everything else is said anew from the last
-/// interval, which covers as well as that of any look (Jennison & Turnbull's repeated confidence intervals).
-fn to_the_end(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
-    let mut judgement = judge_final(scores, plan, &ONLY_DIFFERENCES);
-    if judgement.duels < scores.len() {
-        let last = plan.ending_at(scores.len()).looks.last().copied();
-        if let Some(critical) = last.and_then(|look| look.critical) {
-            let (low, high) = signed_rank::interval(scores, critical);
-            let centre = signed_rank::hodges_lehmann(scores).unwrap_or(0.0);
-            judgement.estimate = niagara_stats::Estimate::from_log(centre, low, high);
-            judgement.critical = Some(critical);
-            judgement.duels = scores.len();
-            judgement.w = signed_rank::signed_rank_sum(scores);
-        }
-    }
-    let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
-    if !called && judgement.estimate.high < 1.0 + rule.min_effect {
-        judgement.verdict = Some(Verdict::NotWorthwhile);
-    }
-    judgement
-}
-
-/// Duels at the first look of `plan` that can reject.
-pub(crate) fn first_useful_look(plan: &LookPlan) -> usize {
-    plan.looks
-        .iter()
-        .find(|look| look.critical.is_some())
-        .map_or(usize::MAX, |look| look.duels)
-}
-
 /// Seconds for the next of `questions` that share `open_seconds`: an equal part, but at least what its first look takes.
 /// With less there is no verdict on any of them; so the last ones go without where the time is too short for all.
 pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seconds: f64) -> f64 {
@@ -273,6 +292,7 @@ pub(crate) fn comparison(
 ) -> Result<Comparison> {
     let slices = study.store().slices(None)?;
     let critical = answer.judgement.critical;
+    // Beside the verdict, with the critical value of its last look.
     let beside = |mut scores: Vec<f64>| {
         scores.truncate(answer.judgement.duels);
         let (low, high) = signed_rank::interval(&scores, critical?);
@@ -302,7 +322,17 @@ pub(crate) fn comparison(
     Ok(Comparison {
         a: question.a.label(),
         b: question.b.label(),
-        throughput: answer.judgement.clone(),
+        goal: question.goal,
+        on_goal: (question.goal != Goal::Throughput).then(|| answer.judgement.clone()),
+        throughput: match question.goal {
+            Goal::Throughput => answer.judgement.clone(),
+            _ => judge_beside(
+                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
+                &answer.judgement,
+                &question.rule,
+            ),
+        },
+        unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
         cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
         latency_p50: beside(
             scored()
@@ -314,79 +344,64 @@ pub(crate) fn comparison(
                 .filter_map(|duel| Some(duel.latency_scores?[1]))
                 .collect(),
         ),
+        latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
+        taken: of_sides(&slices, answer, |slice| slice.taken),
+        caution: limited_by_generator(&slices, question, answer),
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
     })
 }
 
+/// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with
+/// them is at most a bound.
+fn limited_by_generator(
+    slices: &[SliceRecord],
+    question: &Question<'_>,
+    answer: &Answer,
+) -> Option<String> {
+    let busy = of_sides(slices, answer, |slice| slice.generator_busy)?;
+    let sides = ["A", "B"]
+        .into_iter()
+        .zip([question.a, question.b])
+        .zip(busy);
+    let limited: Vec<String> = sides
+        .filter(|(_, busy)| *busy >= GENERATOR_BUSY)
+        .map(|((side, variant), busy)| {
+            format!(
+                "{side} ({}): its busiest loop used {:.0} % of a CPU",
+                variant.label(),
+                busy * 100.0
+            )
+        })
+        .collect();
+    (!limited.is_empty()).then(|| {
+        format!(
+            "limited by the load generator, not by the server: {}; the server's own difference may be larger, so take the \
+             figures for a bound (fewer --threads, or the load from another machine: --client-host)",
+            limited.join("; ")
+        )
+    })
+}
+
+/// The median of a figure over A's and over B's slices of the duels that count.
+fn of_sides(
+    slices: &[SliceRecord],
+    answer: &Answer,
+    figure: impl Fn(&SliceRecord) -> f64,
+) -> Option<[f64; 2]> {
+    let of = |side: u8| {
+        let of_side = slices.iter().filter(|slice| {
+            slice.side == side && answer.duels.iter().any(|duel| duel.seq == slice.duel)
+        });
+        niagara_stats::median(&of_side.map(&figure).collect::<Vec<_>>())
+    };
+    Some([of(0)?, of(1)?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Scores around a centre, alternating by a width that differs from duel to duel.
-    fn around(centre: f64, width: f64, n: usize) -> impl Iterator<Item = f64> {
-        (0..n).map(move |i| {
-            let size = width * (1.0 + 0.1 * ((i * 7) % 11) as f64);
-            centre + if i % 2 == 0 { size } else { -size }
-        })
-    }
-
-    fn at_the_end(scores: &[f64], max_duels: usize) -> (Verdict, Judgement) {
-        let plan = LookPlan::standard(0.05).truncated(max_duels);
-        let judgement = to_the_end(scores, &plan, &Rule::default());
-        assert_eq!(judgement.duels, scores.len(), "it speaks of all duels");
-        (judgement.verdict.expect("no more will come"), judgement)
-    }
-
-    #[test]
-    fn not_worthwhile_at_an_early_look_is_said_anew_from_all_duels() {
-        // Tight around nothing, then wide: identical servers on a machine that became noisy.
-        let scores: Vec<f64> = around(0.0, 0.002, 8)
-            .chain(around(0.004, 0.02, 36))
-            .collect();
-        let plan = LookPlan::standard(0.05);
-        let early = judge(&scores, &plan, &Rule::default());
-        assert_eq!(
-            (early.verdict, early.duels),
-            (Some(Verdict::NotWorthwhile), 8)
-        );
-        let (verdict, judgement) = at_the_end(&scores, 44);
-        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.005);
-        assert_eq!(verdict, Verdict::Undetected);
-    }
-
-    #[test]
-    fn undetected_at_an_early_look_is_said_anew_from_all_duels() {
-        let scores: Vec<f64> = around(0.0, 0.03, 16)
-            .chain(around(0.0, 0.0008, 28))
-            .collect();
-        let plan = LookPlan::standard(0.05);
-        let early = judge(&scores, &plan, &Rule::default());
-        assert_eq!(early.verdict, Some(Verdict::Undetected));
-        assert!(early.duels < 44);
-        let (verdict, judgement) = at_the_end(&scores, 44);
-        assert!(judgement.estimate.high < 1.005, "{judgement:?}");
-        assert_eq!(verdict, Verdict::NotWorthwhile);
-    }
-
-    #[test]
-    fn a_difference_that_shows_after_a_stop_for_futility_is_called() {
-        let scores: Vec<f64> = around(0.0, 0.03, 16)
-            .chain(around(0.05, 0.01, 28))
-            .collect();
-        let (verdict, judgement) = at_the_end(&scores, 44);
-        assert!(judgement.estimate.low > 1.0);
-        assert_eq!(verdict, Verdict::Faster);
-    }
-
-    #[test]
-    fn a_difference_once_called_stands() {
-        let scores: Vec<f64> = around(0.05, 0.01, 8).chain(around(0.0, 0.05, 22)).collect();
-        let (verdict, judgement) = at_the_end(&scores, 44);
-        assert_eq!(verdict, Verdict::Faster);
-        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.0);
-    }
 
     #[test]
     fn time_that_is_too_short_for_all_is_enough_for_some() {
@@ -394,13 +409,5 @@ mod tests {
         assert_eq!(share_seconds(240.0, 6, 50.0), 50.0);
         assert_eq!(share_seconds(30.0, 6, 50.0), 30.0);
         assert_eq!(share_seconds(-5.0, 0, 50.0), 0.0);
-    }
-
-    #[test]
-    fn too_few_duels_to_tell_are_undetected() {
-        let scores: Vec<f64> = around(0.0, 0.001, 4).collect();
-        let (verdict, judgement) = at_the_end(&scores, 4);
-        assert_eq!(verdict, Verdict::Undetected);
-        assert!(judgement.estimate.high.is_infinite());
     }
 }

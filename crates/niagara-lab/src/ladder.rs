@@ -1,12 +1,12 @@
 //! A ladder: steps in the order of the file, each tried on top of what was kept before, kept when proven.
 
 use anyhow::Result;
-use niagara_stats::{LookPlan, Rule, Verdict};
-use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+use niagara_stats::{ErrorBudget, Rule, Verdict};
+use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::client_host::ClientHost;
-use crate::judged::{Answer, Question, ask, comparison, first_useful_look, share_seconds};
+use crate::judged::{Answer, Question, ask, comparison, share_seconds};
 use crate::observer::{Event, Observer};
 use crate::spec::Protocol;
 use crate::study::Study;
@@ -43,9 +43,10 @@ pub struct LadderOptions {
     pub budget_seconds: f64,
 }
 
-/// The looks at each of `rungs` that are tried, which share `alpha`: is it faster than what was kept before it?
-pub fn rung_plan(alpha: f64, rungs: usize, duels: usize) -> LookPlan {
-    LookPlan::one_sided(alpha / rungs.max(1) as f64).truncated(duels)
+/// The error probability of each of `rungs` that are tried, which share `alpha`: is it faster than what was kept before
+/// it?
+pub fn rung_errors(alpha: f64, rungs: usize, duels: usize) -> ErrorBudget {
+    ErrorBudget::one_sided(alpha / rungs.max(1) as f64, duels)
 }
 
 /// A rung on top of what was kept so far: the variant, and what it changes in one line; or why it cannot be tried here.
@@ -109,8 +110,8 @@ impl Climb<'_> {
             .iter()
             .filter(|rung| rung.cannot.is_none())
             .count();
-        let plan = rung_plan(options.alpha, to_try, options.duels);
-        if first_useful_look(&plan) == usize::MAX {
+        let errors = rung_errors(options.alpha, to_try, options.duels);
+        if errors.fewest_duels().is_none() {
             self.warnings.push(format!(
                 "{} duels a rung can prove nothing at α = {} shared by {to_try} rungs: give more duels",
                 options.duels, options.alpha
@@ -122,7 +123,7 @@ impl Climb<'_> {
                 Some(reason) => Trial::not_tried(reason),
                 None => {
                     left -= 1;
-                    self.try_rung(bench, study, rung, left, &plan, make, observer)?
+                    self.try_rung(bench, study, rung, left, errors, make, observer)?
                 }
             };
             self.rungs.push(LadderRung {
@@ -165,7 +166,7 @@ impl Climb<'_> {
         study: &mut Study,
         rung: &RungRecipe,
         rungs_after: usize,
-        plan: &LookPlan,
+        errors: ErrorBudget,
         make: &mut MakeRung<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Trial> {
@@ -183,21 +184,25 @@ impl Climb<'_> {
             seconds: study.left_seconds(),
         });
         // Every rung still to come has the same share of what is left, the total's aside.
-        let open = study.left_seconds()
-            - self.first_look_seconds(study, &LookPlan::standard(options.alpha));
-        let share = share_seconds(open, rungs_after + 1, self.first_look_seconds(study, plan));
+        let open = study.left_seconds() - self.first_look_seconds(study, self.total_errors());
+        let share = share_seconds(
+            open,
+            rungs_after + 1,
+            self.first_look_seconds(study, errors),
+        );
         let best = self.best.clone();
         let question = Question {
             phase: Phase::Claim,
             subject: &rung.title,
+            goal: Goal::Throughput,
             a: &best,
             b: &candidate,
-            plan: plan.clone(),
+            errors,
             rule: options.rule,
             couples: options.couples,
             seed: derive_seed(options.seed, "rung", Phase::Claim as u64),
             reserve_seconds: (study.left_seconds() - share).max(0.0),
-            to_the_end: false,
+            must_answer: false,
         };
         let answer = ask(bench, study, &question, observer)?;
         self.warn(&rung.title, &answer);
@@ -226,12 +231,15 @@ impl Climb<'_> {
         })
     }
 
-    /// Seconds that a question takes until the first look of `plan` that can tell a difference.
-    fn first_look_seconds(&self, study: &Study, plan: &LookPlan) -> f64 {
-        let duel = study.seconds_per_duel(Phase::Claim).unwrap_or_else(|| {
-            crate::duel_plan::duel_seconds(&study.lengths(), self.options.couples)
-        });
-        first_useful_look(plan).min(self.options.duels) as f64 * duel * SPARE_TIME
+    /// The total is asked once, either way: a ladder keeps rungs that its author put in order, good or bad.
+    fn total_errors(&self) -> ErrorBudget {
+        ErrorBudget::two_sided(self.options.alpha, self.options.duels)
+    }
+
+    /// Seconds that a question takes until the first look that can tell a difference.
+    fn first_look_seconds(&self, study: &Study, errors: ErrorBudget) -> f64 {
+        let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
+        duels as f64 * study.duel_seconds(self.options.couples) * SPARE_TIME
     }
 
     fn judge_total(
@@ -252,19 +260,22 @@ impl Climb<'_> {
         let question = Question {
             phase: Phase::Total,
             subject: "",
+            goal: Goal::Throughput,
             a: &options.start,
             b: &best,
-            plan: LookPlan::standard(options.alpha).truncated(options.duels),
+            errors: self.total_errors(),
             rule: options.rule,
             couples: options.couples,
             seed: derive_seed(options.seed, "rung", Phase::Total as u64),
             reserve_seconds: 0.0,
-            to_the_end: false,
+            must_answer: true,
         };
         let answer = ask(bench, study, &question, observer)?;
         self.warn("total", &answer);
         if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            self.total = Some(comparison(study, &question, &answer)?);
+            let total = comparison(study, &question, &answer)?;
+            self.warnings.extend(total.caution.clone());
+            self.total = Some(total);
         }
         self.keep(bench, study)?;
         if answer.interrupted {

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use niagara_stats::{LookPlan, Rule};
+use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
-    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, Phase,
-    Summary,
+    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Goal, MatrixSummary, MatrixWorkload,
+    Phase, Summary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::build_note::{BEST, build_notes, not_recommended};
 use crate::client_host::ClientHost;
-use crate::judged::{Answer, Question, ask, comparison, first_useful_look, share_seconds};
+use crate::judged::{Answer, Question, ask, comparison, share_seconds};
 use crate::ladder::{in_short, pooled_sd};
 use crate::observer::{Event, Observer};
 use crate::spec::Protocol;
@@ -146,7 +146,7 @@ impl<'a> Filling<'a> {
         }
         let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(options.seed, "matrix order", 0));
         order.shuffle(&mut rng);
-        let plan = LookPlan::standard(options.alpha).truncated(options.duels);
+        let errors = ErrorBudget::two_sided(options.alpha, options.duels);
         let count = order.len();
         for (done, (index, sides)) in order.into_iter().enumerate() {
             let place = self.places[index];
@@ -156,7 +156,7 @@ impl<'a> Filling<'a> {
                 seconds: study.left_seconds(),
             });
             // The confirmation at the end takes as long as a cell.
-            let first_look = self.question_seconds(study, &plan);
+            let first_look = self.question_seconds(study, errors);
             let open = study.left_seconds() - first_look;
             let share = share_seconds(open, count - done, first_look);
             let reserve = (study.left_seconds() - share).max(0.0);
@@ -166,7 +166,7 @@ impl<'a> Filling<'a> {
                 &subject,
                 Phase::Cell,
                 &sides,
-                &plan,
+                errors,
                 reserve,
                 observer,
             )?;
@@ -177,7 +177,7 @@ impl<'a> Filling<'a> {
                 return Err(Cancelled.into());
             }
         }
-        self.confirm(study, &plan, observer)
+        self.confirm(study, errors, observer)
     }
 
     fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
@@ -210,7 +210,7 @@ impl<'a> Filling<'a> {
         subject: &str,
         phase: Phase,
         sides: &[Variant; 2],
-        plan: &LookPlan,
+        errors: ErrorBudget,
         reserve_seconds: f64,
         observer: &mut dyn Observer,
     ) -> Result<(CellOutcome, bool)> {
@@ -222,20 +222,25 @@ impl<'a> Filling<'a> {
         let question = Question {
             phase,
             subject,
+            goal: Goal::Throughput,
             a: &sides[0],
             b: &sides[1],
-            plan: plan.clone(),
+            errors,
             rule: options.rule,
             couples: options.couples,
             seed: derive_seed(options.seed, "cell", phase as u64),
             reserve_seconds,
-            to_the_end: false,
+            must_answer: phase == Phase::Total,
         };
         let answer = ask(bench, study, &question, observer)?;
         self.warn(subject, &answer);
         let outcome = if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            let comparison = comparison(study, &question, &answer)?;
+            let caution = comparison.caution.as_ref();
+            self.warnings
+                .extend(caution.map(|text| format!("{subject}: {text}")));
             CellOutcome::Measured {
-                comparison: Box::new(comparison(study, &question, &answer)?),
+                comparison: Box::new(comparison),
             }
         } else {
             CellOutcome::NotTried {
@@ -256,11 +261,9 @@ impl<'a> Filling<'a> {
     }
 
     /// Seconds that a question takes until its first look.
-    fn question_seconds(&self, study: &Study, plan: &LookPlan) -> f64 {
-        let duel = study.seconds_per_duel(Phase::Cell).unwrap_or_else(|| {
-            crate::duel_plan::duel_seconds(&study.lengths(), self.options.couples)
-        });
-        first_useful_look(plan).min(self.options.duels) as f64 * duel
+    fn question_seconds(&self, study: &Study, errors: ErrorBudget) -> f64 {
+        let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
+        duels as f64 * study.duel_seconds(self.options.couples)
     }
 
     /// The combination with the highest mean gain, over held-out workloads where builds were trained on others.
@@ -297,7 +300,7 @@ impl<'a> Filling<'a> {
     fn confirm(
         &mut self,
         study: &mut Study,
-        plan: &LookPlan,
+        errors: ErrorBudget,
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let options = self.options;
@@ -325,8 +328,16 @@ impl<'a> Filling<'a> {
             name: &format!("confirming {title}"),
             seconds: study.left_seconds(),
         });
-        let (outcome, interrupted) =
-            self.ask(study, place, "", Phase::Total, &sides, plan, 0.0, observer)?;
+        let (outcome, interrupted) = self.ask(
+            study,
+            place,
+            "",
+            Phase::Total,
+            &sides,
+            errors,
+            0.0,
+            observer,
+        )?;
         if let CellOutcome::Measured { comparison } = outcome {
             self.confirmed = Some(Confirmed {
                 title,

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use niagara_stats::{
-    Components, DuelScore, LookPlan, Rule, components, detectable_in, optimal_couples,
+    Components, DuelScore, ErrorBudget, Rule, components, detectable_in, optimal_couples,
 };
-use niagara_store::Phase;
+use niagara_store::{Goal, Phase};
 
 use crate::duel_plan::{couple_seconds, couples_for};
 use crate::history::{History, score_again};
@@ -14,6 +14,11 @@ use crate::spec::Lengths;
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
+
+/// Error probability at which what can be seen is told.
+const ALPHA: f64 = 0.05;
+/// Duels of the longest comparison.
+const MOST_DUELS: usize = 44;
 
 /// What identical servers showed.
 #[derive(Debug, Clone)]
@@ -47,18 +52,21 @@ pub fn noise(
         name: "identical servers",
         seconds: study.left_seconds(),
     });
-    let plan = LookPlan::standard(0.05);
     let question = Question {
         phase: Phase::Noise,
         subject: "",
+        goal: Goal::Throughput,
         a: variant,
         b: variant,
-        plan,
-        rule: Rule::default(),
+        errors: ErrorBudget::two_sided(ALPHA, MOST_DUELS),
+        rule: Rule {
+            to_the_end: true,
+            ..Rule::default()
+        },
         couples,
         seed,
         reserve_seconds: 0.0,
-        to_the_end: true,
+        must_answer: false,
     };
     let answer = ask(bench, study, &question, observer);
     study.end_sitting()?;
@@ -72,7 +80,7 @@ pub fn noise(
     let duels: Vec<DuelScore> = answer
         .duels
         .iter()
-        .filter_map(|duel| score_again(duel.seq, &slices))
+        .filter_map(|duel| score_again(duel.seq, &slices, &lengths))
         .collect();
     let couple_seconds = couple_seconds(&lengths);
     let start_seconds = niagara_stats::median(
@@ -100,10 +108,11 @@ impl Noise {
 
     /// The effect that a comparison of `seconds` shows 4 times in 5, as a fraction, with the couples that pay best here.
     pub fn detectable(&self, seconds: f64) -> Option<f64> {
-        let plan = LookPlan::standard(0.05);
         let best = optimal_couples(&self.components?, self.start_seconds, self.couple_seconds);
-        let couples = couples_for(&self.lengths, best, seconds, plan.max_duels());
+        let couples = couples_for(&self.lengths, best, seconds, MOST_DUELS);
         let duel_seconds = self.start_seconds + f64::from(couples) * self.couple_seconds;
+        let errors = ErrorBudget::two_sided(ALPHA, MOST_DUELS);
+        let plan = errors.plan((seconds / duel_seconds) as usize);
         detectable_in(seconds, duel_seconds, self.sd(couples)?, &plan)
     }
 }

@@ -1,24 +1,30 @@
 //! Does the server take each lever at all, and does it change anything? Asked by starting it,
 //! with all levers at once where that works: k levers cost about as many starts as misfits.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use niagara_store::NotTried;
 
 use crate::candidate::{Candidate, with_all};
 use crate::lever::{Change, Role};
 use crate::observer::{Event, Observer};
+use crate::server_settings::Settings;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
 
 /// Starts that the search for levers that fail only together may take: enough for three of them among 64.
 const MOST_STARTS: u32 = 24;
 
-type Variables = BTreeMap<String, String>;
+/// What the starts showed.
+#[derive(Debug)]
+pub(crate) struct Probed {
+    /// Levers that are not worth a duel, each with the reason.
+    pub misfits: Vec<NotTried>,
+    /// The main settings of `base`, for people.
+    pub start: String,
+}
 
-/// Starts `base`, then the levers in groups; returns those that the server refuses or that change
-/// nothing, with the reason.
+/// Starts `base`, then the levers in groups; returns those that the server refuses, that change nothing, that set only
+/// what the server itself calls without effect, or that need another setting than `base` has, each with the reason.
 ///
 /// # Errors
 /// `base` itself does not start, or the study was stopped.
@@ -27,16 +33,31 @@ pub(crate) fn probe(
     base: &Variant,
     candidates: &[Candidate],
     observer: &mut dyn Observer,
-) -> Result<Vec<NotTried>> {
+) -> Result<Probed> {
     observer.see(Event::SettingUp(
         "trying every lever on a start of the server",
     ));
-    let defaults = variables(bench, base)??;
-    let mut misfits = Vec::new();
-    for group in compatible_groups(candidates) {
+    let defaults = settings(bench, base)??;
+    let mut misfits: Vec<NotTried> = candidates
+        .iter()
+        .filter_map(|candidate| {
+            Some(not_tried(
+                candidate,
+                nothing_to_act_on(candidate, &defaults)?,
+            ))
+        })
+        .collect();
+    for mut group in compatible_groups(candidates) {
+        group.retain(|&index| {
+            let id = candidates[index].lever.id();
+            !misfits.iter().any(|misfit| misfit.lever == id)
+        });
         try_group(bench, base, candidates, &group, &defaults, &mut misfits)?;
     }
-    Ok(misfits)
+    Ok(Probed {
+        misfits,
+        start: defaults.main_ones(),
+    })
 }
 
 /// Which of `levers` keep the server from starting on top of `base`, each with the reason: those with which alone it
@@ -57,7 +78,7 @@ pub(crate) fn culprits(
         base,
         candidates,
         levers,
-        &Variables::new(),
+        &Settings::default(),
         &mut misfits,
     )?;
     if all_start || !misfits.is_empty() {
@@ -66,7 +87,7 @@ pub(crate) fn culprits(
     let mut cause_of_last = String::new();
     let mut fails = |group: &[usize]| -> Result<bool> {
         bench.cancel().check()?;
-        match variables(bench, &with_all(base, candidates, group))? {
+        match settings(bench, &with_all(base, candidates, group))? {
             Ok(_) => Ok(false),
             Err(error) => {
                 cause_of_last = cause(&error);
@@ -171,14 +192,14 @@ fn try_group(
     base: &Variant,
     candidates: &[Candidate],
     group: &[usize],
-    defaults: &Variables,
+    defaults: &Settings,
     misfits: &mut Vec<NotTried>,
 ) -> Result<bool> {
     if group.is_empty() {
         return Ok(true);
     }
     bench.cancel().check()?;
-    match variables(bench, &with_all(base, candidates, group))? {
+    match settings(bench, &with_all(base, candidates, group))? {
         Ok(found) => {
             misfits.extend(group.iter().filter_map(|&index| {
                 unchanged(&candidates[index], defaults, &found)
@@ -220,9 +241,27 @@ fn not_tried(candidate: &Candidate, reason: String) -> NotTried {
     }
 }
 
-/// The reason why a lever is not worth a duel: all it asks for was so before, or the server put
-/// its variables back.
-fn unchanged(candidate: &Candidate, defaults: &Variables, found: &Variables) -> Option<String> {
+/// The reason why a lever has nothing to act on: the server runs with another setting than its `[when]` asks for.
+fn nothing_to_act_on(candidate: &Candidate, defaults: &Settings) -> Option<String> {
+    let (name, wanted) = candidate
+        .lever
+        .when()
+        .variables
+        .iter()
+        .find(|(name, wanted)| {
+            defaults
+                .value(name)
+                .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
+        })?;
+    let value = defaults.value(name)?;
+    Some(format!(
+        "nothing to gain with {name} = {value}, as this server starts: it matters with {name} = {wanted}"
+    ))
+}
+
+/// The reason why a lever is not worth a duel: what it sets was so before, was put back by the server, or is called
+/// without effect by the server itself.
+fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Option<String> {
     let only_config = Change {
         config: candidate.change.config.clone(),
         ..Change::default()
@@ -230,19 +269,34 @@ fn unchanged(candidate: &Candidate, defaults: &Variables, found: &Variables) -> 
     if candidate.change != only_config {
         return None;
     }
-    let mut same = Vec::new();
+    let (mut same, mut idle) = (Vec::new(), Vec::new());
     for name in candidate.change.config.keys() {
-        let (before, after) = (defaults.get(name)?, found.get(name)?);
+        if let Some(words) = defaults.without_effect.get(name) {
+            idle.push(format!("{name} (\"{words}\")"));
+            continue;
+        }
+        let (before, after) = (defaults.value(name)?, found.value(name)?);
         if before != after {
             return None;
         }
-        same.push(format!("{name} = {after}"));
+        let shown = name.strip_prefix("skip_").unwrap_or(name);
+        same.push(format!("{shown} = {after}"));
     }
-    (!same.is_empty()).then(|| format!("already so without it: {}", same.join(", ")))
+    let mut reasons = Vec::new();
+    if !idle.is_empty() {
+        reasons.push(format!(
+            "this server ignores what it sets: {}",
+            idle.join(", ")
+        ));
+    }
+    if !same.is_empty() {
+        reasons.push(format!("already so without it: {}", same.join(", ")));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// The variables of a started `variant`, or why it did not start. An error is no fault of the variant's.
-fn variables(bench: &Workbench, variant: &Variant) -> Result<Result<Variables>> {
+/// What a started `variant` says of its variables, or why it did not start. An error is no fault of the variant's.
+fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
     let clone = bench.clone_for(variant)?;
     let started = bench
         .spawn(variant, &clone)
@@ -255,20 +309,147 @@ fn variables(bench: &Workbench, variant: &Variant) -> Result<Result<Variables>> 
             return Ok(Err(error));
         }
     };
-    let rows = server.query("SHOW GLOBAL VARIABLES");
+    let settings = Settings::of(&server);
     server.kill();
-    Ok(Ok(rows?
-        .into_iter()
-        .filter_map(|row| {
-            let mut cells = row.into_iter();
-            Some((cells.next()?.to_lowercase(), cells.next()?))
-        })
-        .collect()))
+    Ok(Ok(settings?))
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_load::{Sysbench, WorkloadSpec};
+    use niagara_server::{Cache, Catalog};
+
     use super::*;
+    use crate::lever::{Context, Lever, load};
+    use crate::observer::Observer;
+    use crate::spec::Load;
+    use niagara_server::Cancel;
+
+    /// The distribution's server, which `scripts/setup test` installs.
+    const SERVER: &str = "/usr/sbin/mariadbd";
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn see(&mut self, _: Event<'_>) {}
+    }
+
+    /// Levers of a folder, their changes worked out for a machine without limits.
+    fn written(files: &[(&str, &str)]) -> Vec<Candidate> {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (id, text) in files {
+            let head =
+                "title = \"T\"\ntheme = \"test\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n";
+            std::fs::write(
+                folder.path().join(format!("{id}.toml")),
+                format!("{head}{text}"),
+            )
+            .expect("written");
+        }
+        let levers: Vec<Lever> = load(&[folder.path().to_owned()]).expect("valid");
+        let context = Context::new(
+            niagara_server::Family::Mariadb,
+            "10.11.19".parse().expect("a version"),
+            niagara_server::machine::Fingerprint::default(),
+        );
+        files
+            .iter()
+            .map(|(id, _)| {
+                let lever = levers.iter().find(|lever| lever.id() == *id).expect("read");
+                Candidate {
+                    lever: lever.clone(),
+                    change: lever.applicability(&context).expect("applies"),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_real_server_says_which_levers_can_do_nothing() {
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+        bench.set_up(SERVER, &mut Silent).expect("set up");
+        let candidates = written(&[
+            ("idle", "[change.config]\nmax_tmp_tables = 64\n"),
+            (
+                "same",
+                "[change.config]\nskip_log_bin = \"\"\nsync_binlog = 0\n",
+            ),
+            (
+                "idle-and-same",
+                "[change.config]\nmax_tmp_tables = 65\nsync_binlog = 0\n",
+            ),
+            (
+                "needs-binlog",
+                "[when.variables]\nlog_bin = \"ON\"\n[change.config]\nbinlog_row_image = \"MINIMAL\"\n",
+            ),
+            (
+                "has-what-it-needs",
+                "[when.variables]\nlog_bin = \"off\"\n[change.config]\nbinlog_row_image = \"MINIMAL\"\n",
+            ),
+            (
+                "idle-and-unknown",
+                "[change.config]\nmax_tmp_tables = 66\nspider_unknown = 1\n",
+            ),
+            ("works", "[change.config]\ninnodb_io_capacity = 777\n"),
+            ("refused", "[change.config]\nno_such_variable = 1\n"),
+        ]);
+        let probed =
+            probe(&bench, &Variant::base(SERVER), &candidates, &mut Silent).expect("probed");
+        assert!(
+            probed.start.starts_with(
+                "innodb_buffer_pool_size = 128M, innodb_flush_log_at_trx_commit = 1, log_bin = OFF"
+            ),
+            "{}",
+            probed.start
+        );
+        let misfits = probed.misfits;
+        let reason = |id: &str| {
+            misfits
+                .iter()
+                .find(|misfit| misfit.lever == id)
+                .map(|misfit| misfit.reason.as_str())
+        };
+        assert_eq!(
+            reason("idle"),
+            Some("this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\")")
+        );
+        assert_eq!(
+            reason("same"),
+            Some("already so without it: log_bin = OFF, sync_binlog = 0")
+        );
+        assert_eq!(
+            reason("idle-and-same"),
+            Some(
+                "this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\"); \
+                 already so without it: sync_binlog = 0"
+            )
+        );
+        assert_eq!(
+            reason("needs-binlog"),
+            Some(
+                "nothing to gain with log_bin = OFF, as this server starts: it matters with log_bin = ON"
+            )
+        );
+        assert_eq!(reason("has-what-it-needs"), None);
+        assert_eq!(reason("works"), None);
+        for id in ["refused", "idle-and-unknown"] {
+            let refused = reason(id).expect("refused");
+            assert!(
+                refused.starts_with("the server does not start with it: "),
+                "{refused}"
+            );
+        }
+    }
 
     /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.
     fn searched(levers: &[usize], guilty: &[usize], most: u32) -> (Option<Vec<usize>>, u32) {

@@ -1,7 +1,9 @@
 //! Which screened levers go into the final variant. Promotion is no claim: fresh duels judge what it chose.
 
 /// A lever is promoted when its screened gain is this many standard errors above nothing.
-const PROMOTION_STD_ERRS: f64 = 2.0;
+pub(crate) const SURE: f64 = 2.0;
+/// The same where none is so sure: fresh duels judge what comes of it, and no answer is the worst one.
+const HOPEFUL: f64 = 1.0;
 
 /// A lever as the screening left it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,19 +26,40 @@ pub(crate) struct Bond {
 }
 
 /// Whether a screened log effect is worth the fresh duels that judge it.
-pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64) -> bool {
-    log_effect >= worthwhile && log_effect >= PROMOTION_STD_ERRS * std_err
+pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_errs: f64) -> bool {
+    log_effect >= worthwhile && log_effect >= std_errs * std_err
 }
 
-/// The levers that go on, best first, each by what it adds to those before it.
+/// The levers that go on, best first, each by what it adds to those before it. Where none stands two standard errors
+/// above nothing, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
 pub(crate) fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
+    [SURE, HOPEFUL]
+        .into_iter()
+        .map(|std_errs| promote_at(prospects, bonds, worthwhile, std_errs))
+        .find(|chosen| !chosen.is_empty())
+        .unwrap_or_else(|| {
+            let gains = prospects.iter().filter(|p| p.log_effect >= worthwhile);
+            let best = gains
+                .max_by(|x, y| (x.log_effect / x.std_err).total_cmp(&(y.log_effect / y.std_err)));
+            best.map(|prospect| prospect.index).into_iter().collect()
+        })
+}
+
+fn promote_at(
+    prospects: &[Prospect],
+    bonds: &[Bond],
+    worthwhile: f64,
+    std_errs: f64,
+) -> Vec<usize> {
     let mut chosen: Vec<&Prospect> = Vec::new();
     loop {
         let best = prospects
             .iter()
             .filter(|prospect| chosen.iter().all(|other| other.factor != prospect.factor))
             .map(|prospect| (prospect, beside(prospect, &chosen, bonds)))
-            .filter(|(_, (log_effect, std_err))| is_promising(*log_effect, *std_err, worthwhile))
+            .filter(|(_, (log_effect, std_err))| {
+                is_promising(*log_effect, *std_err, worthwhile, std_errs)
+            })
             .max_by(|x, y| x.1.0.total_cmp(&y.1.0));
         match best {
             Some((prospect, _)) => chosen.push(prospect),
@@ -114,5 +137,14 @@ mod tests {
             std_err: 0.02,
         };
         assert_eq!(promote(&prospects, &[bond], 0.005), [1, 0]);
+    }
+
+    #[test]
+    fn where_none_is_sure_the_most_promising_is_judged_all_the_same() {
+        let hopeful = [lever(0, 0, 0.009), lever(1, 1, 0.006), lever(2, 2, -0.1)];
+        assert_eq!(promote(&hopeful, &[], 0.005), [0]);
+        let faint = [lever(0, 0, 0.0055), lever(1, 1, 0.006)];
+        assert_eq!(promote(&faint, &[], 0.005), [1]);
+        assert_eq!(promote(&[lever(0, 0, 0.004)], &[], 0.005), [] as [usize; 0]);
     }
 }

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions, student,
+    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
+    strongest_effects, student,
 };
-use niagara_store::{Ending, NotTried, Phase, Screened, Together};
+use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::candidate::{Candidate, LeverFactor, factors, with_levels};
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::culprits;
-use crate::promotion::is_promising;
+use crate::promotion::{SURE, is_promising};
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
@@ -35,15 +36,41 @@ pub(crate) struct ScreenOptions {
     pub duels: usize,
     /// Couples in a duel.
     pub couples: u32,
-    /// Seconds of the budget at which it ends when something is worth promoting.
-    pub until_seconds: f64,
-    /// Seconds of the budget at which it ends whatever was found.
-    pub at_the_latest_seconds: f64,
+    /// What levers are screened for.
+    pub goal: Goal,
+    /// What is left to it of the budget.
+    pub time: ScreenTime,
     /// Log gain from which a lever is worth promoting.
     pub worthwhile: f64,
     /// Standard error (log) at which further replicates of the design are not worth their time.
     pub enough: f64,
     pub seed: u64,
+}
+
+/// The time of a screening, told again before every duel: what the total needs behind it depends on what duels take here.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenTime {
+    /// Seconds of the whole study.
+    pub budget_seconds: f64,
+    /// Share of the budget that it takes at most once something is worth promoting.
+    pub share: f64,
+    /// Couples of a duel that judges the total.
+    pub judging_couples: u32,
+    /// Duels of the total that have to fit behind it: once something is worth promoting, and in any case.
+    pub total_duels: [usize; 2],
+    /// Room for duels that take longer than planned.
+    pub spare: f64,
+}
+
+impl ScreenTime {
+    /// Seconds of the budget at which the screening ends when something is worth promoting, and whatever was found.
+    pub fn ends(&self, study: &Study) -> [f64; 2] {
+        let duel = study.duel_seconds(self.judging_couples) * self.spare;
+        let [promising, latest] = self
+            .total_duels
+            .map(|duels| self.budget_seconds - duels as f64 * duel);
+        [promising.min(self.share * self.budget_seconds), latest]
+    }
 }
 
 /// What the screening found, by index of the candidate.
@@ -53,6 +80,8 @@ pub(crate) struct Screening {
     pub together: Vec<([usize; 2], Together)>,
     pub set_aside: Vec<(usize, NotTried)>,
     pub residual_sd: Option<f64>,
+    /// There were too few duels to tell all levers apart: only the strongest effects are known, roughly.
+    pub strongest_only: bool,
     /// Duels of which one side failed.
     pub failed: u32,
     /// Whether the study was stopped in the middle of it.
@@ -96,7 +125,7 @@ pub(crate) fn screen(
     let mut generation = 0;
     observer.see(Event::Stage {
         name: "screening",
-        seconds: options.until_seconds - study.used_seconds(),
+        seconds: options.time.ends(study)[0] - study.used_seconds(),
     });
     'designs: loop {
         let rows = floor.rows(
@@ -105,11 +134,10 @@ pub(crate) fn screen(
         );
         generation += 1;
         for row in rows {
-            let typical = study.seconds_per_duel(Phase::Screen).unwrap_or(0.0);
-            let then = study.used_seconds() + typical;
-            let late = then > options.at_the_latest_seconds
-                || (then > options.until_seconds
-                    && floor.is_anything_promising(options.worthwhile));
+            let then = study.used_seconds() + study.duel_seconds(options.couples);
+            let [until, latest] = options.time.ends(study);
+            let late =
+                then > latest || (then > until && floor.is_anything_promising(options.worthwhile));
             let over = match ended {
                 Some(duels) => fought >= duels,
                 None => late && !study.has_recalled(),
@@ -141,8 +169,8 @@ pub(crate) fn screen(
                 Err(error) => return Err(error),
             };
             let aside_before = floor.set_aside.len();
-            match (&record.ending, record.score) {
-                (Ending::Failed { side, reason }, _) => {
+            match &record.ending {
+                Ending::Failed { side, reason } => {
                     let levels = if *side == 0 { &row.a } else { &row.b };
                     floor.failed += 1;
                     let blamed =
@@ -154,11 +182,14 @@ pub(crate) fn screen(
                         other => other?,
                     }
                 }
-                (_, Some(score)) => {
+                Ending::Scored => {
+                    let Some(score) = options.goal.gain(&record) else {
+                        continue;
+                    };
                     floor.observations.push(Observation { row, score });
                     floor.look_for_wreckers(study, candidates)?;
                 }
-                _ => {}
+                Ending::Disturbed => {}
             }
             if floor.set_aside.len() > aside_before {
                 for (_, lever) in &floor.set_aside[aside_before..] {
@@ -203,6 +234,15 @@ impl Floor {
         design_among(&left, duels, seed)
     }
 
+    /// The fit, and whether it is of the strongest effects only, there being too few duels for all.
+    fn fit_or_strongest(&self) -> (Fit, bool) {
+        let fit = self.fit();
+        if fit.residual_df >= LEAST_DF {
+            return (fit, false);
+        }
+        (strongest_effects(&self.shapes, &self.observations), true)
+    }
+
     fn fit(&self) -> Fit {
         // Only what the fit leaves over tells its noise: that of the couples within the duels knows nothing of
         // levers that act on each other. Of those, the strongest are fitted themselves.
@@ -221,7 +261,7 @@ impl Floor {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.is_lever[index]
                 && !self.is_aside(index)
-                && is_promising(effect.log_effect, effect.std_err, worthwhile)
+                && is_promising(effect.log_effect, effect.std_err, worthwhile, SURE)
         })
     }
 
@@ -353,11 +393,11 @@ impl Floor {
     }
 
     fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let fit = self.fit();
+        let (fit, strongest_only) = self.fit_or_strongest();
         let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
-            if self.is_aside(index) || !effect.std_err.is_finite() || fit.residual_df < LEAST_DF {
+            if self.is_aside(index) || !effect.std_err.is_finite() {
                 continue;
             }
             let candidate = &candidates[index];
@@ -394,6 +434,7 @@ impl Floor {
         Screening {
             effects: found,
             together,
+            strongest_only,
             residual_sd: fit.residual_sd.is_finite().then_some(fit.residual_sd),
             failed: self.failed,
             stopped,

@@ -1,6 +1,7 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::{StepTime, WorkloadKind, WorkloadSpec};
+use niagara_load::{StepTime, WorkloadSpec};
+use niagara_stats::TakenSlope;
 use niagara_store::{AccountsRecord, DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ impl Load {
     /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
     pub(crate) fn has_conditions(&self, variant: &Variant) -> bool {
         let engine = self.engine_of(variant).to_ascii_lowercase();
-        self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
+        self.workload.has_conditions() && ["innodb", "rocksdb"].contains(&engine.as_str())
     }
 
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
@@ -75,8 +76,8 @@ pub struct Lengths {
     pub ramp_seconds: f64,
     /// Seconds of load on each side before the first slice.
     pub warm_up_seconds: f64,
-    /// Share of the machine's CPU time, 0 to 1, that others (processes, the hypervisor) may take before
-    /// a slice counts as disturbed; 1 lets every slice count.
+    /// Share of the machine's CPU time, 0 to 1, taken by others (processes, the hypervisor) from both slices of a couple
+    /// together, at which the couple weighs half; from 1 on all couples weigh the same and nothing is adjusted.
     pub disturbance: f64,
 }
 
@@ -122,6 +123,23 @@ pub struct DuelSpec {
     pub lengths: Lengths,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
+    /// What the study's duels before it tell of throughput and CPU time taken by others.
+    #[serde(default)]
+    pub taken_slope: TakenSlope,
+    /// Transactions per second that arrive in a slice, over all connections; `None`: closed load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+impl Lengths {
+    /// The share at which a couple weighs half, as the statistics take it.
+    pub(crate) fn half_weight(&self) -> f64 {
+        if self.disturbance < 1.0 {
+            self.disturbance
+        } else {
+            f64::INFINITY
+        }
+    }
 }
 
 /// What came of a duel.

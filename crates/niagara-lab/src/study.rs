@@ -1,18 +1,21 @@
 //! A study under way: duels run or recalled, results kept after each, time counted.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
 use niagara_load::StepTime;
+use niagara_stats::TakenSlope;
 use niagara_store::{
-    DuelRecord, Ending, Phase, RunTime, Store, StudyLock, StudyRecord, VariantRecord,
+    DuelRecord, Ending, Phase, RunTime, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord,
 };
 
 use crate::arena::unix_ms;
-use crate::duel::fight;
+use crate::duel::{fight, learn_taken};
+use crate::duel_plan::unit_seconds;
 use crate::observer::{Event, Observer};
-use crate::spec::{DuelSpec, Lengths, Protocol};
+use crate::spec::{DuelSpec, Lengths, Load, Protocol};
 use crate::variant::Variant;
 use crate::warm_up::WarmUpPlan;
 use crate::workbench::Workbench;
@@ -27,6 +30,9 @@ const WARM_UP_CURVES: &str = "warm-up curves";
 const STEPS: &str = "steps";
 /// Times one duel is repeated when the machine disturbed it.
 const MOST_REPEATS: u32 = 3;
+
+/// Duels from which it is told how long the next ones will take: a machine's load changes.
+const PACE_DUELS: usize = 12;
 
 /// The results file within a study's folder.
 pub const RESULTS_FILE: &str = "results.db";
@@ -49,6 +55,11 @@ pub struct Study {
     used_before: RunTime,
     clock: Option<Instant>,
     load_seconds: f64,
+    rate: Option<f64>,
+    /// By load: what its duels so far tell of throughput and CPU time taken by others.
+    taken_slopes: BTreeMap<String, TakenSlope>,
+    /// Slices of earlier sittings, by duel, until their duels are recalled.
+    recalled_slices: BTreeMap<u32, Vec<SliceRecord>>,
 }
 
 /// What a study is opened with.
@@ -95,6 +106,11 @@ impl Study {
             Store::create(&path, record)?
         };
         let recalled = store.duels()?;
+        let mut recalled_slices: BTreeMap<u32, Vec<SliceRecord>> = BTreeMap::new();
+        for mut slice in store.slices(None)? {
+            slice.histogram.clear();
+            recalled_slices.entry(slice.duel).or_default().push(slice);
+        }
         let mut used_before = store.total_run_time()?;
         // A sitting that was killed kept no time of its own; its duels did.
         let wall: f64 = recalled.iter().map(|duel| duel.wall_seconds).sum();
@@ -113,6 +129,9 @@ impl Study {
             used_before,
             clock: None,
             load_seconds: 0.0,
+            rate: None,
+            taken_slopes: BTreeMap::new(),
+            recalled_slices,
             store,
             seed,
             _lock: lock,
@@ -238,15 +257,47 @@ impl Study {
         self.next < self.recalled.len()
     }
 
-    /// Mean wall-clock seconds of a duel so far; `None` before the first.
-    pub fn seconds_per_duel(&self, phase: Phase) -> Option<f64> {
-        let times: Vec<f64> = self
-            .done
+    /// From here on transactions arrive at this rate (per second, over all connections), whatever the servers do.
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.rate = Some(rate);
+    }
+
+    /// The rate of arrivals; `None` under closed load.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// Seconds that were asked for.
+    pub fn budget_seconds(&self) -> f64 {
+        self.budget_seconds
+    }
+
+    /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
+    /// repeats and failures included.
+    pub fn duel_seconds(&self, couples: u32) -> f64 {
+        self.planned_seconds(couples) * self.pace()
+    }
+
+    fn planned_seconds(&self, couples: u32) -> f64 {
+        unit_seconds(self.protocol, &self.lengths(), couples)
+    }
+
+    /// How many times longer than planned the last duels took. One duel as planned counts among them.
+    fn pace(&self) -> f64 {
+        let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
+        let planned = |duel: &DuelRecord| self.planned_seconds(duel.couples);
+        let counted: f64 = last
             .iter()
-            .filter(|duel| duel.phase == phase && duel.score.is_some())
-            .map(|duel| duel.wall_seconds)
-            .collect();
-        (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+            .filter(|duel| duel.score.is_some())
+            .map(planned)
+            .sum();
+        let took: f64 = last.iter().map(|duel| duel.wall_seconds).sum();
+        let one = last.iter().map(planned).sum::<f64>() / last.len().max(1) as f64;
+        if one > 0.0 {
+            (took + one) / (counted + one)
+        } else {
+            1.0
+        }
     }
 
     /// A decision kept earlier under `name`.
@@ -328,6 +379,8 @@ impl Study {
                         ..self.lengths()
                     },
                     seed: seed.wrapping_add(u64::from(repeats) << 48),
+                    taken_slope: self.taken_slope(bench.load()),
+                    rate: self.rate,
                 },
                 observer,
             )?;
@@ -365,8 +418,11 @@ impl Study {
                     self.next
                 );
             }
+            let record = record.clone();
+            let slices = self.recalled_slices.remove(&record.seq);
+            self.learn_taken(&spec.load, &slices.unwrap_or_default());
             self.next += 1;
-            return Ok(record.clone());
+            return Ok(record);
         }
         bench.cancel().check()?;
         let outcome = fight(bench, &spec, self.protocol, observer)?;
@@ -390,10 +446,21 @@ impl Study {
                 .add_accounts(outcome.record.seq, *side, accounts)?;
         }
         self.store.add_duel(&outcome.record, &outcome.slices)?;
+        self.learn_taken(&spec.load, &outcome.slices);
         self.next += 1;
         self.load_seconds += outcome.record.load_seconds;
         self.learn_warm_up(&curves)?;
         Ok(outcome.record)
+    }
+
+    fn taken_slope(&self, load: &Load) -> TakenSlope {
+        let known = self.taken_slopes.get(&load.one_line());
+        known.copied().unwrap_or_default()
+    }
+
+    fn learn_taken(&mut self, load: &Load, slices: &[SliceRecord]) {
+        let slope = self.taken_slopes.entry(load.one_line()).or_default();
+        learn_taken(slope, slices);
     }
 
     /// Keeps the time of this sitting: call once at its end, however it ends.
@@ -499,7 +566,9 @@ mod tests {
             load_seconds: 4.0,
             score: Some(0.0),
             cpu_score: None,
+            raw_score: None,
             latency_scores: None,
+            p99_score: None,
             couples: 4,
             dropped: [0, 0],
             ending: Ending::Scored,

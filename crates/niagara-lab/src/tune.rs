@@ -1,9 +1,10 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
 use anyhow::{Result, bail};
-use niagara_stats::{LookPlan, Rule, Verdict};
+use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    Comparison, Deployment, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
+    Together, TuneSummary,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,25 +13,29 @@ use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::client_host::ClientHost;
 use crate::deployment::deployment;
 use crate::duel_plan::{assumed_sd, duel_seconds};
-use crate::judged::{Answer, Question, ask, comparison, first_useful_look};
+use crate::judged::{Answer, Question, ask, comparison};
+use crate::ladder::rung_errors;
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
-use crate::screen::{ScreenOptions, Screening, screen};
+use crate::rate::{RateChoice, find_rate};
+use crate::screen::{ScreenOptions, ScreenTime, Screening, screen};
 use crate::study::Study;
 use crate::variant::Variant;
 use crate::workbench::Workbench;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
-/// Duels of the total's first look, which has to fit behind the screening.
-const FIRST_LOOK: f64 = 8.0;
+/// Duels of the total that are to fit behind the screening; those of its first look must.
+const TOTAL_DUELS: usize = 8;
+/// Most duels of the total, of a claim.
+const MOST_DUELS: usize = 44;
 /// Room for duels that take longer than planned, or are repeated.
 const SPARE_TIME: f64 = 1.15;
 /// Share of the budget that the screening gets at least, or there is no point in it.
-const LEAST_SCREENING: f64 = 0.3;
+const LEAST_SCREENING: f64 = 0.25;
 /// Share of the budget that the screening takes at most: rungs want claims of their own.
 const MOST_SCREENING: f64 = 0.6;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
@@ -49,6 +54,10 @@ pub struct TuneOptions {
     pub candidates: Vec<Candidate>,
     /// Levers that do not apply here, each with the reason.
     pub not_applicable: Vec<NotTried>,
+    /// What is tuned for.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// Error probability of the total and, shared, of the claims.
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
@@ -65,9 +74,41 @@ pub struct TuneOptions {
     pub machine: String,
     /// How the final variant is looked at; `None` leaves it out.
     pub profile: Option<ShortProfile>,
+    /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.
+    pub noise: Option<Components>,
 }
 
 impl TuneOptions {
+    /// The total: is the final variant faster than the start? A tuning that loses hands nothing over, so only a gain is
+    /// claimed.
+    fn total_errors(&self) -> ErrorBudget {
+        ErrorBudget::one_sided(self.alpha, MOST_DUELS)
+    }
+
+    /// Duels without which the total has no interval.
+    fn fewest_total_duels(&self) -> usize {
+        self.total_errors().fewest_duels().unwrap_or(TOTAL_DUELS)
+    }
+
+    /// Standard deviation of a duel's score: by this machine's own history, where there is one.
+    fn sd_duel(&self, couples: u32) -> f64 {
+        let known = self.noise.map(|noise| noise.duel_sd(couples));
+        known.unwrap_or_else(|| assumed_sd(couples))
+    }
+
+    fn screen_time(&self) -> ScreenTime {
+        ScreenTime {
+            budget_seconds: self.budget_seconds,
+            share: MOST_SCREENING,
+            judging_couples: self.couples,
+            total_duels: [
+                TOTAL_DUELS.max(self.fewest_total_duels()),
+                self.fewest_total_duels(),
+            ],
+            spare: SPARE_TIME,
+        }
+    }
+
     /// Seconds of the budget that the profile of the final variant takes.
     fn profile_seconds(&self) -> f64 {
         let seconds = self
@@ -167,6 +208,10 @@ impl Ladder<'_> {
         let plan = self.plan(study)?;
         self.keep_only(&plan);
         announce(&plan);
+        if let Some(choice) = self.options.rate {
+            let rate = find_rate(self.bench, study, &self.options.base, choice, observer)?;
+            study.set_rate(rate);
+        }
         study.start_clock();
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
@@ -192,7 +237,7 @@ impl Ladder<'_> {
     fn is_proven(&self) -> bool {
         self.total
             .as_ref()
-            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+            .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
     }
 
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
@@ -200,9 +245,10 @@ impl Ladder<'_> {
         let misfits: Vec<NotTried> = match study.decision("misfits")? {
             Some(text) => serde_json::from_str(&text)?,
             None => {
-                let misfits = probe(self.bench, &self.options.base, &self.candidates, observer)?;
-                study.decide("misfits", &serde_json::to_string(&misfits)?)?;
-                misfits
+                let probed = probe(self.bench, &self.options.base, &self.candidates, observer)?;
+                study.note(START_SETTINGS, &probed.start)?;
+                study.decide("misfits", &serde_json::to_string(&probed.misfits)?)?;
+                probed.misfits
             }
         };
         self.candidates
@@ -218,9 +264,9 @@ impl Ladder<'_> {
         let options = self.options;
         let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
         let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
-        // What has to fit behind the screening.
-        let total_seconds =
-            FIRST_LOOK * judging_duel_seconds * SPARE_TIME + options.profile_seconds();
+        // What has to fit behind the screening. The profile gives way.
+        let total_duels = options.screen_time().total_duels;
+        let total_seconds = total_duels[0] as f64 * judging_duel_seconds * SPARE_TIME;
         let screening_until =
             (options.budget_seconds - total_seconds).min(options.budget_seconds * MOST_SCREENING);
         let affordable = (screening_until / screening_duel_seconds).max(0.0) as usize;
@@ -230,9 +276,10 @@ impl Ladder<'_> {
                 .max(total_seconds + (SPARE_ROWS + 4) as f64 * screening_duel_seconds);
             bail!(
                 "a budget of {:.0} s is too short: a duel that judges takes about {judging_duel_seconds:.0} s \
-                 here, and the total wants {FIRST_LOOK:.0} of them behind the screening\n\
+                 here, and the total wants {} of them behind the screening\n\
                  remedy: --budget {:.0}m, or shorter duels (--slice, --couples)",
                 options.budget_seconds,
+                total_duels[0],
                 (least / 60.0).ceil()
             );
         }
@@ -254,7 +301,6 @@ impl Ladder<'_> {
         }
         let screening_duels = niagara_stats::design_order(kept.len() + SPARE_ROWS);
         let fought = screening_duels.min(affordable) as f64;
-        let couples_sd = assumed_sd(options.couples);
         let plan = TunePlan {
             levers: kept
                 .iter()
@@ -265,10 +311,13 @@ impl Ladder<'_> {
             screening_duel_seconds,
             duel_seconds: judging_duel_seconds,
             screening_until,
-            detectable_lever: 2.8 * assumed_sd(options.screen_couples) / fought.sqrt(),
+            detectable_lever: niagara_stats::detectable(
+                options.sd_duel(options.screen_couples),
+                fought as usize,
+            ),
             detectable_total: niagara_stats::detectable(
-                couples_sd,
-                first_useful_look(&LookPlan::standard(options.alpha)),
+                options.sd_duel(options.couples),
+                total_duels[0],
             ),
         };
         study.decide("plan", &serde_json::to_string(&plan)?)?;
@@ -306,8 +355,8 @@ impl Ladder<'_> {
             &ScreenOptions {
                 duels: plan.screening_duels,
                 couples: options.screen_couples,
-                until_seconds: plan.screening_until,
-                at_the_latest_seconds: options.budget_seconds - options.profile_seconds(),
+                goal: options.goal,
+                time: options.screen_time(),
                 worthwhile: options.rule.min_effect,
                 enough: EXACT_ENOUGH,
                 seed: options.seed,
@@ -317,6 +366,13 @@ impl Ladder<'_> {
         self.not_tried
             .extend(screening.set_aside.iter().map(|(_, lever)| lever.clone()));
         let stopped = screening.stopped;
+        if screening.strongest_only && !stopped {
+            self.warnings.push(
+                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
+                 were chosen; a longer --budget finds more"
+                    .to_owned(),
+            );
+        }
         if screening.failed > 0 {
             self.warnings.push(format!(
                 "{} screening duels had a side that did not start or did not last; no lever was to blame unless it is \
@@ -442,12 +498,14 @@ impl Ladder<'_> {
             "",
             &options.base,
             &last,
-            LookPlan::standard(options.alpha),
+            options.total_errors(),
         );
         let answer = ask(self.bench, study, &question, observer)?;
         self.warn("total", &answer);
         if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            self.total = Some(comparison(study, &question, &answer)?);
+            let total = comparison(study, &question, &answer)?;
+            self.warnings.extend(total.caution.clone());
+            self.total = Some(total);
         }
         self.keep_summary(study)?;
         stop_if_interrupted(&answer)
@@ -467,15 +525,14 @@ impl Ladder<'_> {
             }
             return Ok(());
         }
-        let plan = LookPlan::one_sided(self.options.alpha / promoted.len() as f64);
+        let errors = rung_errors(self.options.alpha, promoted.len(), MOST_DUELS);
+        let fewest = errors.fewest_duels().unwrap_or(usize::MAX);
         let mut best = self.options.base.clone();
         for (rung, &index) in promoted.iter().enumerate() {
             let candidate = self.candidates[index].clone();
             let with = best.with(candidate.lever.id(), &candidate.change);
-            let typical = study
-                .seconds_per_duel(Phase::Total)
-                .unwrap_or(f64::INFINITY);
-            let needed = typical * first_useful_look(&plan) as f64 + self.options.profile_seconds();
+            let needed = study.duel_seconds(self.options.couples) * fewest as f64
+                + self.options.profile_seconds();
             if !study.has_recalled() && study.left_seconds() < needed {
                 break;
             }
@@ -484,13 +541,7 @@ impl Ladder<'_> {
                 name: &name,
                 seconds: study.left_seconds(),
             });
-            let question = self.question(
-                Phase::Claim,
-                candidate.lever.id(),
-                &best,
-                &with,
-                plan.clone(),
-            );
+            let question = self.question(Phase::Claim, candidate.lever.id(), &best, &with, errors);
             let answer = ask(self.bench, study, &question, observer)?;
             self.warn(candidate.lever.title(), &answer);
             if answer.duels.iter().any(|duel| duel.score.is_some()) {
@@ -518,19 +569,26 @@ impl Ladder<'_> {
         subject: &'q str,
         a: &'q Variant,
         b: &'q Variant,
-        plan: LookPlan,
+        errors: ErrorBudget,
     ) -> Question<'q> {
+        let is_total = phase == Phase::Total;
         Question {
             phase,
             subject,
+            goal: self.options.goal,
             a,
             b,
-            plan,
+            errors,
             rule: self.options.rule,
             couples: self.options.couples,
             seed: derive_seed(self.options.seed, "question", phase as u64),
-            reserve_seconds: self.options.profile_seconds(),
-            to_the_end: false,
+            // What is deployed comes first: the profile has what the total leaves.
+            reserve_seconds: if is_total {
+                0.0
+            } else {
+                self.options.profile_seconds()
+            },
+            must_answer: is_total,
         }
     }
 
@@ -539,7 +597,12 @@ impl Ladder<'_> {
         let Some(short) = &self.options.profile else {
             return Ok(());
         };
-        let seconds = self.options.profile_seconds();
+        let planned = self.options.profile_seconds();
+        let seconds = if study.left_seconds() >= planned {
+            planned
+        } else {
+            0.0
+        };
         let warning = match seconds > 0.0 {
             true => look(
                 study,
@@ -637,6 +700,8 @@ impl Ladder<'_> {
             workload: self.bench.load().one_line(),
             threads: self.bench.load().threads,
             seed: options.seed,
+            goal: options.goal,
+            rate: study.rate(),
             alpha: options.alpha,
             budget_seconds: options.budget_seconds,
             elapsed_seconds: study.used_seconds(),

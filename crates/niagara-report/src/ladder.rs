@@ -7,10 +7,13 @@ use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
 
 /// Beneath every waterfall.
-pub const HOW_TO_READ: &str = "Each rung starts where the one before ended. The total comes from \
-    its own fresh duels and is not the product of the rungs: winners exaggerate.";
-const SCREENED_MEANS: &str = "“screened”: chosen by the screening duels, not tried again in \
-    fresh ones. Such a rung may be luck.";
+pub const HOW_TO_READ: &str = "Each rung starts where the one before it ended. The total comes from \
+    fresh duels of its own, start against final variant. It is not the product of the rungs: of many \
+    levers those are picked that look best, and they look a little better than they are.";
+/// What `n = 12` is.
+pub const N_MEANS: &str = "n: duels behind the figure.";
+const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
+    fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
     screening saw.";
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
@@ -50,9 +53,9 @@ pub struct Step {
     pub high: f64,
     /// `× 1.17 [1.16, 1.19]`.
     pub numbers: String,
-    /// `claimed, 12 duels`.
+    /// `proven, n = 12`.
     pub standing: String,
-    /// Claimed by fresh duels.
+    /// Proven by fresh duels.
     pub sure: bool,
     /// The starting point against the final variant.
     pub total: bool,
@@ -99,20 +102,20 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
                 high: start * estimate.high,
                 numbers: number::estimate(&estimate),
                 standing: rung_standing(rung),
-                sure: Standing::of(rung) == Standing::Claimed,
+                sure: Standing::of(rung) == Standing::Proven,
                 total: false,
             }
         })
         .collect();
     if let Some(total) = &tune.total {
-        let word = match verdict(&total.throughput) {
-            "faster" => "claimed",
+        let word = match verdict(total.judged()) {
+            "faster" => "proven",
             other => other,
         };
         steps.push(Step::total(
-            total.throughput.estimate,
-            format!("{word}, n = {}", total.throughput.duels),
-            word == "claimed",
+            total.judged().estimate,
+            format!("{word}, n = {}", total.judged().duels),
+            word == "proven",
         ));
     }
     steps

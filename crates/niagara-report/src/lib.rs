@@ -11,6 +11,7 @@ mod markdown;
 pub mod number;
 mod profile;
 mod report;
+mod sides;
 mod study;
 mod svg;
 mod terminal;
@@ -26,5 +27,6 @@ pub use profile::{
     profile_markdown, profile_text,
 };
 pub use report::Report;
-pub use terminal::terminal;
+pub use sides::Sides;
+pub use terminal::{View, terminal};
 pub use wording::headline;

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
-use crate::{Report, ladder, number, profile, study, wording};
+use crate::study::Grid;
+use crate::{Report, Sides, ladder, number, profile, study, wording};
 
 /// Headline, tables and how to repeat it.
 pub fn markdown(report: &Report) -> String {
@@ -20,12 +21,13 @@ pub fn markdown(report: &Report) -> String {
             }
             page.row("");
         }
+        let sides = Sides::of(report);
         match summary {
-            Summary::Tune(tune) => page.tune(tune),
-            Summary::Compare(compare) => page.compare(compare),
+            Summary::Tune(tune) => page.tune(tune, sides.as_ref()),
+            Summary::Compare(compare) => page.compare(compare, sides.as_ref()),
             Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {}
         }
-        page.study(summary);
+        page.study(summary, sides.as_ref());
     }
     for seen in &report.profiles {
         for section in profile::sections_in_short(seen) {
@@ -40,7 +42,7 @@ struct Page(String);
 
 impl Page {
     /// What a study of a file has: its words, its tables.
-    fn study(&mut self, summary: &Summary) {
+    fn study(&mut self, summary: &Summary, sides: Option<&Sides>) {
         if let Some(about) = summary.about() {
             self.line(&format!("## {}", text(&about.title)));
             for (heading, words) in study::opening(about) {
@@ -53,34 +55,10 @@ impl Page {
                 self.line(&format!("Source: {}", text(source)));
             }
         }
-        for grid in study::grids(summary) {
-            self.line(&format!("## {}", text(&grid.heading)));
-            if !grid.rows.is_empty() {
-                let heads: Vec<String> = grid.columns.iter().map(|(name, _)| text(name)).collect();
-                let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-                let sides: String = grid
-                    .columns
-                    .iter()
-                    .map(|(_, number)| if *number { 'r' } else { 'l' })
-                    .collect();
-                self.table(&heads, &sides);
-                for (index, row) in grid.rows.iter().enumerate() {
-                    let cells: Vec<String> = row
-                        .iter()
-                        .map(
-                            |cell| match grid.strong.contains(&index) && !cell.is_empty() {
-                                true => format!("**{}**", text(cell)),
-                                false => text(cell),
-                            },
-                        )
-                        .collect();
-                    self.row(&format!("| {} |", cells.join(" | ")));
-                }
-                self.row("");
-            }
-            for note in &grid.notes {
-                self.line(&text(note));
-            }
+        let own_form = matches!(summary, Summary::Tune(_) | Summary::Compare(_));
+        let sides = sides.filter(|_| !own_form).map(Sides::grid);
+        for grid in study::grids(summary).into_iter().chain(sides) {
+            self.grid(&grid);
         }
         let facts = study::facts(summary);
         if !facts.is_empty() {
@@ -92,7 +70,37 @@ impl Page {
         }
     }
 
-    fn tune(&mut self, tune: &TuneSummary) {
+    fn grid(&mut self, grid: &Grid) {
+        self.line(&format!("## {}", text(&grid.heading)));
+        if !grid.rows.is_empty() {
+            let heads: Vec<String> = grid.columns.iter().map(|(name, _)| text(name)).collect();
+            let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+            let sides: String = grid
+                .columns
+                .iter()
+                .map(|(_, number)| if *number { 'r' } else { 'l' })
+                .collect();
+            self.table(&heads, &sides);
+            for (index, row) in grid.rows.iter().enumerate() {
+                let cells: Vec<String> = row
+                    .iter()
+                    .map(
+                        |cell| match grid.strong.contains(&index) && !cell.is_empty() {
+                            true => format!("**{}**", text(cell)),
+                            false => text(cell),
+                        },
+                    )
+                    .collect();
+                self.row(&format!("| {} |", cells.join(" | ")));
+            }
+            self.row("");
+        }
+        for note in &grid.notes {
+            self.line(&text(note));
+        }
+    }
+
+    fn tune(&mut self, tune: &TuneSummary, sides: Option<&Sides>) {
         self.line(&format!(
             "{} · {}",
             text(&tune.server_version),
@@ -120,12 +128,18 @@ impl Page {
             self.row("");
             let mut notes = vec![ladder::HOW_TO_READ];
             notes.extend(ladder::meanings(tune));
-            self.line(&format!("{} n: duels.", notes.join(" ")));
+            self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
+        }
+        if let Some(sides) = sides {
+            self.grid(&sides.grid());
         }
         if let Some(total) = &tune.total {
             self.lesser(total);
         }
-        let checks = [(&tune.decoy, "decoy"), (&tune.control, "control")];
+        let checks = [
+            (&tune.decoy, "negative control (decoy)"),
+            (&tune.control, "positive control"),
+        ];
         let checks: Vec<(&Screened, &str)> = checks
             .into_iter()
             .filter_map(|(lever, role)| Some((lever.as_ref()?, role)))
@@ -143,6 +157,9 @@ impl Page {
                 ));
             }
             self.row("");
+            if let Some(note) = wording::many_intervals(tune.not_helped.len()) {
+                self.line(&note);
+            }
         }
         if !tune.together.is_empty() {
             self.line("## Levers that act on each other");
@@ -178,7 +195,7 @@ impl Page {
         self.row("");
     }
 
-    fn compare(&mut self, compare: &CompareSummary) {
+    fn compare(&mut self, compare: &CompareSummary, sides: Option<&Sides>) {
         let comparison = &compare.comparison;
         self.line(&text(&compare.workload));
         self.table(&["", "Variant", "Median tps, for orientation"], "llr");
@@ -193,6 +210,9 @@ impl Page {
             ));
         }
         self.row("");
+        if let Some(sides) = sides {
+            self.grid(&sides.grid());
+        }
         self.lesser(comparison);
         self.line("## How it was measured");
         self.builds(&compare.builds);
@@ -201,21 +221,22 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
-        let alpha = comparison.throughput.alpha;
-        self.row(&format!("- Error probability over all looks: α = {alpha}"));
+        let error = wording::error_probability(comparison.judged());
+        self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");
     }
 
     fn lesser(&mut self, comparison: &Comparison) {
-        let judgement = &comparison.throughput;
-        self.line("## Claims");
+        let judgement = comparison.judged();
+        self.line("## Verdicts");
         self.table(&["B over A", "Estimate", "How to read it"], "lrl");
         self.row(&format!(
-            "| Throughput | {} | {}, {}, α = {} |",
-            number::estimate(&judgement.estimate),
-            wording::verdict(judgement),
+            "| {} | {} | {}, {}, {} |",
+            comparison.goal.title(),
+            number::estimate(&comparison.goal.figure(&judgement.estimate)),
+            wording::verdict_on_goal(comparison),
             number::count(judgement.duels, "duel"),
-            judgement.alpha,
+            wording::error_probability(judgement),
         ));
         for claim in wording::lesser_claims(comparison) {
             self.row(&format!(

@@ -2,19 +2,35 @@
 
 use console::{measure_text_width, pad_str, truncate_str};
 use niagara_stats::Estimate;
-use niagara_store::{CompareSummary, Comparison, Screened, Summary, TuneSummary};
+use niagara_store::{CompareSummary, Comparison, NotTried, Screened, Summary, TuneSummary};
 
 use crate::interval_bar::{Bar, draw};
+use crate::sides::Sides;
 use crate::study::{self, Grid};
 use crate::wording;
 use crate::{ladder, number};
 
-/// The summary for a terminal of `width` columns; ANSI colours only if asked for.
-pub fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
+/// How a summary is shown on a terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// ANSI colours.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Every lever that was not tried, by name; else counts by reason.
+    pub verbose: bool,
+    /// Absolute figures of both sides, where the results hold them.
+    pub sides: Option<&'a Sides>,
+}
+
+/// The summary for a terminal.
+pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
     let mut screen = Screen {
         out: String::new(),
-        colour,
-        width: width.clamp(40, 160),
+        colour: view.colour,
+        width: view.width.clamp(40, 160),
+        verbose: view.verbose,
+        sides: view.sides,
     };
     screen.wrapped("", &wording::headline(summary), Paint::Bold);
     let warnings = wording::warnings(summary);
@@ -45,10 +61,12 @@ enum Paint {
     Warning,
 }
 
-struct Screen {
+struct Screen<'a> {
     out: String,
     colour: bool,
     width: usize,
+    verbose: bool,
+    sides: Option<&'a Sides>,
 }
 
 /// Names borrowed, so that fixed ones may stand beside them.
@@ -59,7 +77,7 @@ fn facts_of(facts: &[(String, String)]) -> Vec<(&str, String)> {
         .collect()
 }
 
-impl Screen {
+impl Screen<'_> {
     fn tune(&mut self, tune: &TuneSummary) {
         self.line("");
         self.wrapped("  ", &tune.workload, Paint::Dim);
@@ -67,6 +85,7 @@ impl Screen {
             self.heading("From the starting point to the final variant");
             self.waterfall(tune);
         }
+        self.in_figures();
         if let Some(total) = &tune.total {
             self.lesser(total);
         }
@@ -78,6 +97,9 @@ impl Screen {
                 .map(|s| screened_row(s, ""))
                 .collect();
             self.table(&rows);
+            if let Some(note) = wording::many_intervals(rows.len()) {
+                self.wrapped("  ", &note, Paint::Dim);
+            }
         }
         if !tune.together.is_empty() {
             self.heading("Levers that act on each other (screened)");
@@ -86,8 +108,8 @@ impl Screen {
             }
         }
         let checks: Vec<_> = [
-            (&tune.decoy, "changes nothing"),
-            (&tune.control, "known to slow"),
+            (&tune.decoy, "negative control: changes nothing"),
+            (&tune.control, "positive control: known to slow"),
         ]
         .into_iter()
         .filter_map(|(lever, role)| Some(screened_row(lever.as_ref()?, role)))
@@ -97,15 +119,7 @@ impl Screen {
             self.table(&checks);
         }
         if !tune.not_tried.is_empty() {
-            self.heading("Not tried");
-            for (reason, levers) in wording::by_reason(&tune.not_tried) {
-                let titles: Vec<_> = levers.iter().map(|lever| lever.title.as_str()).collect();
-                self.wrapped(
-                    "  ",
-                    &format!("{}: {reason}", titles.join(", ")),
-                    Paint::Plain,
-                );
-            }
+            self.not_tried(&tune.not_tried);
         }
         self.heading("How it was measured");
         let builds = wording::builds(&tune.builds);
@@ -128,18 +142,48 @@ impl Screen {
         self.facts(&facts);
     }
 
+    fn not_tried(&mut self, not_tried: &[NotTried]) {
+        if !self.verbose {
+            self.heading(&format!("Not tried: {} levers", not_tried.len()));
+            for (reason, count) in wording::counted(not_tried) {
+                self.wrapped(&format!("  {count:>3}  "), &reason, Paint::Plain);
+            }
+            let where_else =
+                "By name with --verbose (niagara report --verbose) and in report.html.";
+            self.wrapped("  ", where_else, Paint::Dim);
+            return;
+        }
+        self.heading("Not tried");
+        for (reason, levers) in wording::by_reason(not_tried) {
+            let titles: Vec<_> = levers.iter().map(|lever| lever.title.as_str()).collect();
+            self.wrapped(
+                "  ",
+                &format!("{}: {reason}", titles.join(", ")),
+                Paint::Plain,
+            );
+        }
+    }
+
+    /// What both sides did in absolute figures.
+    fn in_figures(&mut self) {
+        if let Some(sides) = self.sides {
+            self.full_grid(&sides.grid());
+        }
+    }
+
     fn compare(&mut self, compare: &CompareSummary) {
         let comparison = &compare.comparison;
         self.line("");
         self.wrapped("  ", &compare.workload, Paint::Dim);
         self.line("");
-        let throughput = &comparison.throughput;
+        let judged = comparison.judged();
         self.table(&[Row {
-            title: "Throughput, B over A".into(),
-            estimate: number::estimate(&throughput.estimate),
-            note: wording::verdict(throughput).into(),
-            paint: paint_of(&throughput.estimate),
+            title: format!("{}, B over A", comparison.goal.title()),
+            estimate: number::estimate(&comparison.goal.figure(&judged.estimate)),
+            note: wording::verdict_on_goal(comparison),
+            paint: paint_of(&judged.estimate),
         }]);
+        self.in_figures();
         self.lesser(comparison);
         self.heading("How it was measured");
         let mut facts = vec![
@@ -154,16 +198,16 @@ impl Screen {
             (
                 "evidence",
                 format!(
-                    "{}, protocol {}, α = {}",
-                    number::count(throughput.duels, "duel"),
+                    "{}, protocol {}, {}",
+                    number::count(judged.duels, "duel"),
                     compare.protocol,
-                    throughput.alpha
+                    wording::error_probability(judged)
                 ),
             ),
         ];
         let builds = wording::builds(&compare.builds);
         facts.extend(facts_of(&builds));
-        if let (None, Some(next)) = (throughput.verdict, throughput.next_look) {
+        if let (None, Some(next)) = (judged.verdict, judged.next_look) {
             facts.push(("next look", format!("at {}", number::count(next, "duel"))));
         }
         facts.extend(noise(compare.sd_duel));
@@ -237,7 +281,8 @@ impl Screen {
             self.line(&format!("  {}  {ends}", " ".repeat(before)));
         }
         self.line("");
-        self.wrapped("  ", ladder::HOW_TO_READ, Paint::Dim);
+        let how_to_read = format!("{} {}", ladder::HOW_TO_READ, ladder::N_MEANS);
+        self.wrapped("  ", &how_to_read, Paint::Dim);
         for meaning in ladder::meanings(tune) {
             self.wrapped("  ", meaning, Paint::Dim);
         }
@@ -248,7 +293,10 @@ impl Screen {
         if claims.is_empty() {
             return;
         }
-        self.heading("Beside throughput");
+        self.heading(&format!(
+            "Beside {}",
+            comparison.goal.title().to_lowercase()
+        ));
         let rows: Vec<_> = claims
             .iter()
             .map(|claim| Row {
@@ -264,15 +312,20 @@ impl Screen {
     /// A ladder, a matrix or a sweep: its tables, and how it was measured.
     fn study(&mut self, summary: &Summary) {
         for grid in study::grids(summary) {
-            self.heading(&grid.heading);
-            self.grid(&grid);
-            for note in &grid.notes {
-                self.wrapped("  ", note, Paint::Dim);
-            }
+            self.full_grid(&grid);
         }
+        self.in_figures();
         self.heading("How it was measured");
         let facts = study::facts(summary);
         self.facts(&facts_of(&facts));
+    }
+
+    fn full_grid(&mut self, grid: &Grid) {
+        self.heading(&grid.heading);
+        self.grid(grid);
+        for note in &grid.notes {
+            self.wrapped("  ", note, Paint::Dim);
+        }
     }
 
     /// Columns side by side where they fit; else a block for each row.

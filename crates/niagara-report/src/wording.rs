@@ -2,7 +2,7 @@
 
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, NotTried, Rung, Summary, Together,
+    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Summary, Together,
     TuneSummary,
 };
 
@@ -10,9 +10,16 @@ use crate::number;
 
 /// The one sentence that a reader takes home.
 pub fn headline(summary: &Summary) -> String {
+    let with_losses =
+        |headline: String, comparison: Option<&Comparison>| match comparison.and_then(losses) {
+            Some(losses) => format!("{headline}; {losses}"),
+            None => headline,
+        };
     match summary {
-        Summary::Tune(tune) => tune_headline(tune),
-        Summary::Compare(compare) => compare_headline(compare),
+        Summary::Tune(tune) => with_losses(tune_headline(tune), tune.total.as_ref()),
+        Summary::Compare(compare) => {
+            with_losses(compare_headline(compare), Some(&compare.comparison))
+        }
         Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
             crate::study::headline(summary).unwrap_or_default()
         }
@@ -27,16 +34,20 @@ fn tune_headline(tune: &TuneSummary) -> String {
             (0, true) => format!("{server}: no lever was shown to help {load}"),
             (0, false) => format!("{server}: stopped before any lever was judged for {load}"),
             (n, _) => format!(
-                "{server}: {} screened as helpful for {load}, nothing claimed: \
+                "{server}: {} looked helpful in the screening for {load}, nothing is proven: \
                  it ended before the total was judged",
                 number::count(n, "lever")
             ),
         };
     };
     let (found, duels) = found(total);
-    match total.throughput.verdict {
+    match total.judged().verdict {
         Some(Verdict::Faster) => {
-            format!("{server} is {found} faster for {load} (claimed from {duels})")
+            format!(
+                "{server} is {} with {} for {load}: {found}, proven by {duels}",
+                better(total),
+                number::count(tune.rungs.len(), "lever")
+            )
         }
         Some(Verdict::Slower) => {
             format!("{server} is slower with the levers than without: {found} for {load} ({duels})")
@@ -44,12 +55,12 @@ fn tune_headline(tune: &TuneSummary) -> String {
         Some(Verdict::NotWorthwhile) => format!(
             "{server}: the levers together are not worthwhile for {load}: {} at most, \
              {found} ({duels})",
-            number::gain(total.throughput.estimate.high)
+            number::gain(total.judged().estimate.high)
         ),
         Some(Verdict::Undetected) => format!(
             "{server}: a gain of the levers together was not detected for {load}: \
              {found} ({duels}); {}",
-            unseen(&total.throughput.estimate)
+            unseen(&total.judged().estimate)
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
     }
@@ -64,10 +75,10 @@ fn compare_headline(compare: &CompareSummary) -> String {
         "trimmed" => "one series of runs each".to_owned(),
         _ => duels,
     };
-    let judgement = &compare.comparison.throughput;
+    let judgement = compare.comparison.judged();
     let estimate = &judgement.estimate;
     match judgement.verdict {
-        Some(Verdict::Faster | Verdict::Slower) if called_earlier(judgement) => {
+        Some(Verdict::Faster | Verdict::Slower) if judgement.was_called_earlier() => {
             let word = match judgement.verdict {
                 Some(Verdict::Slower) => "slower",
                 _ => "faster",
@@ -77,8 +88,10 @@ fn compare_headline(compare: &CompareSummary) -> String {
                  leave it open: {found} ({duels})"
             )
         }
-        Some(Verdict::Faster) => format!("{b} is faster than {a} for {load}: {found} ({duels})"),
-        Some(Verdict::Slower) => format!("{b} is slower than {a} for {load}: {found} ({duels})"),
+        Some(Verdict::Faster | Verdict::Slower) => format!(
+            "{b} is {} than {a} for {load}: {found} ({duels})",
+            better(&compare.comparison)
+        ),
         Some(Verdict::NotWorthwhile) => format!(
             "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
             number::gain(estimate.high)
@@ -91,10 +104,90 @@ fn compare_headline(compare: &CompareSummary) -> String {
     }
 }
 
+/// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.
+fn better(comparison: &Comparison) -> String {
+    let gain = &comparison.judged().estimate;
+    if comparison.goal == Goal::Throughput {
+        return faster(gain);
+    }
+    let figure = comparison.goal.figure(gain);
+    let word = if figure.ratio < 1.0 {
+        "lower"
+    } else {
+        "higher"
+    };
+    format!(
+        "{} {word} in its {}",
+        percent_of(figure.ratio),
+        match comparison.goal {
+            Goal::Throughput | Goal::Cpu => "server CPU time per transaction",
+            Goal::P95 => "95th percentile of latency",
+            Goal::P99 => "99th percentile of latency",
+        }
+    )
+}
+
+/// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
+pub fn losses(comparison: &Comparison) -> Option<String> {
+    if comparison.judged().verdict != Some(Verdict::Faster) {
+        return None;
+    }
+    let mut lost = Vec::new();
+    let throughput = &comparison.throughput.estimate;
+    if comparison.goal != Goal::Throughput && throughput.high < 1.0 {
+        lost.push(format!(
+            "throughput is {} lower",
+            percent_of(throughput.ratio)
+        ));
+    }
+    let costs = [
+        (
+            Goal::Cpu,
+            &comparison.cpu_per_transaction,
+            "server CPU per transaction",
+        ),
+        (
+            Goal::P95,
+            &comparison.latency_p95,
+            "the 95th percentile of latency",
+        ),
+        (
+            Goal::P99,
+            &comparison.latency_p99,
+            "the 99th percentile of latency",
+        ),
+    ];
+    for (goal, estimate, name) in costs {
+        if let Some(estimate) = estimate
+            && goal != comparison.goal
+            && estimate.low > 1.0
+        {
+            lost.push(format!("{name} is {} higher", percent_of(estimate.ratio)));
+        }
+    }
+    (!lost.is_empty()).then(|| format!("but {}", lost.join(", ")))
+}
+
+fn percent_of(ratio: f64) -> String {
+    number::gain(ratio)
+        .trim_start_matches(['+', '−'])
+        .to_owned()
+}
+
+/// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97. The ratio with its interval stands beside it.
+fn faster(estimate: &Estimate) -> String {
+    let word = if estimate.ratio < 1.0 {
+        "slower"
+    } else {
+        "faster"
+    };
+    format!("{} {word}", percent_of(estimate.ratio))
+}
+
 fn found(comparison: &Comparison) -> (String, String) {
     (
-        number::estimate(&comparison.throughput.estimate),
-        number::count(comparison.throughput.duels, "fresh duel"),
+        number::estimate(&comparison.goal.figure(&comparison.judged().estimate)),
+        number::count(comparison.judged().duels, "fresh duel"),
     )
 }
 
@@ -125,11 +218,11 @@ fn protocol_note(protocol: &str) -> Option<&'static str> {
     )
 }
 
-/// `claimed` is said only of what fresh duels have shown.
+/// `proven` is said only of what fresh duels have shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Shown by fresh duels that its screening never saw.
-    Claimed,
+    Proven,
     /// Fresh duels were run and did not show it.
     NotConfirmed,
     /// Fresh duels showed the contrary.
@@ -141,8 +234,8 @@ pub enum Standing {
 impl Standing {
     /// Of one rung.
     pub fn of(rung: &Rung) -> Standing {
-        match rung.claim.as_ref().map(|claim| claim.throughput.verdict) {
-            Some(Some(Verdict::Faster)) => Standing::Claimed,
+        match rung.claim.as_ref().map(|claim| claim.judged().verdict) {
+            Some(Some(Verdict::Faster)) => Standing::Proven,
             Some(Some(Verdict::Slower)) => Standing::Refuted,
             Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,
             Some(None) | None => Standing::Screened,
@@ -152,7 +245,7 @@ impl Standing {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::Claimed => "claimed",
+            Standing::Proven => "proven",
             Standing::NotConfirmed => "not confirmed",
             Standing::Refuted => "refuted",
             Standing::Screened => "screened",
@@ -163,22 +256,22 @@ impl Standing {
 /// The estimate that stands for a rung: its claim's once that is judged, else its screening's.
 pub fn rung_estimate(rung: &Rung) -> &Estimate {
     match (&rung.claim, Standing::of(rung)) {
-        (Some(claim), standing) if standing != Standing::Screened => &claim.throughput.estimate,
+        (Some(claim), standing) if standing != Standing::Screened => &claim.judged().estimate,
         _ => &rung.screened.effect,
     }
 }
 
-/// `claimed, n = 12`: of duels.
+/// `proven, n = 12`: of duels.
 pub fn rung_standing(rung: &Rung) -> String {
     let standing = Standing::of(rung);
     let duels = match (&rung.claim, standing) {
-        (Some(claim), s) if s != Standing::Screened => claim.throughput.duels,
+        (Some(claim), s) if s != Standing::Screened => claim.judged().duels,
         _ => rung.screened.duels as usize,
     };
     format!("{}, n = {duels}", standing.word())
 }
 
-/// What is known of a rung in one line: `× 1.093 [1.081, 1.104], claimed, n = 12`.
+/// What is known of a rung in one line: `× 1.093 [1.081, 1.104], proven, n = 12`.
 pub fn rung_effect(rung: &Rung) -> String {
     format!(
         "{}, {}",
@@ -187,27 +280,49 @@ pub fn rung_effect(rung: &Rung) -> String {
     )
 }
 
-/// Whether a difference was called at a look before the last one and the interval of all duels, shown beside it, does
-/// not show it: then the words say so.
-fn called_earlier(judgement: &Judgement) -> bool {
-    match judgement.verdict {
-        Some(Verdict::Faster) => judgement.estimate.low <= 1.0,
-        Some(Verdict::Slower) => judgement.estimate.high >= 1.0,
-        _ => false,
-    }
-}
-
 /// The verdict in a few words.
 pub fn verdict(judgement: &Judgement) -> &'static str {
     match judgement.verdict {
-        Some(Verdict::Faster) if called_earlier(judgement) => "called faster at an earlier look",
-        Some(Verdict::Slower) if called_earlier(judgement) => "called slower at an earlier look",
+        Some(Verdict::Faster) if judgement.was_called_earlier() => {
+            "called faster at an earlier look"
+        }
+        Some(Verdict::Slower) if judgement.was_called_earlier() => {
+            "called slower at an earlier look"
+        }
         Some(Verdict::Faster) => "faster",
         Some(Verdict::Slower) => "slower",
         Some(Verdict::NotWorthwhile) => "not worthwhile",
         Some(Verdict::Undetected) => "undetected",
         None => "not judged yet",
     }
+}
+
+/// The verdict on a comparison's goal in a few words: what is no throughput is better or worse, not faster.
+pub fn verdict_on_goal(comparison: &Comparison) -> String {
+    let words = verdict(comparison.judged());
+    match comparison.goal {
+        Goal::Throughput => words.to_owned(),
+        _ => words.replace("faster", "better").replace("slower", "worse"),
+    }
+}
+
+/// The error probability of a judgement, and what its interval covers: `α = 0.05`.
+pub fn error_probability(judgement: &Judgement) -> String {
+    if let Some(confidence) = judgement.confidence {
+        return format!(
+            "too few duels for α = {}: the interval is of {:.0} % confidence",
+            judgement.alpha,
+            confidence * 100.0
+        );
+    }
+    if judgement.one_sided {
+        // Twice the claim's own error probability is what the interval leaves out at both ends.
+        return format!(
+            "α = {}, one-sided: the lower end is what counts",
+            judgement.alpha / 2.0
+        );
+    }
+    format!("α = {}", judgement.alpha)
 }
 
 /// A claim beside the one on throughput, with what a reader must know of it.
@@ -222,7 +337,14 @@ pub struct LesserClaim {
 
 /// Claims beside the one on throughput.
 pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
-    const CLOSED_LOAD: &str = "under closed load it follows throughput";
+    const CLOSED_LOAD: &str =
+        "lower is better; follows throughput, as each connection waits for its answer";
+    /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
+    const WORTH_TELLING: f64 = 0.03;
+    let taken = comparison.taken.unwrap_or([0.0; 2]);
+    let as_measured = comparison
+        .unadjusted
+        .filter(|_| taken.iter().any(|share| *share >= WORTH_TELLING));
     let claim = |title, estimate: &Option<Estimate>, note| {
         let estimate = (*estimate)?;
         Some(LesserClaim {
@@ -233,9 +355,19 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     };
     [
         claim(
+            "Throughput",
+            &(comparison.goal != Goal::Throughput).then_some(comparison.throughput.estimate),
+            "beside the goal: not what was decided by",
+        ),
+        claim(
+            "Throughput as measured",
+            &as_measured,
+            "without allowing for the CPU time that others took from either side",
+        ),
+        claim(
             "Server CPU per transaction",
             &comparison.cpu_per_transaction,
-            "a claim of its own: lower is better, blind to waiting",
+            "lower is better; judged on its own; time spent waiting does not count",
         ),
         claim("Median latency", &comparison.latency_p50, CLOSED_LOAD),
         claim(
@@ -243,20 +375,46 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             &comparison.latency_p95,
             CLOSED_LOAD,
         ),
+        claim(
+            "99th percentile of latency",
+            &comparison.latency_p99,
+            CLOSED_LOAD,
+        ),
     ]
     .into_iter()
     .flatten()
+    .filter(|claim| claim.title != comparison.goal.title())
     .collect()
 }
 
-/// What was dropped as disturbed, by side.
+/// Couples run, what was dropped, and what others took of the machine.
 pub fn dropped(comparison: &Comparison) -> String {
     let [a, b] = comparison.dropped;
-    let couples = comparison.couples;
-    if a + b == 0 {
-        return format!("{couples} run, none dropped as disturbed");
+    let mut text = format!("{} measured", comparison.couples);
+    text += &match a + b {
+        0 => ", none dropped".to_owned(),
+        _ => format!(", dropped: {a} for A's slice, {b} for B's"),
+    };
+    if let Some([a, b]) = comparison.taken {
+        text += &format!(
+            "; others took {:.0} % of the CPUs from A, {:.0} % from B",
+            a * 100.0,
+            b * 100.0
+        );
     }
-    format!("{couples} run, dropped as disturbed: {a} during A's slice, {b} during B's")
+    text
+}
+
+/// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.
+pub fn many_intervals(n: usize) -> Option<String> {
+    (n >= 10).then(|| {
+        format!(
+            "Of {n} intervals of 95 % about {} leave{} 1 out by chance alone. Wider ones belong to levels of one \
+             choice (the mallocs) and to levers that act on each other: fewer duels speak of each.",
+            (n as f64 / 20.0).round(),
+            if n < 30 { "s" } else { "" }
+        )
+    })
 }
 
 /// `1 h 58 min (of 2 h asked), 61 % of it under load`.
@@ -286,6 +444,28 @@ pub fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     }
     groups.sort_by_key(|(_, levers)| std::cmp::Reverse(levers.len()));
     groups
+}
+
+/// Levers that were not tried, counted by kind of reason, most first. Reasons that begin alike, up to their first colon, are
+/// of one kind; the whole reason stands where all of a kind have the same.
+pub fn counted(not_tried: &[NotTried]) -> Vec<(String, usize)> {
+    let mut kinds: Vec<(&str, Option<&str>, usize)> = Vec::new();
+    for lever in not_tried {
+        let reason = lever.reason.as_str();
+        let kind = reason.split(": ").next().unwrap_or(reason);
+        match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
+            Some((_, common, count)) => {
+                *count += 1;
+                *common = common.filter(|whole| *whole == reason);
+            }
+            None => kinds.push((kind, Some(reason), 1)),
+        }
+    }
+    kinds.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    kinds
+        .into_iter()
+        .map(|(kind, whole, count)| (whole.unwrap_or(kind).to_owned(), count))
+        .collect()
 }
 
 /// What there is to know of built servers: whose, and what.

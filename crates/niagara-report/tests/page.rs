@@ -82,7 +82,7 @@ fn a_tuned_server() {
         "five charts in two sizes"
     );
     for word in [
-        "claimed",
+        "proven",
         "screened",
         "decoy",
         "control",

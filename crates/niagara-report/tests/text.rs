@@ -2,9 +2,20 @@
 
 mod fixture;
 
-use niagara_report::{Report, csv, html, json, markdown, terminal};
+use niagara_report::{Report, Sides, View, csv, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildCheck, BuildNote, CompareSummary, Summary};
+
+/// The short form, as it is printed at the end of a study whose slices are gone.
+fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
+    let view = View {
+        colour,
+        width,
+        verbose: false,
+        sides: None,
+    };
+    niagara_report::terminal(summary, &view)
+}
 
 fn tune() -> Summary {
     Summary::Tune(Box::new(fixture::tune()))
@@ -13,6 +24,40 @@ fn tune() -> Summary {
 #[test]
 fn a_tuned_server() {
     insta::assert_snapshot!(terminal(&tune(), false, 100));
+}
+
+#[test]
+fn a_tuned_server_with_everything() {
+    let report = report(&tune());
+    let sides = Sides::of(&report).expect("its slices are stored");
+    let view = View {
+        colour: false,
+        width: 100,
+        verbose: true,
+        sides: Some(&sides),
+    };
+    let text = niagara_report::terminal(&tune(), &view);
+    insta::assert_snapshot!(text);
+    // What is not shown in short is counted.
+    assert!(text.contains("No doublewrite buffer, Log flushed once a second: risks durability"));
+}
+
+#[test]
+fn every_form_has_the_absolute_figures_of_both_sides() {
+    let report = report(&tune());
+    for text in [markdown(&report), html(&report)] {
+        for words in [
+            "In figures",
+            "start (A)",
+            "final (B)",
+            "Transactions per second",
+            "99th percentile, ms",
+            "Errors",
+            "The start: innodb_buffer_pool_size = 128M, log_bin = OFF.",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
     use rand_distr::{Distribution, StandardNormal};
 
-    use crate::duel_score::{Couple, duel_score};
+    use crate::duel_score::{Couple, Weighing, duel_score};
 
     #[test]
     fn components_are_recovered() {
@@ -102,13 +102,12 @@ mod tests {
                     .map(|_| {
                         let [a, b] = [normal(restart_sd), normal(restart_sd)];
                         let couples: Vec<Couple> = (0..20)
-                            .map(|_| Couple {
-                                a: 100.0 * a.exp(),
-                                b: 100.0 * (effect + b + normal(within_sd)).exp(),
-                                disturbed: [false; 2],
+                            .map(|_| {
+                                let rate_b = 100.0 * (effect + b + normal(within_sd)).exp();
+                                Couple::undisturbed(100.0 * a.exp(), rate_b)
                             })
                             .collect();
-                        duel_score(&couples).expect("nothing dropped")
+                        duel_score(&couples, Weighing::NONE).expect("nothing dropped")
                     })
                     .collect()
             })

@@ -2,6 +2,7 @@
 
 use crate::normal;
 use crate::signed_rank::{middle, signed_rank_sd, walsh_averages};
+use crate::taken::{self, TakenSlope};
 
 /// Two neighbouring slices, one of each side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,15 +11,104 @@ pub struct Couple {
     pub a: f64,
     /// Rate of B, transactions per second.
     pub b: f64,
-    /// Whether the machine was disturbed during A's slice, during B's.
+    /// Whether A's slice, B's slice is of no use: the couple is dropped.
     pub disturbed: [bool; 2],
+    /// Share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's slice, B's.
+    pub taken: [f64; 2],
+    /// CPU seconds a second that A, B used itself; 0 where that is not known.
+    pub own: [f64; 2],
+}
+
+impl Couple {
+    /// A couple of which nothing is known but its rates.
+    pub fn undisturbed(a: f64, b: f64) -> Self {
+        Self {
+            a,
+            b,
+            disturbed: [false; 2],
+            taken: [0.0; 2],
+            own: [0.0; 2],
+        }
+    }
+
+    /// The same couple with A called B.
+    pub fn swapped(&self) -> Self {
+        let swap = |[one, other]: [f64; 2]| [other, one];
+        Self {
+            a: self.b,
+            b: self.a,
+            disturbed: [self.disturbed[1], self.disturbed[0]],
+            taken: swap(self.taken),
+            own: swap(self.own),
+        }
+    }
+
+    /// Whether neither slice is to be dropped, and at least one of them did something.
+    pub fn counts(&self) -> bool {
+        self.disturbed == [false, false] && self.idle() != [true, true]
+    }
+
+    fn idle(&self) -> [bool; 2] {
+        [self.a, self.b].map(|rate| rate.is_nan() || rate <= 0.0)
+    }
+
+    /// ln(b / a), at most ln 1000 either way; `None` where neither side did anything.
+    pub fn log_ratio(&self) -> Option<f64> {
+        match self.idle() {
+            [true, true] => None,
+            [true, _] => Some(LARGEST_LOG_RATIO),
+            [_, true] => Some(-LARGEST_LOG_RATIO),
+            _ => Some(
+                (self.b / self.a)
+                    .ln()
+                    .clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO),
+            ),
+        }
+    }
+}
+
+/// How couples are counted from which others took CPU time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weighing {
+    /// Share of the machine, taken from both slices together, at which a couple weighs half; infinite: all weigh the same.
+    pub half: f64,
+    /// Slope of ln(throughput) against ln(share of the CPUs that was left), by which ratios are adjusted; 0: not at all.
+    pub slope: f64,
+}
+
+impl Weighing {
+    /// All couples weigh the same, no ratio is adjusted.
+    pub const NONE: Self = Self {
+        half: f64::INFINITY,
+        slope: 0.0,
+    };
+
+    /// Weighted, but not adjusted: for figures that do not follow what the machine gives.
+    pub fn unadjusted(self) -> Self {
+        Self { slope: 0.0, ..self }
+    }
+
+    /// The weighing of one duel: by the slope of `known`, the study's duels before it, and of its own couples; without
+    /// adjustment where the sides' own use of the machine differs.
+    pub fn of(couples: &[Couple], mut known: TakenSlope, half: f64) -> Self {
+        if !half.is_finite() || taken::depends_on_side(couples) {
+            return Self { half, slope: 0.0 };
+        }
+        known.learn(couples);
+        Self {
+            half,
+            slope: known.slope(),
+        }
+    }
 }
 
 /// The outcome of a duel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DuelScore {
-    /// ln(rate of B / rate of A), positive where B is faster: Hodges–Lehmann over the couples.
+    /// ln(rate of B / rate of A), positive where B is faster: Hodges–Lehmann over the couples, weighted and adjusted.
     pub score: f64,
+    /// The same of the couples as they were measured, all of one weight.
+    pub raw: f64,
     /// Standard deviation of a couple's log ratio, such that `couple_sd`/√`used` is the score's own error within the
     /// duel; 0 of a single couple.
     pub couple_sd: f64,
@@ -34,18 +124,19 @@ pub struct DuelScore {
 /// server that stalls loses by much, and the score stays a number.
 const LARGEST_LOG_RATIO: f64 = 6.907_755_278_982_137; // ln 1000
 
-/// Couples with a disturbance are dropped, whichever side it hit; so are those in which neither side did anything (or
-/// whose rates are no numbers), as A's and B's loss alike. `None` when over half are dropped, or there are none: the
+/// Couples with a slice of no use are dropped, whichever side it hit; so are those in which neither side did anything
+/// (or whose rates are no numbers), as A's and B's loss alike. `None` when over half are dropped, or there are none: the
 /// duel is to be repeated.
-pub fn duel_score(couples: &[Couple]) -> Option<DuelScore> {
-    let mut ratios = Vec::with_capacity(couples.len());
+pub fn duel_score(couples: &[Couple], weighing: Weighing) -> Option<DuelScore> {
+    let mut counted = Vec::with_capacity(couples.len());
     let (mut dropped, mut stalled) = ([0; 2], [0; 2]);
     for couple in couples {
-        let idle = [couple.a, couple.b].map(|rate| rate.is_nan() || rate <= 0.0);
-        let mut lost = couple.disturbed;
-        if lost == [false, false] && idle == [true, true] {
-            lost = [true, true];
-        }
+        let idle = couple.idle();
+        let lost = if couple.disturbed == [false, false] && idle == [true, true] {
+            [true, true]
+        } else {
+            couple.disturbed
+        };
         if lost != [false, false] {
             for side in [0, 1] {
                 dropped[side] += usize::from(lost[side]);
@@ -55,25 +146,72 @@ pub fn duel_score(couples: &[Couple]) -> Option<DuelScore> {
         for side in [0, 1] {
             stalled[side] += usize::from(idle[side]);
         }
-        ratios.push(match idle {
-            [true, _] => LARGEST_LOG_RATIO,
-            [_, true] => -LARGEST_LOG_RATIO,
-            _ => (couple.b / couple.a)
-                .ln()
-                .clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO),
-        });
+        counted.push(couple);
     }
-    if 2 * ratios.len() < couples.len() {
+    if 2 * counted.len() < couples.len() {
         return None;
     }
-    let walsh = walsh_averages(&ratios);
+    let raw: Vec<f64> = counted.iter().filter_map(|c| c.log_ratio()).collect();
+    let adjusted: Vec<f64> = counted
+        .iter()
+        .zip(&raw)
+        .map(|(couple, ratio)| ratio - weighing.slope * taken::difference(couple))
+        .collect();
+    let weights: Vec<f64> = counted
+        .iter()
+        .map(|couple| taken::weight(couple, weighing.half))
+        .collect();
+    let score = weighted_hodges_lehmann(&adjusted, &weights)?;
     Some(DuelScore {
-        score: middle(&walsh)?,
-        couple_sd: spread(&walsh, ratios.len()),
-        used: ratios.len(),
+        score,
+        raw: middle(&walsh_averages(&raw))?,
+        couple_sd: weighted_spread(&adjusted, &weights, score),
+        used: raw.len(),
         dropped,
         stalled,
     })
+}
+
+/// The median of the Walsh averages, each weighing the product of its two weights.
+fn weighted_hodges_lehmann(values: &[f64], weights: &[f64]) -> Option<f64> {
+    if weights.windows(2).all(|two| two[0] == two[1]) {
+        return middle(&walsh_averages(values));
+    }
+    let mut averages = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
+    for (i, one) in values.iter().enumerate() {
+        for (j, other) in values.iter().enumerate().skip(i) {
+            averages.push(((one + other) / 2.0, weights[i] * weights[j]));
+        }
+    }
+    averages.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
+    let half = averages.iter().map(|average| average.1).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    averages
+        .windows(2)
+        .find_map(|two| {
+            below += two[0].1;
+            // Exactly half below: the middle of the two, so that the same couples with A called B give the same score turned.
+            let tie = (below - half).abs() <= 1e-12 * half;
+            match () {
+                () if tie => Some((two[0].0 + two[1].0) / 2.0),
+                () if below > half => Some(two[0].0),
+                () => None,
+            }
+        })
+        .or(averages.last().map(|average| average.0))
+}
+
+/// [`spread`] of values whose variances are inverse to their weights, such that `spread`/√n is the error of their
+/// weighted centre: σ/√Σw, σ the spread of a value of weight 1.
+fn weighted_spread(values: &[f64], weights: &[f64], centre: f64) -> f64 {
+    let n = values.len();
+    let standardised: Vec<f64> = values
+        .iter()
+        .zip(weights)
+        .map(|(value, weight)| weight.sqrt() * (value - centre))
+        .collect();
+    let mean_weight = weights.iter().sum::<f64>() / n as f64;
+    spread(&walsh_averages(&standardised), n) / mean_weight.sqrt()
 }
 
 /// The standard deviation that explains the width of the signed-rank interval (Lehmann's estimate of the
@@ -99,11 +237,11 @@ mod tests {
     use rand_distr::{Distribution, Normal};
 
     fn couple(a: f64, b: f64) -> Couple {
-        Couple {
-            a,
-            b,
-            disturbed: [false; 2],
-        }
+        Couple::undisturbed(a, b)
+    }
+
+    fn duel_score(couples: &[Couple]) -> Option<DuelScore> {
+        super::duel_score(couples, Weighing::NONE)
     }
 
     #[test]
@@ -120,9 +258,8 @@ mod tests {
     fn disturbed_couples_are_dropped_and_counted_by_side() {
         let mut couples = vec![couple(100.0, 100.0); 8];
         couples[0] = Couple {
-            a: 1.0,
-            b: 100.0,
             disturbed: [true, false],
+            ..couple(1.0, 100.0)
         };
         couples[1].disturbed = [true, true];
         let score = duel_score(&couples).expect("six of eight are left");
@@ -171,6 +308,47 @@ mod tests {
             }
             let ratio = (claimed / squares).sqrt();
             assert!((ratio - 1.0).abs() < tolerance, "{n}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn weights_move_the_score_towards_the_couples_that_were_given_more() {
+        let mut couples = vec![couple(100.0, 110.0); 6];
+        for robbed in &mut couples[..3] {
+            robbed.b = 50.0;
+            robbed.taken = [0.3, 0.3];
+        }
+        let weighed = super::duel_score(
+            &couples,
+            Weighing {
+                half: 0.05,
+                slope: 0.0,
+            },
+        )
+        .expect("nothing dropped");
+        assert!((weighed.score - 1.1f64.ln()).abs() < 1e-9, "{weighed:?}");
+        assert!(weighed.raw < 0.0);
+        // What was taken from both alike is the couple's loss, not the duel's.
+        assert_eq!((weighed.used, weighed.dropped), (6, [0, 0]));
+    }
+
+    #[test]
+    fn swapped_labels_turn_the_score() {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let noise = Normal::<f64>::new(0.0, 0.05).expect("a positive width");
+        for n in [7, 8, 21] {
+            let couples: Vec<Couple> = (0..n)
+                .map(|_| Couple {
+                    taken: [0, 1].map(|_| noise.sample(&mut rng).abs()),
+                    ..couple(100.0, 100.0 * noise.sample(&mut rng).exp())
+                })
+                .collect();
+            let swapped: Vec<Couple> = couples.iter().map(Couple::swapped).collect();
+            let [one, other] = [couples, swapped].map(|couples| {
+                let weighing = Weighing::of(&couples, TakenSlope::default(), 0.05);
+                super::duel_score(&couples, weighing).expect("nothing dropped")
+            });
+            assert!((one.score + other.score).abs() < 1e-12, "{one:?} {other:?}");
         }
     }
 }

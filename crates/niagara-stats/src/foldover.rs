@@ -5,11 +5,13 @@
 //! choice does together with a switch does not cancel: where it stands out, it is fitted too.
 
 mod design;
+mod few;
 mod fit;
 mod interactions;
 mod projection;
 
 pub use design::{design, design_among, design_order};
+pub use few::strongest_effects;
 pub use fit::{Effect, Fit, Interaction, effects};
 pub use interactions::interactions;
 

@@ -1,7 +1,8 @@
-//! The sequential judgement: what the duels' scores say so far, and whether more are wanted.
+//! The sequential judgement, and the only place where a verdict is decided: what the duels' scores say so far, and
+//! whether more are wanted.
 
-use crate::looks::{Look, LookPlan};
-use crate::signed_rank::{interval_of, signed_rank_sd, signed_rank_sum, walsh_averages};
+use crate::looks::{Look, LookPlan, MAX_DUELS};
+use crate::signed_rank::{interval_of, middle, signed_rank_sd, signed_rank_sum, walsh_averages};
 use crate::{Estimate, Judgement, Verdict, normal};
 
 /// When a comparison stops without a difference shown.
@@ -11,14 +12,33 @@ pub struct Rule {
     pub min_effect: f64,
     /// Stop when the probability of still reaching the last critical value falls below this.
     pub futility: f64,
+    /// A verdict is not the end: all of the plan's duels are run, to know more exactly. Then only a difference, once
+    /// called, stands; "not worthwhile" and "undetected" are said of all duels.
+    pub to_the_end: bool,
 }
 
 impl Default for Rule {
-    /// A gain of 0.5 %; a chance of 5 %.
+    /// A gain of 0.5 %; a chance of 5 %; not to the end.
     fn default() -> Self {
         Self {
             min_effect: 0.005,
             futility: 0.05,
+            to_the_end: false,
+        }
+    }
+}
+
+impl Rule {
+    /// The rule under way of a comparison that goes to the end: only a difference is called. The critical values do not
+    /// count on stops for futility, so that going past one costs no error probability.
+    fn under_way(&self) -> Self {
+        if !self.to_the_end {
+            return *self;
+        }
+        Self {
+            min_effect: f64::NEG_INFINITY,
+            futility: 0.0,
+            to_the_end: true,
         }
     }
 }
@@ -33,10 +53,11 @@ impl Default for Rule {
 /// in no particular order. Should the noise grow from every duel to the next the chance is 0.065 for α = 0.05, should
 /// it shrink 0.034; a noise that doubles over the 44 duels makes it 0.052 (simulated).
 pub fn judge(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
+    let rule = rule.under_way();
     let passed = plan.looks.iter().filter(|look| look.duels <= scores.len());
     for look in passed {
         let mut judgement = at_look(&scores[..look.duels], look, plan);
-        judgement.verdict = verdict(&judgement, plan, rule);
+        judgement.verdict = verdict(&judgement, plan, &rule);
         if judgement.verdict.is_some() {
             return judgement;
         }
@@ -44,24 +65,76 @@ pub fn judge(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
     under_way(scores, plan)
 }
 
-/// [`judge`], when no more duels will come: the verdict is always there. Scores that ended between looks get the look
-/// that [`LookPlan::ending_at`] allows them, and so an interval that is valid.
+/// [`judge`], when no more duels will come: the verdict is always there. Scores that ended before the plan's last look
+/// get the look that [`LookPlan::ending_at`] allows them, and so an interval that is valid; of too few to call anything
+/// the interval is the widest there is, with the confidence that it has.
 pub fn judge_final(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
     let so_far = judge(scores, plan, rule);
-    if so_far.verdict.is_some() {
+    if let (Some(_), false) = (so_far.verdict, rule.to_the_end) {
         return so_far;
     }
-    let ended = plan.ending_at(scores.len());
-    let mut judgement = match ended.looks.last() {
-        Some(look) if look.duels == scores.len() => at_look(scores, look, plan),
-        _ => so_far,
+    let mut judgement = match so_far.verdict {
+        Some(_) => so_far,
+        None => at_the_last(scores, plan, &rule.under_way()).unwrap_or(so_far),
     };
-    let reached = verdict(&judgement, plan, rule);
-    judgement.verdict = reached.or(Some(Verdict::Undetected));
+    if rule.to_the_end {
+        judgement = of_all(judgement, scores, plan, rule);
+    }
+    judgement.verdict = judgement.verdict.or(Some(Verdict::Undetected));
     judgement.next_look = None;
+    if judgement.critical.is_none() {
+        widest(&mut judgement, scores);
+    }
     judgement
 }
 
+/// The judgement at the look that the end of the scores makes.
+fn at_the_last(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Option<Judgement> {
+    let ended = plan.ending_at(scores.len());
+    let look = ended
+        .looks
+        .last()
+        .filter(|look| look.duels == scores.len())?;
+    let mut judgement = at_look(scores, look, &ended);
+    judgement.verdict = verdict(&judgement, plan, rule);
+    Some(judgement)
+}
+
+/// The judgement of all duels, also of those beyond the look at which a comparison would have stopped. A difference
+/// called at any look stands: that is what the critical values allow for. Everything else is said of the last
+/// interval, which covers as well as that of any look (Jennison & Turnbull's repeated confidence intervals).
+fn of_all(mut judgement: Judgement, scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
+    if judgement.duels < scores.len() {
+        let (verdict, called_at) = (judgement.verdict, judgement.duels);
+        let ended = plan.ending_at(scores.len());
+        if let Some(look) = ended.looks.last().filter(|look| look.critical.is_some()) {
+            judgement = at_look(scores, look, &ended);
+            judgement.verdict = verdict;
+            judgement.called_at = Some(called_at);
+        }
+    }
+    let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
+    if !called && judgement.estimate.high < 1.0 + rule.min_effect {
+        judgement.verdict = Some(Verdict::NotWorthwhile);
+    }
+    judgement
+}
+
+/// The smallest and the largest score: they hold the centre between them but for all scores on one side of it.
+fn widest(judgement: &mut Judgement, scores: &[f64]) {
+    let (low, high) = scores
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), score| {
+            (low.min(*score), high.max(*score))
+        });
+    if scores.len() > 1 {
+        let centre = judgement.estimate.ratio.ln();
+        judgement.estimate = Estimate::from_log(centre, low, high);
+        judgement.confidence = Some(1.0 - 2f64.powi(1 - scores.len() as i32));
+    }
+}
+
+/// The one decision: what an interval says, and whether more duels are worth their time.
 fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdict> {
     let Estimate { low, high, .. } = judgement.estimate;
     if low > 1.0 {
@@ -70,11 +143,58 @@ fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdic
         Some(Verdict::Slower)
     } else if high < 1.0 + rule.min_effect {
         Some(Verdict::NotWorthwhile)
-    } else if judgement.conditional_power < rule.futility || judgement.duels >= plan.max_duels() {
+    } else if judgement.predictive_power < rule.futility || judgement.duels >= plan.max_duels() {
         Some(Verdict::Undetected)
     } else {
         None
     }
+}
+
+/// What the same duels say of another figure, at the critical value of the judgement's last look: for a figure that
+/// stands beside the one that was judged, and was not looked at on the way.
+pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgement {
+    let walsh = walsh_averages(scores);
+    let (low, high) = judged
+        .critical
+        .map_or((f64::NEG_INFINITY, f64::INFINITY), |critical| {
+            interval_of(&walsh, critical)
+        });
+    let estimate = Estimate::from_log(middle(&walsh).unwrap_or(0.0), low, high);
+    let verdict = match judged.verdict {
+        None => None,
+        Some(_) if estimate.low > 1.0 => Some(Verdict::Faster),
+        Some(_) if estimate.high < 1.0 => Some(Verdict::Slower),
+        Some(_) if estimate.high < 1.0 + rule.min_effect => Some(Verdict::NotWorthwhile),
+        Some(_) => Some(Verdict::Undetected),
+    };
+    Judgement {
+        duels: scores.len(),
+        verdict,
+        estimate,
+        w: signed_rank_sum(scores),
+        called_at: None,
+        ..judged.clone()
+    }
+}
+
+/// Sign flips drawn for a single look beyond what is enumerated.
+const SINGLE_LOOK_SIMS: usize = 100_000;
+
+/// The interval of a question that is asked once, of these scores, with this two-sided error probability; `None` where
+/// so few scores have none.
+pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
+    let n = scores.len();
+    let critical = if n > MAX_DUELS {
+        // The normal approximation, which is exact to two digits there.
+        let deviations = normal::quantile(1.0 - alpha / 2.0);
+        Some((deviations * signed_rank_sd(n)).ceil() as u32)
+    } else {
+        let plan = LookPlan::generate(alpha, &[n], SINGLE_LOOK_SIMS, 1);
+        plan.looks.first().and_then(|look| look.critical)
+    }?;
+    let walsh = walsh_averages(scores);
+    let (low, high) = interval_of(&walsh, critical);
+    Some(Estimate::from_log(middle(&walsh)?, low, high))
 }
 
 fn at_look(scores: &[f64], look: &Look, plan: &LookPlan) -> Judgement {
@@ -114,7 +234,7 @@ fn describe(
         Some(critical) => interval_of(&walsh, critical),
         None => (f64::NEG_INFINITY, f64::INFINITY),
     };
-    let centre = crate::signed_rank::middle(&walsh).unwrap_or(0.0);
+    let centre = middle(&walsh).unwrap_or(0.0);
     let w = signed_rank_sum(scores);
     Judgement {
         duels: scores.len(),
@@ -122,20 +242,29 @@ fn describe(
         estimate: Estimate::from_log(centre, low, high),
         w,
         critical,
-        conditional_power: conditional_power(w, scores.len(), plan),
+        predictive_power: predictive_power(w, scores.len(), plan),
         next_look: plan
             .looks
             .iter()
             .map(|look| look.duels)
             .find(|duels| *duels > scores.len()),
         alpha: plan.alpha,
+        called_at: None,
+        confidence: None,
+        looks: plan
+            .looks
+            .iter()
+            .filter(|look| look.duels <= scores.len())
+            .copied()
+            .collect(),
+        one_sided: plan.one_sided,
     }
 }
 
 /// Φ((z − z_N√f)/√(1−f)), f = n/N: the probability of crossing at the last look, averaged over what the scores so far
 /// leave open about the trend (the predictive power of Spiegelhalter, Freedman & Blackburn, *Controlled Clinical
 /// Trials* 7, 1986). A two-sided plan asks about the side W is on, a one-sided one about a gain.
-fn conditional_power(w: f64, n: usize, plan: &LookPlan) -> f64 {
+fn predictive_power(w: f64, n: usize, plan: &LookPlan) -> f64 {
     let Some(Look {
         duels,
         critical: Some(critical),
@@ -244,7 +373,7 @@ mod tests {
         let judgement = judge(&around(0.0, 0.03, 44), &LookPlan::standard(0.05), &rule());
         assert_eq!(judgement.verdict, Some(Verdict::Undetected));
         assert!(judgement.duels < 44, "futility stops it early");
-        assert!(judgement.conditional_power < 0.05);
+        assert!(judgement.predictive_power < 0.05);
     }
 
     #[test]
@@ -275,5 +404,84 @@ mod tests {
     fn equal_scores_of_zero_are_no_difference() {
         let judgement = judge(&[0.0; 8], &LookPlan::standard(0.05), &rule());
         assert_eq!(judgement.verdict, Some(Verdict::NotWorthwhile));
+    }
+
+    fn to_the_end() -> Rule {
+        Rule {
+            to_the_end: true,
+            ..Rule::default()
+        }
+    }
+
+    fn at_the_end(scores: &[f64], max_duels: usize) -> (Verdict, Judgement) {
+        let plan = LookPlan::standard(0.05).truncated(max_duels);
+        let judgement = judge_final(scores, &plan, &to_the_end());
+        assert_eq!(judgement.duels, scores.len(), "it speaks of all duels");
+        (judgement.verdict.expect("no more will come"), judgement)
+    }
+
+    #[test]
+    fn not_worthwhile_at_an_early_look_is_said_anew_from_all_duels() {
+        // Tight around nothing, then wide: identical servers on a machine that became noisy.
+        let scores: Vec<f64> = around(0.0, 0.002, 8)
+            .into_iter()
+            .chain(around(0.004, 0.02, 36))
+            .collect();
+        let plan = LookPlan::standard(0.05);
+        let early = judge(&scores, &plan, &Rule::default());
+        assert_eq!(
+            (early.verdict, early.duels),
+            (Some(Verdict::NotWorthwhile), 8)
+        );
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.005);
+        assert_eq!(verdict, Verdict::Undetected);
+    }
+
+    #[test]
+    fn undetected_at_an_early_look_is_said_anew_from_all_duels() {
+        let scores: Vec<f64> = around(0.0, 0.03, 16)
+            .into_iter()
+            .chain(around(0.0, 0.0008, 28))
+            .collect();
+        let plan = LookPlan::standard(0.05);
+        let early = judge(&scores, &plan, &Rule::default());
+        assert_eq!(early.verdict, Some(Verdict::Undetected));
+        assert!(early.duels < 44);
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.high < 1.005, "{judgement:?}");
+        assert_eq!(verdict, Verdict::NotWorthwhile);
+    }
+
+    #[test]
+    fn a_difference_that_shows_after_a_stop_for_futility_is_called() {
+        let scores: Vec<f64> = around(0.0, 0.03, 16)
+            .into_iter()
+            .chain(around(0.05, 0.01, 28))
+            .collect();
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert!(judgement.estimate.low > 1.0);
+        assert_eq!(verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn a_difference_once_called_stands() {
+        let scores: Vec<f64> = around(0.05, 0.01, 8)
+            .into_iter()
+            .chain(around(0.0, 0.05, 22))
+            .collect();
+        let (verdict, judgement) = at_the_end(&scores, 44);
+        assert_eq!(verdict, Verdict::Faster);
+        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high > 1.0);
+    }
+
+    #[test]
+    fn too_few_duels_to_tell_are_undetected() {
+        let scores: Vec<f64> = around(0.0, 0.001, 4);
+        let (verdict, judgement) = at_the_end(&scores, 4);
+        assert_eq!(verdict, Verdict::Undetected);
+        // The widest interval there is, with the confidence that it has: 1 − 2/16.
+        assert_eq!(judgement.confidence, Some(0.875));
+        assert!(judgement.estimate.low < 1.0 && judgement.estimate.high.is_finite());
     }
 }

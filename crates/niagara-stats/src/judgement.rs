@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
+use crate::looks::Look;
 
 /// The verdicts of a comparison of B with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +32,36 @@ pub struct Judgement {
     pub w: f64,
     /// The critical value |W| was held against at the last look; `None` where no rejection was possible.
     pub critical: Option<u32>,
-    /// Probability of ever reaching a verdict if the present trend holds (the futility bound compares it with 0.05).
-    pub conditional_power: f64,
+    /// Predictive probability of reaching the last critical value, given the duels so far (the futility bound compares
+    /// it with 0.05).
+    #[serde(alias = "conditional_power")]
+    pub predictive_power: f64,
     /// Number of duels at the next look, if there is one.
     pub next_look: Option<usize>,
     /// Two-sided error probability of the whole sequence of looks.
     pub alpha: f64,
+    /// Duels at the look that called the difference, where more duels were run afterwards or at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_at: Option<usize>,
+    /// Confidence of the interval where it is not 1 − `alpha`: of too few duels for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// The looks passed so far, each with the critical value that held there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<Look>,
+    /// Only a gain could be claimed: the interval's lower end holds at `alpha`/2, which is the claim's own error
+    /// probability.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_sided: bool,
+}
+
+impl Judgement {
+    /// Whether the difference was called at a look before the last duels, which no longer show it by themselves.
+    pub fn was_called_earlier(&self) -> bool {
+        match self.verdict {
+            Some(Verdict::Faster) => self.estimate.low <= 1.0,
+            Some(Verdict::Slower) => self.estimate.high >= 1.0,
+            _ => false,
+        }
+    }
 }

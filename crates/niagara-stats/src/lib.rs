@@ -19,26 +19,28 @@ mod seed;
 mod sign_flips;
 pub mod signed_rank;
 pub mod student;
+pub mod taken;
 pub mod trimmed;
 mod unbounded;
 pub mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
-pub use duel_score::{Couple, DuelScore, duel_score};
+pub use duel_score::{Couple, DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
-    effects, interactions,
+    effects, interactions, strongest_effects,
 };
-pub use judge::{Rule, judge, judge_final};
+pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
 pub use judgement::{Judgement, Verdict};
 pub use level::Level;
-pub use looks::{Look, LookPlan};
+pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};
 pub use sample::{median, percentile, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use signed_rank::{hodges_lehmann, signed_rank_sum, walsh_averages};
+pub use taken::{HALF_WEIGHT, TakenSlope};
 pub use trimmed::trimmed;
 pub use warm_up::{WarmUp, mser5, warm_up_cut};

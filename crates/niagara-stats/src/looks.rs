@@ -8,6 +8,8 @@ pub use crate::sign_flips::MAX_DUELS;
 
 /// Duels at the looks of the standard plan.
 pub const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
+/// Duels at the looks of a plan that is made for fewer duels than the standard one, as far as they can call anything.
+const EARLY_LOOKS: [usize; 7] = [5, 6, 8, 12, 16, 24, 32];
 
 /// The critical values of the standard looks at the levels in common use, as published with the protocol.
 const PUBLISHED: [(f64, [Option<u32>; 6]); 2] = [
@@ -32,6 +34,54 @@ const PUBLISHED: [(f64, [Option<u32>; 6]); 2] = [
 /// (of 44 duels at 0.05: 0.0002 of error probability), in 0.2 s.
 const SIMS: usize = 1_000_000;
 const SEED: u64 = 1945; // Wilcoxon's paper
+
+/// How often a question may be answered wrongly, and how many duels it may take: its looks are planned once it is known
+/// how many duels its time can pay for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ErrorBudget {
+    /// Probability of calling a difference (one-sided: a gain) that is not there.
+    pub alpha: f64,
+    /// Only a gain of B is of interest.
+    pub one_sided: bool,
+    /// Most duels.
+    pub max_duels: usize,
+}
+
+impl ErrorBudget {
+    /// Is there a difference, either way?
+    pub fn two_sided(alpha: f64, max_duels: usize) -> Self {
+        Self {
+            alpha,
+            one_sided: false,
+            max_duels,
+        }
+    }
+
+    /// Is B faster?
+    pub fn one_sided(alpha: f64, max_duels: usize) -> Self {
+        Self {
+            alpha,
+            one_sided: true,
+            max_duels,
+        }
+    }
+
+    /// The looks, when so many duels can be paid for.
+    pub fn plan(&self, affordable: usize) -> LookPlan {
+        let duels = affordable.min(self.max_duels);
+        if self.one_sided {
+            LookPlan::one_sided_for_duels(self.alpha, duels)
+        } else {
+            LookPlan::for_duels(self.alpha, duels)
+        }
+    }
+
+    /// Duels of the first look that can call anything; `None` where `max_duels` are too few.
+    pub fn fewest_duels(&self) -> Option<usize> {
+        let two_sided = if self.one_sided { 2.0 } else { 1.0 } * self.alpha;
+        LookPlan::fewest_duels(two_sided).filter(|fewest| *fewest <= self.max_duels)
+    }
+}
 
 /// One look at the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +122,41 @@ impl LookPlan {
             one_sided: true,
             ..Self::standard(2.0 * alpha)
         }
+    }
+
+    /// The plan for a comparison that can pay for `duels`: the standard one from 44 on, else looks from the first that
+    /// can call a difference (6 duels at α = 0.05: 2 of 64) to a last one there.
+    pub fn for_duels(alpha: f64, duels: usize) -> Self {
+        let standard = Self::standard(alpha);
+        if duels >= standard.max_duels() {
+            return standard;
+        }
+        // A look just before the last one costs more than it may save.
+        let mut sizes: Vec<usize> = EARLY_LOOKS
+            .into_iter()
+            .filter(|look| 6 * look <= 5 * duels)
+            .collect();
+        sizes.push(duels);
+        let mut plan = Self::generate(alpha, &sizes, SIMS, SEED);
+        plan.looks
+            .retain(|look| look.critical.is_some() || look.duels == duels);
+        plan
+    }
+
+    /// [`LookPlan::for_duels`] for a claim that B is faster, as [`LookPlan::one_sided`].
+    pub fn one_sided_for_duels(alpha: f64, duels: usize) -> Self {
+        Self {
+            one_sided: true,
+            ..Self::for_duels(2.0 * alpha, duels)
+        }
+    }
+
+    /// Duels of the first look that can call a difference, whenever the plan ends; `None` when no number up to
+    /// [`MAX_DUELS`] can (α = 0).
+    ///
+    /// All duels on one side have the probability 2/2ⁿ without a difference.
+    pub fn fewest_duels(alpha: f64) -> Option<usize> {
+        (1..=MAX_DUELS).find(|n| 2f64.powi(1 - *n as i32) <= alpha)
     }
 
     /// A plan for any looks: P(|W| reached c at this look or before, without a difference) <= α·n/N, N the last look's
@@ -119,8 +204,9 @@ impl LookPlan {
     }
 
     /// The plan whose last look turns out to be at `n` duels, because time ended there: looks already passed keep
-    /// their critical values, the last one spends what α·n/N leaves. Its intervals cover at 1 − α·n/N at least.
-    /// Beyond the plan's own end, and for `n` = 0, the plan itself (without looks for 0).
+    /// their critical values, the last one spends all that they left of α. That is allowed because the clock knows
+    /// nothing of the outcome (Lan & DeMets, *Biometrics* 45, 1989, on looks whose times do not depend on the data).
+    /// At the plan's own end or beyond, the plan itself; for `n` = 0, one without looks.
     pub fn ending_at(&self, n: usize) -> Self {
         let horizon = self.max_duels();
         if n >= horizon {
@@ -129,13 +215,18 @@ impl LookPlan {
         let passed = self.looks.iter().filter(|look| look.duels <= n);
         let mut sizes: Vec<usize> = passed.clone().map(|look| look.duels).collect();
         let mut found: Vec<Option<u32>> = passed.map(|look| look.critical).collect();
-        if n > 0 && sizes.last() != Some(&n) {
+        // A look that was passed at the very end had to leave something for later ones, of which there are none.
+        if sizes.last() == Some(&n) {
+            sizes.pop();
+            found.pop();
+        }
+        if n > 0 {
             let mut bounds: Vec<(usize, Bound)> = sizes
                 .iter()
                 .zip(&found)
                 .map(|(&duels, &critical)| (duels, Bound::Given(critical)))
                 .collect();
-            bounds.push((n, Bound::Spend(self.alpha * n as f64 / horizon as f64)));
+            bounds.push((n, Bound::Spend(self.alpha)));
             found = criticals(&bounds, SIMS, SEED);
             sizes.push(n);
         }
@@ -201,19 +292,56 @@ mod tests {
     fn an_end_that_time_made_keeps_the_looks_passed() {
         let plan = LookPlan::standard(0.05);
         assert_eq!(plan.ending_at(44), plan);
-        assert_eq!(plan.ending_at(16).looks, plan.looks[..3]);
+        let sixteen = plan.ending_at(16);
+        assert_eq!(sixteen.looks[..2], plan.looks[..2]);
+        // What the looks at 8 and 12 left of α, not 16/44 of it: between 66 of 12 duels and 100.
+        assert!(
+            sixteen.looks[2]
+                .critical
+                .is_some_and(|c| (70..90).contains(&c)),
+            "{sixteen:?}"
+        );
         assert_eq!(plan.ending_at(0).looks, []);
         let ended = plan.ending_at(20);
         assert_eq!(ended.looks[..3], plan.looks[..3]);
         let last = ended.looks[3];
-        // Between 100 of 16 duels and 170 of 24.
+        // 106 is the two-sided 5 % of a single look at 20 duels.
         assert_eq!(last.duels, 20);
         assert!(
-            last.critical.is_some_and(|c| (110..160).contains(&c)),
+            last.critical.is_some_and(|c| (106..116).contains(&c)),
             "{last:?}"
         );
-        // 2/32 is not within 0.05 · 5/44.
+        // 2/64 and 2/128 are within 0.05, 2/32 is not.
+        assert_eq!(criticals_of(&plan.ending_at(7)), [(7, Some(24))]);
+        assert_eq!(criticals_of(&plan.ending_at(6)), [(6, Some(21))]);
         assert_eq!(criticals_of(&plan.ending_at(5)), [(5, None)]);
+    }
+
+    #[test]
+    fn a_plan_is_made_for_the_duels_that_can_be_paid_for() {
+        assert_eq!(LookPlan::for_duels(0.05, 44), LookPlan::standard(0.05));
+        assert_eq!(LookPlan::for_duels(0.05, 90), LookPlan::standard(0.05));
+        let sizes =
+            |plan: &LookPlan| -> Vec<usize> { plan.looks.iter().map(|look| look.duels).collect() };
+        assert_eq!(sizes(&LookPlan::for_duels(0.05, 6)), [6]);
+        assert_eq!(sizes(&LookPlan::for_duels(0.05, 8)), [6, 8]);
+        assert_eq!(sizes(&LookPlan::for_duels(0.05, 20)), [8, 12, 16, 20]);
+        assert_eq!(sizes(&LookPlan::one_sided_for_duels(0.05, 8)), [5, 6, 8]);
+        // Too few to call anything: the look is there, and says so.
+        assert_eq!(criticals_of(&LookPlan::for_duels(0.05, 4)), [(4, None)]);
+        for n in 6..44 {
+            let plan = LookPlan::for_duels(0.05, n);
+            assert_eq!(plan.max_duels(), n);
+            assert!(plan.looks.iter().all(|look| look.critical.is_some()));
+        }
+    }
+
+    #[test]
+    fn the_fewest_duels_that_can_call_a_difference() {
+        assert_eq!(LookPlan::fewest_duels(0.05), Some(6));
+        assert_eq!(LookPlan::fewest_duels(0.1), Some(5));
+        assert_eq!(LookPlan::fewest_duels(0.01), Some(8));
+        assert_eq!(LookPlan::fewest_duels(0.0), None);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub enum Phase {
 pub enum Ending {
     /// Scored: counts.
     Scored,
-    /// More than half of its couples were disturbed: repeated, does not count.
+    /// More than half of its couples had to be dropped: repeated, does not count.
     Disturbed,
     /// A side could not be measured.
     Failed {
@@ -105,12 +105,19 @@ pub struct DuelRecord {
     pub wall_seconds: f64,
     /// Seconds of those in which a server was under load (warm-up included).
     pub load_seconds: f64,
-    /// ln(throughput of B / throughput of A); `None` unless scored.
+    /// ln(throughput of B / throughput of A), couples weighted by and adjusted for the CPU time that others took; `None`
+    /// unless scored.
     pub score: Option<f64>,
+    /// The same of the couples as they were measured; `None` of results from before there was a difference.
+    #[serde(default)]
+    pub raw_score: Option<f64>,
     /// The same for server CPU time per transaction.
     pub cpu_score: Option<f64>,
     /// The same for the median and the 95th percentile of transaction latency.
     pub latency_scores: Option<[f64; 2]>,
+    /// The same for the 99th percentile.
+    #[serde(default)]
+    pub p99_score: Option<f64>,
     /// Couples run, and couples dropped as disturbed because of A's slice and of B's slice.
     pub couples: u32,
     /// Couples dropped because the machine was disturbed during A's slice, during B's slice.
@@ -155,7 +162,14 @@ pub struct SliceRecord {
     pub server_context_switches: u64,
     /// Share of the machine's CPU time stolen by the hypervisor during the slice, 0 to 1.
     pub steal: f64,
-    /// Whether the machine flagged a disturbance.
+    /// Share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during the slice.
+    #[serde(default)]
+    pub taken: f64,
+    /// CPU time of the load generator's busiest loop as a share of the time under load: at 1 it is a whole CPU, and what
+    /// was measured is the generator's.
+    #[serde(default)]
+    pub generator_busy: f64,
+    /// Whether the slice is of no use, so that its couple is dropped.
     pub disturbed: bool,
     /// Compressed HDR histogram of transaction latencies (V2 deflate, base64), microseconds.
     pub histogram: String,

@@ -50,7 +50,9 @@ CREATE TABLE duel (
     dropped_b       INTEGER NOT NULL,       -- couples dropped: disturbed during B's slice
     status          TEXT    NOT NULL CHECK (status IN ('scored', 'disturbed', 'failed')),
     failed_side     INTEGER CHECK (failed_side IN (0, 1)),   -- 0 = A, 1 = B
-    reason          TEXT                    -- why it failed
+    reason          TEXT,                   -- why it failed
+    raw_score       REAL,                   -- score of the couples as measured: not weighted, not adjusted for CPU time taken
+    p99_score       REAL                    -- as p95_score, of the 99th percentile
 ) STRICT;
 
 -- One row for each slice of load on one side of a duel.
@@ -75,8 +77,10 @@ CREATE TABLE slice (
     client_context_switches INTEGER NOT NULL,
     server_context_switches INTEGER NOT NULL,
     steal                   REAL    NOT NULL,   -- share of CPU time stolen by the hypervisor, 0 to 1
-    disturbed               INTEGER NOT NULL,   -- 1: the machine flagged a disturbance
+    disturbed               INTEGER NOT NULL,   -- 1: of no use, its couple is dropped
     histogram               TEXT    NOT NULL,   -- HDR histogram of latencies, V2 deflate, base64
+    taken                   REAL    NOT NULL DEFAULT 0,   -- share of CPU time taken by the hypervisor and other processes, 0 to 1
+    generator_busy          REAL    NOT NULL DEFAULT 0,   -- CPU time of the load generator's busiest loop, share of the time under load
     PRIMARY KEY (duel, couple, side)
 ) STRICT, WITHOUT ROWID;
 

@@ -19,7 +19,15 @@ use crate::{
 const SCHEMA: &str = include_str!("schema.sql");
 /// What was added without a new format: older results lack it.
 const PROFILES: &str = include_str!("profile.sql");
-/// Counted up with every change of `schema.sql`.
+/// Columns that were added at the end of a table without a new format: older results get them when they are opened
+/// to be continued. Each with its table, its declaration, and what stands for it where it is missing.
+const ADDED_COLUMNS: [(&str, &str, &str, &str); 4] = [
+    ("duel", "raw_score", "REAL", "NULL"),
+    ("duel", "p99_score", "REAL", "NULL"),
+    ("slice", "taken", "REAL NOT NULL DEFAULT 0", "steal"),
+    ("slice", "generator_busy", "REAL NOT NULL DEFAULT 0", "0.0"),
+];
+/// Counted up with every change of `schema.sql` that older programs cannot read.
 const FORMAT: i64 = 1;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
 const APPLICATION_ID: i64 = 0x4e69_6167;
@@ -54,7 +62,18 @@ impl Store {
             .connection
             .execute_batch(PROFILES)
             .map_err(|e| StoreError::from_sqlite(path, "cannot write", e))?;
+        store.add_missing_columns()?;
         Ok(store)
+    }
+
+    fn add_missing_columns(&self) -> Result<()> {
+        for (table, column, declaration, _) in ADDED_COLUMNS {
+            if !self.has_column(table, column)? {
+                let add = format!("ALTER TABLE {table} ADD COLUMN {column} {declaration}");
+                self.write(&add, [])?;
+            }
+        }
+        Ok(())
     }
 
     /// The results of a study, to be read; a running study is not disturbed.
@@ -259,7 +278,8 @@ impl Store {
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         transaction.execute(
             "INSERT INTO duel VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+              ?20, ?21)",
             params![
                 duel.seq,
                 phase_word(duel.phase),
@@ -280,13 +300,15 @@ impl Store {
                 status,
                 failed_side,
                 reason,
+                duel.raw_score,
+                duel.p99_score,
             ],
         )?;
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO slice VALUES
                  (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-                  ?19, ?20, ?21, ?22)",
+                  ?19, ?20, ?21, ?22, ?23, ?24)",
             )?;
             for slice in slices {
                 let errors: serde_json::Map<_, _> = slice
@@ -317,6 +339,8 @@ impl Store {
                     slice.steal,
                     slice.disturbed,
                     slice.histogram,
+                    slice.taken,
+                    slice.generator_busy,
                 ])?;
             }
         }
@@ -378,11 +402,15 @@ impl Store {
 
     /// Every duel, in order.
     pub fn duels(&self) -> Result<Vec<DuelRecord>> {
+        let [raw_score, p99_score] = [
+            self.column("duel", "raw_score")?,
+            self.column("duel", "p99_score")?,
+        ];
         self.rows(
-            "SELECT seq, phase, subject, variant_a, variant_b, seed, started_unix_ms, wall_seconds,
+            &format!("SELECT seq, phase, subject, variant_a, variant_b, seed, started_unix_ms, wall_seconds,
                     load_seconds, score, cpu_score, p50_score, p95_score, couples, dropped_a,
-                    dropped_b, status, failed_side, reason
-               FROM duel ORDER BY seq",
+                    dropped_b, status, failed_side, reason, {raw_score}, {p99_score}
+               FROM duel ORDER BY seq"),
             [],
             |row| {
                 let p50: Option<f64> = row.get(11)?;
@@ -399,6 +427,8 @@ impl Store {
                     load_seconds: row.get(8)?,
                     score: row.get(9)?,
                     cpu_score: row.get(10)?,
+                    raw_score: row.get(19)?,
+                    p99_score: row.get(20)?,
                     latency_scores: p50.zip(p95).map(|(p50, p95)| [p50, p95]),
                     couples: row.get(13)?,
                     dropped: [row.get(14)?, row.get(15)?],
@@ -417,13 +447,17 @@ impl Store {
 
     /// The slices of one duel, or of all, in the order they were run.
     pub fn slices(&self, duel: Option<u32>) -> Result<Vec<SliceRecord>> {
+        let [taken, generator_busy] = [
+            self.column("slice", "taken")?,
+            self.column("slice", "generator_busy")?,
+        ];
         self.rows(
-            "SELECT duel, couple, side, went_first, started_unix_ms, seconds, transactions, queries,
+            &format!("SELECT duel, couple, side, went_first, started_unix_ms, seconds, transactions, queries,
                     errors, p50_us, p95_us, p99_us, p999_us, max_us, server_cpu_seconds,
                     client_cpu_seconds, transactions_whole, client_context_switches,
-                    server_context_switches, steal, disturbed, histogram
+                    server_context_switches, steal, disturbed, histogram, {taken}, {generator_busy}
                FROM slice WHERE duel BETWEEN ?1 AND ?2
-              ORDER BY duel, couple, went_first DESC",
+              ORDER BY duel, couple, went_first DESC"),
             [duel.unwrap_or(0), duel.unwrap_or(u32::MAX)],
             |row| {
                 Ok(SliceRecord {
@@ -451,6 +485,8 @@ impl Store {
                     steal: row.get(19)?,
                     disturbed: row.get(20)?,
                     histogram: row.get(21)?,
+                    taken: row.get(22)?,
+                    generator_busy: row.get(23)?,
                 })
             },
         )
@@ -552,6 +588,26 @@ impl Store {
             "SELECT count(*) FROM sqlite_schema WHERE name = '{name}'"
         ))?;
         Ok(there > 0)
+    }
+
+    fn has_column(&self, table: &str, column: &str) -> Result<bool> {
+        let there: i64 = self.value(&format!(
+            "SELECT count(*) FROM pragma_table_info('{table}') WHERE name = '{column}'"
+        ))?;
+        Ok(there > 0)
+    }
+
+    /// One of [`ADDED_COLUMNS`] as it is to be selected: by its name, or what stands for it in older results.
+    fn column(&self, table: &str, column: &'static str) -> Result<&'static str> {
+        let stands_in = ADDED_COLUMNS
+            .iter()
+            .find(|added| (added.0, added.1) == (table, column))
+            .map_or("NULL", |added| added.3);
+        Ok(if self.has_column(table, column)? {
+            column
+        } else {
+            stands_in
+        })
     }
 
     fn value<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {

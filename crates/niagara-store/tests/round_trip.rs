@@ -23,6 +23,8 @@ fn everything_survives_being_closed_and_opened() {
     failed.score = None;
     failed.cpu_score = None;
     failed.latency_scores = None;
+    failed.raw_score = None;
+    failed.p99_score = None;
     failed.ending = Ending::Failed {
         side: 1,
         reason: "did not start: unknown variable 'x'".into(),
@@ -132,19 +134,29 @@ fn summary(duels: usize) -> Summary {
         comparison: Comparison {
             a: "base".into(),
             b: "jemalloc".into(),
+            goal: niagara_store::Goal::Throughput,
+            on_goal: None,
             throughput: Judgement {
                 duels,
                 verdict: Some(Verdict::Undetected),
                 estimate: Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),
                 w: 3.0,
                 critical: None,
-                conditional_power: 0.01,
+                predictive_power: 0.01,
+                called_at: None,
+                confidence: None,
+                looks: Vec::new(),
+                one_sided: false,
                 next_look: Some(16),
                 alpha: 0.05,
             },
             cpu_per_transaction: None,
             latency_p50: None,
             latency_p95: None,
+            latency_p99: None,
+            unadjusted: None,
+            taken: None,
+            caution: None,
             tps: [1400.0, 1410.0],
             dropped: [1, 0],
             couples: 160,

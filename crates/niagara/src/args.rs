@@ -10,10 +10,12 @@ use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::study_file::{WantedLevel, names_file};
-use niagara_lab::{Protocol, RemoteShell};
+use niagara_lab::{Protocol, RateChoice, RemoteShell};
 use niagara_load::WorkloadKind;
+use niagara_store::Goal;
 
 use crate::cmd::bench::BenchArgs;
+use crate::cmd::capture::CaptureArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -21,11 +23,14 @@ use crate::cmd::profile::ProfileArgs;
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
 /// tries levers, and decides with statistics that hold on noisy machines.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Begin with `niagara doctor`, then `niagara tune mariadb-10.11`.")]
+#[command(version, propagate_version = true)]
+#[command(before_help = "Examples:
+  niagara doctor                  is this machine fit to measure on?
+  niagara tune mariadb-10.11      ten minutes: a report, and what to install")]
 pub struct Cli {
+    /// Without one, what to do first on this machine.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -34,6 +39,7 @@ pub enum Command {
     Compare(CompareArgs),
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
+    Capture(Box<CaptureArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),
@@ -42,6 +48,8 @@ pub enum Command {
     Sweep(SweepArgs),
     Study(StudyFileArgs),
     Sysbench(SysbenchArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
     /// Drive the load of a study that another host runs (started by Niagara there, over ssh)
     #[command(hide = true)]
     LoadAgent,
@@ -56,7 +64,7 @@ pub enum Command {
 ///
 /// Ctrl-C keeps what was measured; the same command goes on from there.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara tune mariadb-10.11
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
   niagara tune /usr/sbin/mariadbd --app remote --allow durability")]
@@ -66,7 +74,7 @@ pub struct TuneArgs {
     pub server: String,
     #[command(flatten)]
     pub load: LoadArgs,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Try levers of these risks too (none and memory are always tried)
@@ -112,16 +120,16 @@ pub struct TuneArgs {
 /// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
 /// A with an interval that survives restarts.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
   niagara compare base malloc=jemalloc,transport=unix
   niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
   niagara compare base base --max-duels 12            (what noise looks like)")]
 pub struct CompareArgs {
-    /// The yardstick
+    /// The baseline
     #[arg(value_name = "A")]
     pub a: String,
-    /// The one in question
+    /// The candidate
     #[arg(value_name = "B")]
     pub b: String,
     /// The server that `base` and bare changes speak of
@@ -129,7 +137,7 @@ pub struct CompareArgs {
     pub server: String,
     #[command(flatten)]
     pub load: LoadArgs,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Stop after this many duels at the latest
@@ -244,7 +252,7 @@ pub struct LengthArgs {
     /// a comparison also looks at the machine's earlier noise and at the budget]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
-    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped; 100% drops none
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike
     #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
     pub disturbance: f64,
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
@@ -272,15 +280,40 @@ pub struct JudgeArgs {
     /// Error probability: how often identical servers may be called different
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,
+    /// What decides: throughput, cpu (server CPU time per transaction), p95 or p99 (latency at a fixed rate of arrivals, from
+    /// when each was due); the others are shown beside it
+    #[arg(long, default_value_t = Goal::Throughput)]
+    pub goal: Goal,
+    /// With --goal p95 or p99: transactions per second that arrive on either side, or a share of what the start does under
+    /// closed load [default: 70%]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<RateChoice>,
     /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
     #[arg(long, default_value = "0.5%", value_parser = percent)]
     pub min_effect: f64,
 }
 
+impl JudgeArgs {
+    /// The rate at which latencies are compared; none for other goals.
+    ///
+    /// # Errors
+    /// A rate for a goal that has none.
+    pub fn rate(&self) -> anyhow::Result<Option<RateChoice>> {
+        match (self.goal.is_latency(), self.rate) {
+            (true, rate) => Ok(Some(rate.unwrap_or(RateChoice::USUAL))),
+            (false, None) => Ok(None),
+            (false, Some(_)) => anyhow::bail!(
+                "--rate is for latencies, which are compared at equal rates; the goal is {}\nremedy: --goal p99, or leave out --rate",
+                self.goal
+            ),
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Study")]
 pub struct StudyArgs {
-    /// Folder for the results [default: niagara-results/…; an unfinished study there is gone on with]
+    /// Folder for the results [default: niagara-results/…; an unfinished study there is continued]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of every random choice [default: a fresh one; a resumed study keeps its own]
@@ -295,10 +328,16 @@ pub struct StudyArgs {
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Print everything: each lever that was not tried, with its reason
+    #[arg(long)]
+    pub verbose: bool,
 }
 
 /// Private servers: fetch, build, list, check, remove; nothing of the system is touched
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara server get mariadb-10.11 mysql-9.7
+  niagara server list")]
 pub struct ServerArgs {
     #[command(subcommand)]
     pub verb: ServerVerb,
@@ -310,6 +349,9 @@ pub struct ServerArgs {
 #[derive(Debug, Subcommand)]
 pub enum ServerVerb {
     /// Fetch servers from the distribution's archive, without root
+    #[command(before_help = "Examples:
+  niagara server get mariadb-10.11
+  niagara server get mariadb-11.8 mysql-9.7")]
     Get {
         /// Names as in `niagara server list`
         #[arg(required = true, value_name = "SERVER")]
@@ -317,6 +359,9 @@ pub enum ServerVerb {
     },
     Build(Box<BuildArgs>),
     /// Servers that can be had and those that are here, with their dataset images and what they take on disk
+    #[command(before_help = "Examples:
+  niagara server list
+  niagara server list --json")]
     List {
         /// Print as JSON
         #[arg(long)]
@@ -324,6 +369,9 @@ pub enum ServerVerb {
     },
     Check(CheckArgs),
     /// Remove fetched servers and their dataset images; a server named by its path loses its images only
+    #[command(before_help = "Examples:
+  niagara server remove mysql-9.7
+  niagara server remove /usr/sbin/mariadbd")]
     Remove {
         /// Names as in `niagara server list`, or paths
         #[arg(required = true, value_name = "SERVER")]
@@ -341,7 +389,7 @@ pub enum ServerVerb {
 /// What came of it is kept for exactly this binary, by its SHA-256. Exit code: 0 nothing wrong found, 1 something
 /// wrong or the check could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara server check /opt/mariadb/bin/mariadbd
   niagara server check 259c8f64                    (a build, by its key)
   niagara server check ./build/sql/mariadbd --against mariadb-10.11 --part crash,answers
@@ -388,10 +436,11 @@ pub enum PartArg {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(group = clap::ArgGroup::new("trained").multiple(true))]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara server build mariadb-10.11
   niagara server build mariadb-10.11 --flags='-O3 -march=native' --lto thin
-  niagara server build mariadb-10.11 --compiler clang --pgo oltp_read_only:2/oltp_read_write --bolt oltp_read_only
+  niagara server build --compiler clang --lto thin --pgo oltp_read_only:2/oltp_read_write
+  niagara server build --pgo oltp_read_only --bolt oltp_read_only
   niagara server build --source ~/src/server --cmake WITH_WSREP=OFF
   niagara server build list")]
 pub struct BuildArgs {
@@ -472,18 +521,27 @@ pub struct BuildArgs {
 #[derive(Debug, Subcommand)]
 pub enum BuildVerb {
     /// Builds that are here, what they are made from, and what they take on disk
+    #[command(before_help = "Examples:
+  niagara server build list
+  niagara server build list --json")]
     List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
     /// Remove builds by the beginning of their keys
+    #[command(before_help = "Examples:
+  niagara server build remove 259c8f64
+  niagara server build remove 259c 1f03")]
     Remove {
         /// Keys as in `niagara server build list`
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
     /// Remove half-finished builds, and those that were not used for long; what is made or used right now stays
+    #[command(before_help = "Examples:
+  niagara server build gc
+  niagara server build gc --unused-for 48h")]
     Gc {
         /// Finished builds not used for so long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
@@ -496,6 +554,9 @@ pub enum BuildVerb {
 
 /// What can be changed: the levers, whether each applies here, and why not
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara levers mariadb-10.11
+  niagara levers mysql-9.7 --show binlog-off")]
 pub struct LeversArgs {
     /// The server to apply them to
     #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
@@ -513,6 +574,9 @@ pub struct LeversArgs {
 
 /// Is this machine fit to measure on, and what can be seen in 10 minutes?
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara doctor
+  niagara doctor --noise --budget 2m")]
 pub struct DoctorArgs {
     /// Measure identical servers against each other for a minute, and say what 10 minutes and an hour can detect here
     #[arg(long)]
@@ -532,6 +596,9 @@ pub struct DoctorArgs {
 
 /// Text, Markdown, HTML, CSV or JSON from what was measured
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara report --verbose
+  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown")]
 pub struct ReportArgs {
     /// Folder of a study [default: the newest in niagara-results]
     #[arg(value_name = "DIR")]
@@ -539,6 +606,9 @@ pub struct ReportArgs {
     /// What to print; `files` writes report.html, report.md and deploy/ into the folder anew
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// As text: everything, each lever that was not tried with its reason
+    #[arg(long)]
+    pub verbose: bool,
 }
 
 /// Any study: compare, ladder, matrix or sweep, as a file describes it
@@ -546,7 +616,7 @@ pub struct ReportArgs {
 /// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
 /// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command goes on from there.
 #[derive(Debug, Args)]
-#[command(after_help = r#"Examples:
+#[command(before_help = r#"Examples:
   niagara run studies/run-time-environment.toml --plan
   niagara run studies/t2000-ladder.toml --size small --budget 30m
   niagara run studies/compiler-matrix.toml --level "options=PGO + LTO" --plan
@@ -564,13 +634,13 @@ pub struct RunArgs {
     /// Say what would be done and what it can show, and do nothing
     #[arg(long)]
     pub plan: bool,
-    /// Time for all measurements, set-up aside [default: what the file says]
+    /// Time for all measurements, excluding set-up [default: what the file says]
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     /// Do not look at what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Share of the CPUs that other processes or the hypervisor may take before a slice is dropped [default: what the file says]
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
@@ -590,10 +660,10 @@ pub enum SizeArg {
 /// Where does it stop scaling, and why?
 ///
 /// Measures throughput and latency at each thread count from fresh starts, in random order, round after round; fits the
-/// Universal Scalability Law; names the knee and what holds it back there, from the kernel's and the server's accounts.
+/// Universal Scalability Law; names the knee and what holds it back there, from the resource counters of kernel and server.
 /// Two variants are interleaved in duels, more (or one) are measured each alone, in random order.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara sweep mariadb-10.11 --threads 1..256
   niagara sweep base transport=unix --workload oltp_point_select --threads 1,2,4,8,16
   niagara sweep mariadb-10.11 mariadb-11.8 mysql-9.7 --threads 1..64 --budget 1h")]
@@ -622,7 +692,7 @@ pub struct SweepArgs {
     /// An option of the workload by sysbench's name, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
-    /// Time for all measurements, set-up aside
+    /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
     /// Do not look at what limits each variant at its knee (a short profile at the end, within the budget)
@@ -644,6 +714,9 @@ pub struct SweepArgs {
 
 /// Study files: check them, or print their JSON schema for editors
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara study check studies/t2000-ladder.toml
+  niagara study schema")]
 pub struct StudyFileArgs {
     #[command(subcommand)]
     pub verb: StudyVerb,
@@ -652,6 +725,9 @@ pub struct StudyFileArgs {
 #[derive(Debug, Subcommand)]
 pub enum StudyVerb {
     /// Is each file a study? Every mistake with its file, line, cause and remedy; nothing is run
+    #[command(before_help = "Examples:
+  niagara study check studies/t2000-ladder.toml studies/own-build.toml
+  niagara study check studies/select-locks.toml --json")]
     Check {
         /// Study files (`studies/*.toml`; docs/studies.md shows the format)
         #[arg(required = true, value_name = "FILE")]
@@ -667,6 +743,9 @@ pub enum StudyVerb {
         json: bool,
     },
     /// Print the JSON schema of study files
+    #[command(before_help = "Examples:
+  niagara study schema
+  niagara study schema > study.schema.json")]
     Schema,
 }
 
@@ -682,6 +761,31 @@ pub struct SysbenchArgs {
         allow_hyphen_values = true
     )]
     pub words: Vec<OsString>,
+}
+
+/// Completions for a shell, on standard output
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara completions bash > ~/.local/share/bash-completion/completions/niagara
+  niagara completions zsh > ~/.zfunc/_niagara")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Man pages, one for each command
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara man ~/.local/share/man/man1
+  niagara man --markdown docs")]
+pub struct ManArgs {
+    /// Write one page of Markdown with every command's help, commands.md, instead
+    #[arg(long)]
+    pub markdown: bool,
+    /// The folder to write to
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -735,6 +839,44 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// Every command of the program by its words, from the top; what is hidden is for machines.
+    fn every_command(command: &clap::Command, words: &str, all: &mut Vec<(String, clap::Command)>) {
+        all.push((words.to_owned(), command.clone()));
+        let shown = command
+            .get_subcommands()
+            .filter(|inner| !inner.is_hide_set());
+        for inner in shown.filter(|inner| inner.get_name() != "help") {
+            every_command(inner, &format!("{words} {}", inner.get_name()), all);
+        }
+    }
+
+    #[test]
+    fn every_help_begins_with_two_examples_that_can_be_typed() {
+        let mut all = Vec::new();
+        every_command(&Cli::command(), "niagara", &mut all);
+        for (words, mut command) in all {
+            // Its help is sysbench's, made by the program itself.
+            if words == "niagara sysbench" {
+                continue;
+            }
+            let help = command.render_long_help().to_string();
+            let mut lines = help.lines();
+            assert_eq!(lines.next(), Some("Examples:"), "{words} --help");
+            let examples: Vec<&str> = lines
+                .take_while(|line| line.starts_with("  "))
+                .map(str::trim)
+                .collect();
+            assert!(examples.len() >= 2, "{words}: two examples");
+            for example in examples {
+                // What explains an example stands behind two spaces, what the shell does behind a >.
+                let typed = example.split("  ").next().unwrap_or_default();
+                let typed = typed.split(" > ").next().unwrap_or_default();
+                let words = shlex::split(typed).expect("quotes are closed");
+                Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
+            }
+        }
+    }
+
     #[test]
     fn sysbench_gets_its_words_as_they_are() {
         for words in [
@@ -745,7 +887,7 @@ mod tests {
             &["-", "--", "x"],
         ] {
             let cli = Cli::try_parse_from(["niagara", "sysbench"].iter().chain(words)).unwrap();
-            let Command::Sysbench(args) = cli.command else {
+            let Some(Command::Sysbench(args)) = cli.command else {
                 panic!("{words:?}");
             };
             assert_eq!(args.words, words);

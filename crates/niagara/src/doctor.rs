@@ -73,8 +73,37 @@ fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
             let _ = writeln!(out, "{:27}{}", "", dim.apply_to(format!("→ {remedy}")));
         }
     }
+    let _ = writeln!(out, "\n{}", bold.apply_to(verdict(checks)));
+    out
+}
+
+/// The machine, what stands in the way of measuring on it, and the verdict.
+pub fn in_short(
+    fingerprint: &Fingerprint,
+    now: &MachineState,
+    tools: &Tools,
+    colour: bool,
+) -> String {
+    let red = Style::new().red().bold().force_styling(colour);
+    let checks = checks(fingerprint, now, tools);
+    let mut out = format!("{}\n", fingerprint.one_line());
+    for check in checks.iter().filter(|check| check.state == State::Problem) {
+        let remedy = check.remedy.as_deref().unwrap_or("");
+        let _ = writeln!(
+            out,
+            "  {}  {}: {} → {remedy}",
+            red.apply_to("problem"),
+            check.name,
+            check.found
+        );
+    }
+    let _ = writeln!(out, "{} (niagara doctor tells more)", verdict(&checks));
+    out
+}
+
+fn verdict(checks: &[Check]) -> String {
     let count = |state| checks.iter().filter(|check| check.state == state).count();
-    let verdict = match (count(State::Problem), count(State::Advice)) {
+    match (count(State::Problem), count(State::Advice)) {
         (0, 0) => "Fit to measure on.".to_owned(),
         (0, advice) => format!(
             "Fit to measure on; {advice} piece{} of advice.",
@@ -82,9 +111,7 @@ fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
         ),
         (1, _) => "One problem to solve before measuring.".to_owned(),
         (problems, _) => format!("{problems} problems to solve before measuring."),
-    };
-    let _ = writeln!(out, "\n{}", bold.apply_to(verdict));
-    out
+    }
 }
 
 fn checks(machine: &Fingerprint, now: &MachineState, tools: &Tools) -> Vec<Check> {

@@ -28,11 +28,20 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let ended = match cli.command {
+    let Some(command) = cli.command else {
+        return say::ending(ended(cmd::first::run()));
+    };
+    let ended = ended(run(command));
+    say::ending(ended)
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Tune(args) => cmd::tune::run(args),
         Command::Compare(args) => cmd::compare::run(args),
         Command::Bench(args) => cmd::bench::run(*args),
         Command::Profile(args) => cmd::profile::run(*args),
+        Command::Capture(args) => cmd::capture::run(*args),
         Command::Server(args) => cmd::server::run(args),
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),
@@ -41,9 +50,15 @@ fn main() -> ExitCode {
         Command::Sweep(args) => cmd::sweep::run(args),
         Command::Study(args) => cmd::study::run(args),
         Command::Sysbench(args) => Ok(niagara_sysbench::run(&args.words, &interrupt::flag)),
+        Command::Completions(args) => Ok(cmd::completions::run(&args)),
+        Command::Man(args) => cmd::man::run(&args),
         Command::LoadAgent => cmd::load_agent::run(),
-    };
-    let code = match ended {
+    }
+}
+
+/// Tells an error, and how the process ends.
+fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
+    match result {
         Ok(code) => code,
         Err(error) if error.is::<niagara_server::Cancelled>() => {
             tell!("niagara: {error}");
@@ -53,6 +68,5 @@ fn main() -> ExitCode {
             tell!("niagara: {error:#}");
             ExitCode::FAILURE
         }
-    };
-    say::ending(code)
+    }
 }

@@ -7,9 +7,13 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use niagara_lab::{Event, Observer, Study};
 use niagara_report::number::rate;
-use niagara_server::machine::Thresholds;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
+
+/// Slices over which the share that others take is averaged.
+const LAST_SLICES: f64 = 20.0;
+/// Share of the CPUs taken by others from which on it is told: it widens intervals.
+const WORTH_TELLING: f64 = 0.03;
 
 /// Without a terminal, a line at most this often.
 const QUIET_INTERVAL: Duration = Duration::from_secs(30);
@@ -24,8 +28,8 @@ pub struct Terminal {
     stage: String,
     duels: u32,
     tps: [f64; 2],
-    /// Of the current duel's disturbed slices, the share of the CPUs that the hypervisor gave to others (0 to 1).
-    stolen: Vec<f64>,
+    /// Share of the CPUs, 0 to 1, that the hypervisor and other processes took from the last slices.
+    taken: f64,
     estimate: String,
     last_line: Instant,
     last_setting_up: String,
@@ -45,7 +49,7 @@ impl Terminal {
             stage: String::new(),
             duels: 0,
             tps: [0.0; 2],
-            stolen: Vec::new(),
+            taken: 0.0,
             estimate: String::new(),
             last_line: Instant::now(),
             last_setting_up: String::new(),
@@ -91,7 +95,11 @@ impl Terminal {
         }
         if self.tps[0] > 0.0 && self.tps[1] > 0.0 {
             let [a, b] = self.tps.map(rate);
-            text += &format!(" · A {a} B {b} tps");
+            let [first, second] = sides(&self.stage);
+            text += &format!(" · {first} {a}, {second} {b} transactions/s");
+        }
+        if self.taken >= WORTH_TELLING {
+            text += &format!(" · others take {:.0} % of the CPUs", self.taken * 100.0);
         }
         if !self.estimate.is_empty() {
             text += " · ";
@@ -123,21 +131,17 @@ impl Terminal {
         if slice.seconds > 0.0 {
             self.tps[usize::from(slice.side.min(1))] = slice.transactions as f64 / slice.seconds;
         }
-        if slice.disturbed {
-            self.stolen.push(slice.steal);
-        }
+        self.taken += (slice.taken - self.taken) / LAST_SLICES;
         self.show();
     }
 
     fn duel(&mut self, duel: &DuelRecord) {
         self.duels += 1;
-        let stolen = std::mem::take(&mut self.stolen);
         match &duel.ending {
             Ending::Scored => {}
-            Ending::Disturbed => self.line(&format!(
-                "  the machine was disturbed in more than half of a duel's couples: repeated ({})",
-                disturbed_by(&stolen)
-            )),
+            Ending::Disturbed => self.line(
+                "  everything waited for memory in more than half of a duel's couples: repeated; end what uses the memory",
+            ),
             Ending::Failed { side, reason } => {
                 let side = ["A", "B"][usize::from(*side).min(1)];
                 self.line(&format!("  side {side} of a duel failed: {reason}"));
@@ -156,11 +160,14 @@ impl Observer for Terminal {
                 if self.began.is_none() {
                     self.began = Some(Instant::now());
                 }
-                name.clone_into(&mut self.stage);
+                self.stage = match name.strip_prefix("claim: ") {
+                    Some(lever) => format!("confirming: {lever}"),
+                    None => name.to_owned(),
+                };
                 self.duels = 0;
                 self.estimate.clear();
                 if !self.live {
-                    tell!("{name}");
+                    tell!("{}", self.stage);
                 }
                 self.show();
             }
@@ -174,17 +181,18 @@ impl Observer for Terminal {
     }
 }
 
-/// What disturbed slices with these shares of stolen CPU time, and what helps.
-fn disturbed_by(stolen: &[f64]) -> String {
-    let mean = stolen.iter().sum::<f64>() / stolen.len().max(1) as f64;
-    if mean >= Thresholds::default().steal {
-        return format!(
-            "the hypervisor gave {:.0} % of the CPUs to other machines: wait for a quieter hour, or allow for it with \
-             --disturbance",
-            mean * 100.0
-        );
+/// What A and B are in a stage of this name: in a tuning B is the one with more levers, in a comparison they are what the
+/// command names.
+fn sides(stage: &str) -> [&'static str; 2] {
+    if stage == "screening" {
+        ["half of the levers", "the other half"]
+    } else if stage == "total" {
+        ["start (A)", "final (B)"]
+    } else if stage.starts_with("confirming: ") || stage.starts_with("rung: ") {
+        ["without it (A)", "with it (B)"]
+    } else {
+        ["A", "B"]
     }
-    "something else is running here: end it, or allow for it with --disturbance".to_owned()
 }
 
 /// `× 1.173 [1.158, 1.189] after 9 duels`; the interval only where there is one.
@@ -241,11 +249,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_disturbs_decides_what_helps() {
-        assert!(disturbed_by(&[0.31, 0.2, 0.12]).starts_with("the hypervisor gave 21 % of"));
-        for here in [&[0.0, 0.01][..], &[]] {
-            assert!(disturbed_by(here).starts_with("something else is running here"));
-        }
+    fn the_living_line_says_which_side_is_which() {
+        assert_eq!(sides("total"), ["start (A)", "final (B)"]);
+        assert_eq!(
+            sides("confirming: jemalloc"),
+            ["without it (A)", "with it (B)"]
+        );
+        assert_eq!(sides("comparing"), ["A", "B"]);
     }
 
     #[test]

@@ -10,15 +10,16 @@ use niagara_lab::study_file::{load_of, own_workload};
 use niagara_lab::{
     ClientHost, Lengths, Load, Protocol, Study, StudyOptions, Workbench, looks_like_path,
 };
-use niagara_load::WorkloadSpec;
+use niagara_load::{WorkloadBuilder, WorkloadSpec};
 use niagara_server::Cancel;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog};
+use niagara_store::Goal;
 use niagara_store::StudyRecord;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::{LengthArgs, LoadArgs, StudyArgs, WorkloadArg};
+use crate::args::{JudgeArgs, LengthArgs, LoadArgs, StudyArgs, WorkloadArg};
 use crate::outdir;
 
 /// Couples of a duel that nobody gave a number for. Of short slices there can be many in a duel, and they are what averages
@@ -59,6 +60,25 @@ const SHORT_SLICE_SECONDS: f64 = 0.25;
 /// A read-only transaction of sysbench takes about 1.2 ms of two CPUs; so much of a slice for each connection lets it
 /// do two of them.
 const MS_A_THREAD: Duration = Duration::from_millis(3);
+
+/// What a study is judged by, as far as that is not throughput: a part of what makes it the same study.
+#[derive(Serialize)]
+pub struct Aim {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goal: Option<Goal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<String>,
+}
+
+impl Aim {
+    /// Of the arguments; nothing for throughput, so that studies begun before there were goals go on.
+    pub fn of(args: &JudgeArgs) -> Self {
+        Self {
+            goal: Some(args.goal).filter(|goal| *goal != Goal::Throughput),
+            rate: args.rate.map(|rate| rate.to_string()),
+        }
+    }
+}
 
 /// What every command that measures begins with.
 pub struct Setting {
@@ -109,35 +129,34 @@ pub fn server_name(text: &str) -> Result<String> {
 /// The workload that the command line names, nothing set yet.
 pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {
     match arg {
-        WorkloadArg::Named(kind) => Ok(WorkloadSpec {
-            kind: *kind,
-            ..WorkloadSpec::default()
-        }),
+        WorkloadArg::Named(kind) => Ok(WorkloadSpec::of(*kind)),
         WorkloadArg::File(path) => own_workload(path),
     }
 }
 
 /// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
-    let base = WorkloadSpec {
-        tables: args.tables,
-        table_size: args.table_size,
-        warehouses: args.warehouses,
-        ..workload(&args.workload)?
-    };
+    let mut base = WorkloadBuilder::from(workload(&args.workload)?);
+    // Not every workload has each of these; its own defaults are not the command line's.
+    base.set("tables", &args.tables.to_string())?;
+    base.set("table_size", &args.table_size.to_string())?;
+    base.set("warehouses", &args.warehouses.to_string())?;
     let set = args.set.iter();
     let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
-    load_of(base, options, &args.engine, args.threads)
+    load_of(base.build()?, options, &args.engine, args.threads)
 }
 
 /// The lengths that the options and the defaults of the protocol give.
-pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol) -> Lengths {
+pub fn lengths(args: &LengthArgs, load: &Load, protocol: Protocol, goal: Goal) -> Lengths {
     let writes = load.workload.writes();
     // Room for some transactions of each connection: on few CPUs a connection waits for the turn of all others.
     let some_transactions = MS_A_THREAD * load.threads;
     let slice = args.slice.unwrap_or(match protocol {
-        // Background flushing needs its share of a slice, so writers get longer ones.
-        Protocol::Duel if writes => some_transactions.max(Duration::from_secs(1)),
+        // Background flushing needs its share of a slice, so writers get longer ones; and so does a percentile, which
+        // is made of the few slowest.
+        Protocol::Duel if writes || goal.is_latency() => {
+            some_transactions.max(Duration::from_secs(1))
+        }
         // The machine's speed wanders: the sooner the other side's turn, the more alike what both get of it.
         Protocol::Duel => some_transactions.max(Duration::from_millis(100)),
         Protocol::Solo if writes => Duration::from_secs(2),

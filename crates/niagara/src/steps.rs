@@ -3,21 +3,16 @@
 use anyhow::Result;
 use niagara_lab::Study;
 use niagara_load::StepTime;
-use niagara_stats::{LookPlan, Rule, judge_final, median};
+use niagara_stats::{LookPlan, interval_once, median};
 
 use crate::setting::write;
-
-/// Pairs below which an interval cannot be had.
-const FEWEST_PAIRS: usize = 6;
-/// Simulated sign flips behind a critical value beyond 16 pairs.
-const SIMULATIONS: usize = 100_000;
 
 /// Writes the table of a comparison's pairs beside its results, and prints it unless JSON is printed.
 ///
 /// # Errors
 /// The results cannot be read, the table cannot be written.
-pub fn hand_over(study: &Study, json: bool) -> Result<()> {
-    let table = pairs(&study.steps()?);
+pub fn hand_over(study: &Study, alpha: f64, json: bool) -> Result<()> {
+    let table = pairs(&study.steps()?, alpha);
     write(&study.folder().join("steps.txt"), &table)?;
     if !json {
         say_text!("\n{table}");
@@ -45,8 +40,9 @@ pub fn one(steps: &[StepTime]) -> String {
     text
 }
 
-/// Pairs of jobs: medians of A and B, and the ratio of their times, with its interval where there are enough pairs.
-pub fn pairs(pairs: &[[Vec<StepTime>; 2]]) -> String {
+/// Pairs of jobs: medians of A and B, and the ratio of their times, with its interval where there are enough pairs. All
+/// intervals together hold at 1 − `alpha` (Bonferroni, over the steps and their sum).
+pub fn pairs(pairs: &[[Vec<StepTime>; 2]], alpha: f64) -> String {
     // A job that was cut short has fewer steps than the others.
     let Some(names) = pairs.iter().map(|[a, _]| a).max_by_key(|steps| steps.len()) else {
         return String::new();
@@ -56,6 +52,7 @@ pub fn pairs(pairs: &[[Vec<StepTime>; 2]]) -> String {
         "{:>4}  {:<width$}  {:>10}  {:>10}  {:>8}\n",
         "", "step", "A, s", "B, s", "A / B"
     );
+    let alpha_each = alpha / (names.len() + 1) as f64;
     let row = |number: &str, name: &str, times: [Vec<f64>; 2]| {
         let middle = |side: usize| median(&times[side]).unwrap_or(f64::NAN);
         let scores: Vec<f64> = times[0]
@@ -63,15 +60,12 @@ pub fn pairs(pairs: &[[Vec<StepTime>; 2]]) -> String {
             .zip(&times[1])
             .map(|(a, b)| (a / b).ln())
             .collect();
-        let ratio = if scores.len() >= FEWEST_PAIRS {
-            let plan = LookPlan::generate(0.05, &[scores.len()], SIMULATIONS, 1);
-            let found = judge_final(&scores, &plan, &Rule::default()).estimate;
-            format!(
+        let ratio = match interval_once(&scores, alpha_each) {
+            Some(found) => format!(
                 "{:>8.3}  [{:.3}, {:.3}]",
                 found.ratio, found.low, found.high
-            )
-        } else {
-            format!("{:>8.3}", middle(0) / middle(1))
+            ),
+            None => format!("{:>8.3}", middle(0) / middle(1)),
         };
         format!(
             "{number:>4}  {name:<width$}  {:>10.3}  {:>10.3}  {ratio}\n",
@@ -98,11 +92,15 @@ pub fn pairs(pairs: &[[Vec<StepTime>; 2]]) -> String {
     };
     text += &row("", "in all", [total(0), total(1)]);
     let count = pairs.len();
-    text += &if count < FEWEST_PAIRS {
-        format!("medians of {count} pairs; a ratio has an interval from {FEWEST_PAIRS} pairs on\n")
+    let percent = 100.0 * (1.0 - alpha);
+    // All pairs on one side have the probability 2/2ⁿ without a difference.
+    let fewest = LookPlan::fewest_duels(alpha_each).unwrap_or(usize::MAX);
+    text += &if count < fewest {
+        format!("medians of {count} pairs; ratios have intervals from {fewest} pairs on\n")
     } else {
         format!(
-            "medians of {count} pairs; ratios with nominal 95 % intervals for each step by itself\n"
+            "medians of {count} pairs; the intervals of all {} ratios hold together at {percent:.0} %\n",
+            names.len() + 1
         )
     };
     text
@@ -136,11 +134,17 @@ mod tests {
     #[test]
     fn pairs_have_intervals_when_there_are_enough() {
         let pair = |n: u32| [job(1.0 + f64::from(n) * 0.01), job(0.8)];
-        let few = pairs(&(0..2).map(pair).collect::<Vec<_>>());
-        assert!(few.contains("medians of 2 pairs; a ratio has"), "{few}");
+        let few = pairs(&(0..2).map(pair).collect::<Vec<_>>(), 0.05);
+        assert!(
+            few.contains("medians of 2 pairs; ratios have intervals from 7"),
+            "{few}"
+        );
         assert!(!few.contains('['), "{few}");
-        let many = pairs(&(0..8).map(pair).collect::<Vec<_>>());
+        let many = pairs(&(0..8).map(pair).collect::<Vec<_>>(), 0.05);
         assert!(many.contains("1.293  ["), "{many}");
-        assert_eq!(pairs(&[]), "");
+        assert_eq!(pairs(&[], 0.05), "");
+        // A stricter level wants more pairs.
+        let strict = pairs(&(0..8).map(pair).collect::<Vec<_>>(), 0.01);
+        assert!(!strict.contains('['), "{strict}");
     }
 }

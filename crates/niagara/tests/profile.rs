@@ -343,7 +343,8 @@ fn without_privileges_what_the_kernel_allows_is_shown_and_the_rest_is_named() {
     let paranoid: i32 = paranoid.map_or(4, |text| text.trim().parse().unwrap_or(4));
     if paranoid == 2 {
         // The server's own code is sampled; who waits is not seen, so nobody says that CPUs limit.
-        assert!(profile["cpu"]["samples"].as_u64() > Some(100), "{profile}");
+        // Few where the tests have to share the machine.
+        assert!(profile["cpu"]["samples"].as_u64() > Some(20), "{profile}");
         assert!(profile["off_cpu"].is_null());
         assert!(missing.contains("off-cpu: "), "{missing}");
         assert!(

@@ -28,8 +28,14 @@ fn study() -> StudyRecord {
 fn tuned(proven: bool) -> TuneSummary {
     let effect = Estimate::from_log(0.08, 0.06, 0.1);
     let total = Comparison {
+        unadjusted: None,
+        latency_p99: None,
+        taken: None,
+        caution: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
+        goal: niagara_store::Goal::Throughput,
+        on_goal: None,
         throughput: Judgement {
             duels: 8,
             verdict: Some(if proven {
@@ -40,7 +46,11 @@ fn tuned(proven: bool) -> TuneSummary {
             estimate: effect,
             w: 36.0,
             critical: Some(36),
-            conditional_power: 1.0,
+            predictive_power: 1.0,
+            called_at: None,
+            confidence: None,
+            looks: Vec::new(),
+            one_sided: false,
             next_look: None,
             alpha: 0.05,
         },
@@ -52,6 +62,8 @@ fn tuned(proven: bool) -> TuneSummary {
         couples: 96,
     };
     TuneSummary {
+        goal: niagara_store::Goal::Throughput,
+        rate: None,
         server: "mariadb-10.11".into(),
         server_version: "10.11.14-MariaDB".into(),
         workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),

@@ -6,6 +6,9 @@ use super::change::Change;
 use super::context::Context;
 use super::definition::{Lever, Need, Risk, WorkloadKind};
 
+/// How a reason begins that is about the server's branch or version. Reports count such levers together.
+pub const NOT_FOR_THIS_SERVER: &str = "not for this server: ";
+
 impl Lever {
     /// The change on this machine, server and workload; else the reason with its remedy, for people.
     ///
@@ -28,14 +31,20 @@ impl Lever {
         if !self.when.names_families() {
             return Ok(());
         }
-        match self.when.range(context.family) {
-            None => Err(format!("{} has nothing like it", context.family)),
-            Some(range) if !range.holds(&context.version) => Err(format!(
+        let range = self.when.range(context.family);
+        if range.is_some_and(|range| range.holds(&context.version)) {
+            return Ok(());
+        }
+        // The lever's own reason is worth more than the bare condition.
+        let reason = match (self.elsewhere.reason(context.family), range) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, None) => format!("its [when] does not name {}", context.family),
+            (None, Some(range)) => format!(
                 "for {} {range} only; this is {}",
                 context.family, context.version
-            )),
-            Some(_) => Ok(()),
-        }
+            ),
+        };
+        Err(format!("{NOT_FOR_THIS_SERVER}{reason}"))
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), String> {
@@ -47,6 +56,13 @@ impl Lever {
         }
         let harmless = matches!(self.risk, Risk::None | Risk::Memory);
         if !harmless && !context.allowed.contains(&self.risk) {
+            // What matters only with a setting that the branch does not come with is no loss, and is not sold as one.
+            if let (false, Some(reason)) = (
+                self.when.variables.is_empty(),
+                self.elsewhere.reason(context.family),
+            ) {
+                return Err(format!("{NOT_FOR_THIS_SERVER}{reason}"));
+            }
             return Err(format!(
                 "risk {0}: not tried without --allow {0}",
                 self.risk
@@ -195,10 +211,27 @@ mod tests {
         let when = |risk: &str, when: &str| {
             refusal(&format!("risk = \"{risk}\"\n[when]\n{when}\n{CHANGE}"))
         };
-        assert_eq!(when("none", "mysql = \"*\""), "MariaDB has nothing like it");
+        assert_eq!(
+            when("none", "mysql = \"*\""),
+            "not for this server: its [when] does not name MariaDB"
+        );
+        assert_eq!(
+            when(
+                "none",
+                "mysql = \"*\"\n[elsewhere]\nmariadb = \"off by default\""
+            ),
+            "not for this server: off by default"
+        );
+        assert_eq!(
+            when(
+                "none",
+                "mariadb = \"<10.5\"\n[elsewhere]\nmariadb = \"off by default since 10.5\""
+            ),
+            "not for this server: off by default since 10.5"
+        );
         assert_eq!(
             when("none", "mariadb = \">=11\""),
-            "for MariaDB >=11 only; this is 10.11.19"
+            "not for this server: for MariaDB >=11 only; this is 10.11.19"
         );
         assert_eq!(
             when("durability", ""),
@@ -248,6 +281,16 @@ mod tests {
                 .as_deref(),
             Some("jemalloc")
         );
+    }
+
+    #[test]
+    fn a_risk_that_could_gain_nothing_is_not_offered() {
+        let text = "risk = \"durability\"\n[when]\nmariadb = \"*\"\n[when.variables]\nlog_bin = \"ON\"\n\
+                    [elsewhere]\nmariadb = \"off by default\"\n[change.config]\nskip_log_bin = \"\"\n";
+        assert_eq!(refusal(text), "not for this server: off by default");
+        let mut context = context();
+        context.allowed.insert(Risk::Durability);
+        assert!(lever(text).applicability(&context).is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A lever as its file defines it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use niagara_server::Family;
@@ -24,6 +25,7 @@ pub struct Lever {
     pub(crate) why: String,
     pub(crate) source: String,
     pub(crate) when: When,
+    pub(crate) elsewhere: Elsewhere,
     pub(crate) template: Template,
     pub(crate) deploy: Deploy,
     pub(crate) file: String,
@@ -93,6 +95,11 @@ impl Lever {
     /// Where it applies.
     pub fn when(&self) -> &When {
         &self.when
+    }
+
+    /// Why it is not for a branch, or not for its other versions.
+    pub fn elsewhere(&self) -> &Elsewhere {
+        &self.elsewhere
     }
 
     /// What deploying takes beyond variables.
@@ -211,6 +218,9 @@ pub struct When {
     pub engines: Vec<String>,
     /// What the machine must have.
     pub needs: Vec<Need>,
+    /// Variables that the server the lever is put on must run with, else the lever has nothing to act on: `log_bin` is
+    /// `ON`. Known only once that server has been started.
+    pub variables: BTreeMap<String, String>,
 }
 
 impl When {
@@ -226,6 +236,28 @@ impl When {
     /// Whether it says anything about branches.
     pub(crate) fn names_families(&self) -> bool {
         self.mariadb.is_some() || self.mysql.is_some() || self.percona.is_some()
+    }
+}
+
+/// Why a lever is not for a branch, or not for its other versions, in words for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// On MariaDB.
+    pub mariadb: Option<String>,
+    /// On MySQL, and on Percona Server unless named.
+    pub mysql: Option<String>,
+    /// On Percona Server.
+    pub percona: Option<String>,
+}
+
+impl Elsewhere {
+    /// The reason for a branch.
+    pub(crate) fn reason(&self, family: Family) -> Option<&str> {
+        match family {
+            Family::Mariadb => self.mariadb.as_deref(),
+            Family::Mysql => self.mysql.as_deref(),
+            Family::Percona => self.percona.as_deref().or(self.mysql.as_deref()),
+        }
     }
 }
 

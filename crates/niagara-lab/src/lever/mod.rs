@@ -21,9 +21,10 @@ mod template;
 mod variant_expr;
 mod version_range;
 
+pub use applicability::NOT_FOR_THIS_SERVER;
 pub use change::Change;
 pub use context::Context;
-pub use definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
+pub use definition::{Deploy, Elsewhere, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
 pub use library::load;
 pub(crate) use variant_expr::{ENGINES, known_engine, meant_engine};
 pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};

@@ -7,7 +7,7 @@ use anyhow::Result;
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
 
 use super::cpu_choice::{self, CpuChoice};
-use super::definition::{Deploy, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
+use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Risk, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
 use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
@@ -15,11 +15,25 @@ use super::version_range::VersionRange;
 use niagara_build::check_build_setting;
 use niagara_server::did_you_mean;
 
-const TOP: [&str; 14] = [
-    "title", "factor", "level", "default", "theme", "risk", "role", "promise", "try", "why",
-    "source", "when", "change", "deploy",
+const TOP: [&str; 15] = [
+    "title",
+    "factor",
+    "level",
+    "default",
+    "theme",
+    "risk",
+    "role",
+    "promise",
+    "try",
+    "why",
+    "source",
+    "when",
+    "elsewhere",
+    "change",
+    "deploy",
 ];
-const WHEN: [&str; 9] = [
+const ELSEWHERE: [&str; 3] = ["mariadb", "mysql", "percona"];
+const WHEN: [&str; 10] = [
     "mariadb",
     "mysql",
     "percona",
@@ -29,6 +43,7 @@ const WHEN: [&str; 9] = [
     "workload",
     "engines",
     "needs",
+    "variables",
 ];
 const CHANGE: [&str; 12] = [
     "config",
@@ -104,6 +119,11 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever> {
         when: top
             .inner("when", "[when]")?
             .map(|table| when(&table))
+            .transpose()?
+            .unwrap_or_default(),
+        elsewhere: top
+            .inner("elsewhere", "[elsewhere]")?
+            .map(|table| elsewhere(&table))
             .transpose()?
             .unwrap_or_default(),
         template,
@@ -228,6 +248,33 @@ fn when(table: &Table<'_>) -> Result<When> {
         workload: word(table, "workload", &kinds, Some(WorkloadKind::Any))?,
         engines,
         needs,
+        variables: when_variables(table)?,
+    })
+}
+
+/// `[when.variables]`: what the server must already run with.
+fn when_variables(table: &Table<'_>) -> Result<BTreeMap<String, String>> {
+    let Some(inner) = table.inner("variables", "[when.variables]")? else {
+        return Ok(BTreeMap::new());
+    };
+    inner
+        .entries()
+        .map(|(name, _, node)| Ok((normalise_variable(name), node.scalar()?)))
+        .collect()
+}
+
+fn elsewhere(table: &Table<'_>) -> Result<Elsewhere> {
+    table.only(&ELSEWHERE)?;
+    let reason = |key: &str| -> Result<Option<String>> {
+        let Some(text) = table.optional(key)? else {
+            return Ok(None);
+        };
+        Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ")))
+    };
+    Ok(Elsewhere {
+        mariadb: reason("mariadb")?,
+        mysql: reason("mysql")?,
+        percona: reason("percona")?,
     })
 }
 

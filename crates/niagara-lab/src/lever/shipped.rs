@@ -76,12 +76,145 @@ fn every_lever_says_what_it_is() {
     assert_eq!((with(Role::Decoy), with(Role::Control)), (1, 1));
 }
 
+/// The page that lists the levers; the list stands between these two lines and is written from the files.
+const PAGE: &str = "docs/levers.md";
+const LIST: [&str; 2] = ["<!-- the list begins -->\n", "<!-- the list ends -->"];
+
+/// `make docs-levers` writes the list anew.
 #[test]
-fn the_list_in_the_documentation_is_complete() {
-    let text = include_str!("../../../../docs/levers.md");
+fn the_list_in_the_documentation_is_what_the_files_say() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(PAGE);
+    let text = std::fs::read_to_string(&page).expect("the page");
+    let begin = text.find(LIST[0]).expect("the list's beginning") + LIST[0].len();
+    let end = text.find(LIST[1]).expect("the list's end");
+    let list = list(&levers());
+    if std::env::var_os("NIAGARA_WRITE_DOCS").is_some() {
+        let written = format!("{}{list}{}", &text[..begin], &text[end..]);
+        std::fs::write(&page, written).expect("written");
+        return;
+    }
+    assert!(
+        text[begin..end] == list,
+        "{PAGE} does not say what levers/ says: make docs-levers writes its list anew"
+    );
+}
+
+/// A table for each theme: spelling, title, servers, risk.
+fn list(levers: &[Lever]) -> String {
+    let mut themes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for lever in levers {
+        let mut marks = Vec::new();
+        match lever.risk() {
+            Risk::None => {}
+            Risk::Memory => marks.push("m"),
+            Risk::Durability => marks.push("d"),
+            Risk::Security => marks.push("security"),
+            Risk::System => marks.push("s"),
+        }
+        if lever.only_named() {
+            marks.push("N");
+        }
+        let row = format!(
+            "| `{}` | {} | {} | {} |",
+            lever.spelling(),
+            lever.title(),
+            servers_of(lever),
+            marks.join(" ")
+        );
+        themes.entry(lever.theme()).or_default().push(row);
+    }
+    let mut text = String::new();
+    for (theme, mut rows) in themes {
+        rows.sort();
+        let mut letters = theme.chars();
+        let first = letters
+            .next()
+            .map(|letter| letter.to_uppercase().to_string());
+        let heading = first.unwrap_or_default() + letters.as_str();
+        text += &format!(
+            "\n### {heading}\n\n| lever | what | servers | R |\n|---|---|---|---|\n{}\n",
+            rows.join("\n")
+        );
+    }
+    text + "\n"
+}
+
+fn servers_of(lever: &Lever) -> String {
+    let when = lever.when();
+    let branches = [
+        ("MariaDB", &when.mariadb),
+        ("MySQL", &when.mysql),
+        ("Percona Server", &when.percona),
+    ];
+    let named: Vec<String> = branches
+        .into_iter()
+        .filter_map(|(name, range)| match range.as_ref()?.to_string().as_str() {
+            "*" => Some(name.to_owned()),
+            range => Some(format!("{name} {range}")),
+        })
+        .collect();
+    if named.is_empty() {
+        "all".to_owned()
+    } else {
+        named.join(", ")
+    }
+}
+
+/// Whoever is left out is told why, in words that are true of that branch.
+#[test]
+fn a_lever_that_leaves_a_branch_out_says_why() {
     for lever in levers() {
-        let row = format!("| `{}` |", lever.spelling());
-        assert!(text.contains(&row), "docs/levers.md has no row for {row}");
+        let when = lever.when();
+        if !when.names_families() {
+            continue;
+        }
+        for (family, range) in [
+            (Family::Mariadb, &when.mariadb),
+            (Family::Mysql, &when.mysql),
+        ] {
+            assert!(
+                range.is_some() || lever.elsewhere().reason(family).is_some(),
+                "levers/{}.toml is not for {family} and does not say why: add [elsewhere]",
+                lever.id()
+            );
+        }
+    }
+}
+
+/// "MariaDB has no such variable" is said of variables that the real server does not have.
+#[test]
+fn what_a_server_is_said_not_to_have_it_does_not_have() {
+    let levers = levers();
+    for server in servers() {
+        let help = Command::new(&server)
+            .args(["--no-defaults", "--user=root", "--verbose", "--help"])
+            .output()
+            .expect("the server starts");
+        let help = String::from_utf8_lossy(&help.stdout).replace('-', "_");
+        let known: BTreeSet<&str> = help.split_whitespace().collect();
+        let family = Family::from_version_line(&help);
+        for lever in &levers {
+            if lever.when().range(family).is_some() {
+                continue;
+            }
+            let reason = lever.elsewhere().reason(family).unwrap_or_default();
+            if !reason.contains("no such variable") {
+                continue;
+            }
+            // What the other branches set: this one must know none of it.
+            for other in [Family::Mariadb, Family::Mysql] {
+                for (variable, _) in lever.template.variables(other) {
+                    assert!(
+                        !known.contains(variable.as_str()),
+                        "levers/{}.toml says \"{reason}\", but {} knows {variable}",
+                        lever.id(),
+                        server.display()
+                    );
+                }
+            }
+        }
     }
 }
 

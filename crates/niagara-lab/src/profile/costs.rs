@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_load::SliceStats;
 use niagara_profile::result::Cost;
-use niagara_stats::{Couple, Estimate, duel_score, student};
+use niagara_stats::{Couple, Estimate, Weighing, duel_score, student};
 use rand::{Rng, RngExt};
 
 use super::stage::Stage;
@@ -43,17 +43,13 @@ impl Watched {
     /// Adds a couple: the slice without and the slice with, each with the CPU time it took.
     pub(super) fn add(&mut self, without: &(SliceStats, f64), with: &(SliceStats, f64)) {
         let rate = |stats: &SliceStats| per(stats.transactions, stats.seconds);
-        self.couples.push(Couple {
-            a: rate(&without.0),
-            b: rate(&with.0),
-            disturbed: [false, false],
-        });
+        self.couples
+            .push(Couple::undisturbed(rate(&without.0), rate(&with.0)));
         let [a, b] = [without, with].map(|(stats, cpu)| per_query(*cpu, stats));
         self.cpu_couples.push(Couple {
-            a,
-            b,
             // A side without a query says nothing of a query's cost.
             disturbed: [a <= 0.0, b <= 0.0],
+            ..Couple::undisturbed(a, b)
         });
         self.transactions_without.push(rate(&without.0));
         self.queries_without
@@ -90,7 +86,7 @@ impl Watched {
 /// How many couples count, and the ratio within them with an interval of 95 % by Student's t: the coin was thrown for each
 /// of them, so they are what chance has decided. `None` of fewer than three.
 fn estimate(couples: &[Couple]) -> Option<(usize, Estimate)> {
-    let score = duel_score(couples)?;
+    let score = duel_score(couples, Weighing::NONE)?;
     if score.used < 3 {
         return None;
     }
@@ -202,11 +198,8 @@ mod tests {
         assert!(seen.cost(View::Cpu).is_none());
         for i in 0..12 {
             let base = 1000.0 + 50.0 * f64::from(i % 5);
-            seen.couples.push(Couple {
-                a: base,
-                b: base * (0.96 + 0.004 * f64::from(i % 3)),
-                disturbed: [false; 2],
-            });
+            let with = base * (0.96 + 0.004 * f64::from(i % 3));
+            seen.couples.push(Couple::undisturbed(base, with));
         }
         let cost = seen.cost(View::Cpu).expect("twelve couples");
         assert!(cost.low < cost.ratio && cost.ratio < cost.high);

@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-use niagara_store::About;
+use niagara_store::{About, Goal};
 use serde::Serialize;
 
 use crate::lever::{Change, Item};
+use crate::rate::RateChoice;
 use crate::spec::{Load, Protocol};
+
+/// Left out of what a study is known by, so that studies begun before there were goals go on.
+fn is_throughput(goal: &Goal) -> bool {
+    *goal == Goal::Throughput
+}
 
 /// What a study asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,6 +74,12 @@ pub struct StudyDescription {
     pub threads: Vec<u32>,
     /// How variants meet.
     pub protocol: Protocol,
+    /// What decides.
+    #[serde(skip_serializing_if = "is_throughput")]
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    #[serde(skip)]
+    pub rate: Option<RateChoice>,
     /// Error probability.
     pub alpha: f64,
     /// Smallest worthwhile gain, as a fraction.

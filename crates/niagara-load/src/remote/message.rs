@@ -1,10 +1,10 @@
 //! What the two ends say to each other.
 
-use crate::endpoint::Endpoint;
+use crate::engine::options::{DriverOptions, RunOptions};
+use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use crate::job::JobTimes;
-use crate::options::{DriverOptions, RunOptions};
-use crate::stats::SliceStats;
+use crate::net::endpoint::Endpoint;
 use crate::workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;

@@ -31,8 +31,13 @@ pub fn looks(scores: &[f64], judgement: &Judgement) -> Option<Markup> {
 
 /// The looks that have been, the last one as judged.
 fn history(scores: &[f64], judgement: &Judgement) -> Vec<Look> {
-    let mut looks: Vec<Look> = LookPlan::standard(judgement.alpha)
-        .looks
+    // Results from before looks were kept had the standard ones.
+    let standard = LookPlan::standard(judgement.alpha).looks;
+    let passed = match judgement.looks.is_empty() {
+        true => &standard,
+        false => &judgement.looks,
+    };
+    let mut looks: Vec<Look> = passed
         .iter()
         .filter(|look| look.duels < judgement.duels.min(scores.len()))
         .filter_map(|look| {

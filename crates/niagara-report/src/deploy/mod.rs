@@ -16,7 +16,7 @@ pub struct DeployRung {
     pub title: String,
     /// Why a person may want it or not.
     pub why: String,
-    /// Its measured effect: `× 1.093 [1.081, 1.104], claimed, n = 12`; see [`crate::rung_effect`].
+    /// Its measured effect: `× 1.093 [1.081, 1.104], proven, n = 12`; see [`crate::rung_effect`].
     pub effect: String,
     /// Server variables and environment variables that it sets.
     pub sets: Vec<String>,

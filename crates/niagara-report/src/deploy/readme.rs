@@ -34,7 +34,7 @@ impl Sections {
         for rung in &input.rungs {
             self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
         }
-        self.line("\nn: duels behind the figure. Only what is called \"claimed\" was shown by duels of its own.\n");
+        self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
     }
 
     fn apply(&mut self, input: &DeployInput) {
@@ -130,8 +130,13 @@ impl Sections {
             "The gain of the Unix socket comes only to applications on the same machine that connect through it. \
              Ask the server for the path (`SELECT @@socket;`, on Debian /run/mysqld/mysqld.sock) and put it where \
              the application has host and port; the host name `localhost` alone means the socket to most C clients, \
-             `127.0.0.1` means TCP to all of them.\n",
+             `127.0.0.1` means TCP to all of them. Applications on other machines go on over TCP and gain nothing by it.\n",
         );
+        self.line(format!(
+            "Does the application use it? In the list of connections `Host` is `localhost` for the socket, and has a port \
+             (`localhost:51734`) for TCP:\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+            input.client()
+        ));
     }
 
     fn check(&mut self, input: &DeployInput) {

@@ -20,7 +20,7 @@ pub fn warnings(warnings: &[String]) -> Markup {
 
 /// The claims of one comparison, the one on throughput first and largest.
 pub fn tiles(comparison: &Comparison) -> Markup {
-    let judgement = &comparison.throughput;
+    let judgement = comparison.judged();
     html! {
         div.tiles {
             @let verdict = match judgement.verdict {
@@ -29,11 +29,11 @@ pub fn tiles(comparison: &Comparison) -> Markup {
                 _ => "open",
             };
             div class={ "tile main " (verdict) } {
-                h3 { "Throughput" }
-                (big(&judgement.estimate))
+                h3 { (comparison.goal.title()) }
+                (big(&comparison.goal.figure(&judgement.estimate)))
                 p {
-                    strong { (wording::verdict(judgement)) }
-                    ", " (number::count(judgement.duels, "duel")) ", α = " (judgement.alpha)
+                    strong { (wording::verdict_on_goal(comparison)) }
+                    ", " (number::count(judgement.duels, "duel")) ", " (wording::error_probability(judgement))
                     @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
                         "; next look at " (next)
                     }
@@ -65,7 +65,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
             summary { "The rungs, what they change and why" }
             div.scroll { table {
                 thead { tr {
-                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Claimed" } th { "Risk" }
+                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Proven" } th { "Risk" }
                 } }
                 tbody {
                     @for rung in &tune.rungs {
@@ -76,10 +76,10 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                             td.number {
                                 @match &rung.claim {
                                     Some(claim) => {
-                                        (number::estimate(&claim.throughput.estimate))
+                                        (number::estimate(&claim.judged().estimate))
                                         p.small {
-                                            (wording::verdict(&claim.throughput)) ", "
-                                            (number::count(claim.throughput.duels, "duel"))
+                                            (wording::verdict(claim.judged())) ", "
+                                            (number::count(claim.judged().duels, "duel"))
                                         }
                                     }
                                     None => (number::NOTHING),
@@ -110,6 +110,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
     html! {
         details {
             summary { "All screened levers in numbers" }
+            @if let Some(note) = wording::many_intervals(tune.not_helped.len() + tune.rungs.len()) { p { (note) } }
             @if !tune.together.is_empty() {
                 p { "Levers that act on each other:" }
                 ul { @for pair in &tune.together { li { (wording::together(pair)) } } }
@@ -122,8 +123,8 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                 tbody {
                     @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
-                    @if let Some(lever) = &tune.decoy { (row(lever, "decoy")) }
-                    @if let Some(lever) = &tune.control { (row(lever, "control")) }
+                    @if let Some(lever) = &tune.decoy { (row(lever, "negative control (decoy)")) }
+                    @if let Some(lever) = &tune.control { (row(lever, "positive control")) }
                 }
             } }
         }
@@ -192,10 +193,11 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
         section {
             h2 { "How it was measured" }
             p {
-                "Two servers with identical data are alive at once; the load moves between them every moment, "
-                "in random order, while the idle one is frozen: one such " em { "duel" } " gives one score. "
+                "Two servers with identical data are alive at once; the load moves between them in short slices, "
+                "in random order, while the idle one is frozen. Two neighbouring slices, one of each, are a " em { "couple" }
+                "; some dozens of couples after a fresh start of both servers are a " em { "duel" } ", which gives one figure. "
                 "Screening duels set every lever at once, in a balanced design, and estimate all effects together. "
-                "Claims and the total come from fresh duels that the screening never saw. "
+                "What is called proven, and the total, come from fresh duels that the screening never saw. "
                 "On identical variants the chance of calling a difference is at most " (tune.alpha)
                 ". All of it holds for this machine and this workload."
             }
@@ -208,7 +210,7 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
                 @if let Some(total) = &tune.total {
                     div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
                 }
-                div { dt { "Error probability" } dd { (tune.alpha) " for the total, shared by the claims" } }
+                div { dt { "Error probability" } dd { (tune.alpha) " for the total; as much again is shared by the single levers" } }
                 div { dt { "Seed" } dd { (tune.seed) } }
             }
         }
@@ -222,9 +224,10 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
             h2 { "How it was measured" }
             @if compare.protocol == "duel" {
                 p {
-                    "A and B are alive at once on identical data; the load moves between them every moment, in random order, "
-                    "while the idle one is frozen. Each duel begins with fresh starts of both and gives one score; "
-                    "restarts are the unit of all inference. It holds for this machine and this workload."
+                    "A and B are alive at once on identical data; the load moves between them in short slices, in random order, "
+                    "while the idle one is frozen. Two neighbouring slices, one of each, are a couple; some dozens of couples after "
+                    "a fresh start of both servers are a duel. A duel gives one figure, and duels are what the interval is made from. "
+                    "It holds for this machine and this workload."
                 }
             }
             dl.facts {
@@ -235,7 +238,7 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
-                div { dt { "Error probability" } dd { (comparison.throughput.alpha) " over all looks" } }
+                div { dt { "Error probability" } dd { (wording::error_probability(comparison.judged())) ", over all looks" } }
                 div { dt { "Seed" } dd { (compare.seed) } }
             }
         }

@@ -5,7 +5,7 @@ use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
 use crate::chart::{self, Latencies};
-use crate::{Report, ladder, number, profile, wording};
+use crate::{Report, Sides, ladder, profile, wording};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -43,7 +43,7 @@ pub fn html(report: &Report) -> String {
     .into_string()
 }
 
-/// The pattern of bars that are not claimed, for all charts.
+/// The pattern of bars that are not proven, for all charts.
 fn hatching() -> Markup {
     html! {
         svg.patterns width="0" height="0" aria-hidden="true" {
@@ -99,10 +99,10 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                         (ladder::HOW_TO_READ)
                         @let meanings = ladder::meanings(tune);
                         @if !meanings.is_empty() {
-                            " Solid bars are claimed by fresh duels, hatched ones are not."
+                            " Solid bars are proven by fresh duels, hatched ones are not."
                         }
                         @for meaning in meanings { " " (meaning) }
-                        " n: duels."
+                        " " (ladder::N_MEANS)
                     }
                 }
                 (findings::rungs(tune))
@@ -217,7 +217,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
 fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
     let duels = report.scored(report.main_phase(), "");
     let scores = report.scores(report.main_phase());
-    let looks = chart::looks(&scores, &comparison.throughput);
+    let looks = chart::looks(&scores, comparison.judged());
     let over_time = chart::throughput(&duels, &report.slices);
     let latencies = Latencies::of(&duels, &report.slices);
     html! {
@@ -236,9 +236,9 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     (looks)
                     figcaption {
                         "Each dot is one duel's score: throughput of B over A after a fresh start of both."
-                        @if comparison.throughput.estimate.high.is_finite() {
-                            " The bars are the interval at each look; it holds for all looks together (α = "
-                            (comparison.throughput.alpha) "), so that looking early costs no honesty."
+                        @if comparison.judged().estimate.high.is_finite() {
+                            " The bars are the interval at each look; they are made wide enough for all looks together ("
+                            (wording::error_probability(comparison.judged())) "), so that stopping early does not raise the chance of a false call."
                         }
                     }
                 }
@@ -250,7 +250,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     figcaption {
                         "Transactions per second of every slice; lines are medians of a duel's slices. "
                         "The machine's wandering hits both sides alike, which is why only the ratio within a duel counts. "
-                        "Crosses: disturbed slices (couples: " (wording::dropped(comparison)) ")" ". The axis need not begin at zero."
+                        "Crosses: slices that were dropped (couples: " (wording::dropped(comparison)) "). The axis need not begin at zero."
                     }
                 }
             }
@@ -267,10 +267,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                 }
                 (findings::latencies(&latencies, comparison))
             }
-            p.small {
-                "Median throughput, for orientation only: A " (number::rate(comparison.tps[0]))
-                ", B " (number::rate(comparison.tps[1])) " transactions per second."
-            }
+            @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         }
     }
 }

@@ -87,7 +87,7 @@ pub fn body(summary: &Summary) -> Markup {
     }
 }
 
-fn table(grid: &Grid) -> Markup {
+pub fn table(grid: &Grid) -> Markup {
     html! {
         section {
             h2 { (grid.heading) }

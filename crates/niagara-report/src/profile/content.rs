@@ -19,7 +19,7 @@ const ALLOCATION_SITES: usize = 20;
 pub fn headline(profiles: &[Profile]) -> String {
     let limit = |profile: &Profile| match profile.limits.first() {
         Some(limit) => format!(
-            "{} ({} of a query's time)",
+            "{} ({} of the time in which queries are answered)",
             limit.title,
             percent(limit.share)
         ),
@@ -68,7 +68,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Section {
         intro: "Shares of the time that a query spends in the server: running, ready to run, waiting. First what should not \
                 limit a server, then CPU, network and disk, which may; shares overlap."
             .to_owned(),
-        columns: named(profiles, "Limit", &["share of a query's time"]),
+        columns: named(profiles, "Limit", &["share of the time in which queries are answered"]),
         words: 2,
         ..Section::default()
     };

@@ -37,7 +37,7 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
     store.profiles()?.into_iter().map(read).collect()
 }
 
-/// A sentence for each: `What limits the final variant now: CPU (70 % of a query's time) and nothing that should not …`.
+/// A sentence for each: `What limits the final variant now: CPU (70 % of the time in which queries are answered). That is hardware, …`.
 pub fn limits_in_short(all: &[LookedAt]) -> Vec<String> {
     all.iter()
         .map(|LookedAt { subject, profile }| {
@@ -53,11 +53,7 @@ pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
     let mut what_limits = limits(one);
     what_limits.title = format!("What limits {subject} now");
     let sentence = verdict(profile);
-    let mut first = sentence.chars();
-    let sentence = first.next().map_or(String::new(), |letter| {
-        letter.to_uppercase().chain(first).collect()
-    });
-    what_limits.notes.push(sentence);
+    what_limits.notes.push(capital(&sentence));
     what_limits.notes.push(format!(
         "{}; {}. From one short profile of one start: `niagara profile` looks closer, from all sides.",
         profile.variant, profile.workload
@@ -70,6 +66,14 @@ pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
     all
 }
 
+/// With a capital letter.
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |letter| {
+        letter.to_uppercase().chain(letters).collect()
+    })
+}
+
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
 fn verdict(profile: &Profile) -> String {
     let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
@@ -77,7 +81,7 @@ fn verdict(profile: &Profile) -> String {
     let list = |limits: &[&FoundLimit]| -> String {
         let named = limits.iter().map(|limit| {
             format!(
-                "{} ({} of a query's time)",
+                "{} ({} of the time in which queries are answered)",
                 limit.title,
                 percent(limit.share)
             )
@@ -92,22 +96,25 @@ fn verdict(profile: &Profile) -> String {
             }
         }
         match all.is_empty() {
-            true => "no lever addresses that".to_owned(),
-            false => format!("levers that address that: {}", all.join(", ")),
+            true => "no lever addresses it".to_owned(),
+            false => format!(
+                "levers that address it, where they apply: {}",
+                all.join(", ")
+            ),
         }
     };
     if !unnatural.is_empty() {
         return format!(
-            "{}, which should not limit a server; {}.",
+            "{}. That lies within the server and can often be removed. {}.",
             list(&unnatural),
-            levers(&unnatural)
+            capital(&levers(&unnatural))
         );
     }
     match (natural.is_empty(), &profile.time) {
         (false, _) => format!(
-            "{}, and nothing that should not limit a server; {}.",
+            "{}. That is hardware, as it should be: no lock, memory allocation or cache within the server holds it up. {}.",
             list(&natural),
-            levers(&natural)
+            capital(&levers(&natural))
         ),
         (true, Some(_)) => "nothing that was looked at stands out.".to_owned(),
         (true, None) => "it could not be seen here.".to_owned(),
@@ -152,14 +159,18 @@ mod tests {
         assert_eq!(
             limits_in_short(&[healthy]),
             [
-                "What limits the final variant now: CPU (70 % of a query's time), network (31 % of a query's time), \
-                 and nothing that should not limit a server; levers that address that: transport=unix."
+                "What limits the final variant now: CPU (70 % of the time in which queries are answered), network (31 % of \
+                 the time in which queries are answered). That is hardware, as it should be: no lock, memory allocation or \
+                 cache within the server holds it up. Levers that address it, where they apply: transport=unix."
             ]
         );
         let ill = seen(vec![limit("table locks", false, 0.2, &[]), cpu()]);
         let said = &limits_in_short(std::slice::from_ref(&ill))[0];
         assert!(
-            said.ends_with("now: table locks (20 % of a query's time), which should not limit a server; no lever addresses that."),
+            said.ends_with(
+                "now: table locks (20 % of the time in which queries are answered). That lies within the server and can \
+                 often be removed. No lever addresses it."
+            ),
             "{said}"
         );
         let sections = sections_in_short(&ill);

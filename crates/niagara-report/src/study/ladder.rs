@@ -112,7 +112,7 @@ pub fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     grid.notes = vec![
         "Each rung was tried on top of those kept before it. Throughput is the median of its own duels, for \
          orientation; the gain, with its interval, is within duels. The total comes from fresh duels of the start \
-         against the last variant and is not the product of the rungs: winners exaggerate."
+         against the last variant and is not the product of the rungs: those that were kept look a little better than they are."
             .to_owned(),
     ];
     let mut grids = vec![grid];

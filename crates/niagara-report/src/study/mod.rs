@@ -26,7 +26,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    fn new(heading: impl Into<String>, columns: &[(&str, bool)]) -> Self {
+    pub(crate) fn new(heading: impl Into<String>, columns: &[(&str, bool)]) -> Self {
         Self {
             heading: heading.into(),
             columns: columns

@@ -1,6 +1,6 @@
 //! A machine whose speed wanders, and what a load generator would see of two servers on it.
 
-use niagara_stats::{Couple, DuelScore, duel_score};
+use niagara_stats::{Couple, DuelScore, Weighing, duel_score};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -60,13 +60,9 @@ impl Machine {
                 let one = self.slice(if a_first { a } else { b });
                 let other = self.slice(if a_first { b } else { a });
                 let (a, b) = if a_first { (one, other) } else { (other, one) };
-                Couple {
-                    a,
-                    b,
-                    disturbed: [false; 2],
-                }
+                Couple::undisturbed(a, b)
             })
             .collect();
-        duel_score(&couples).expect("nothing is dropped")
+        duel_score(&couples, Weighing::NONE).expect("nothing is dropped")
     }
 }

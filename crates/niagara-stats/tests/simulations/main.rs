@@ -6,6 +6,7 @@ mod machine;
 mod published;
 mod scalability;
 mod sequential;
+mod steal;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.
 fn at_most(limit: f64, rounds: usize) -> f64 {

@@ -42,6 +42,8 @@ pub fn duel(seq: u32) -> DuelRecord {
         score: Some(0.0123),
         cpu_score: Some(-0.04),
         latency_scores: Some([-0.01, -0.02]),
+        raw_score: Some(0.015),
+        p99_score: Some(-0.03),
         couples: 20,
         dropped: [1, 2],
         ending: Ending::Scored,
@@ -69,6 +71,8 @@ pub fn slices(seq: u32) -> Vec<SliceRecord> {
                 client_context_switches: 12_345,
                 server_context_switches: 54_321,
                 steal: 0.001,
+                taken: 0.002,
+                generator_busy: 0.3,
                 disturbed: couple == 3,
                 histogram: "HISTFAAAA".repeat(100),
             })

@@ -9,18 +9,18 @@ use niagara_lab::{
     CompareOptions, History, Observer, Protocol, Variant, Workbench, assumed_sd, compare,
     couples_for,
 };
-use niagara_stats::{LookPlan, Rule, detectable};
+use niagara_stats::{ErrorBudget, Rule, detectable};
 use niagara_store::Summary;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
 use crate::client;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
 use crate::resolve;
-use crate::setting::{Opening, Setting, lengths, load, open_study, server_name};
+use crate::setting::{Aim, Opening, Setting, lengths, load, open_study, server_name};
 use crate::steps;
 
 /// What decides what a comparison measures.
@@ -31,6 +31,8 @@ struct Plan<'a> {
     load: &'a niagara_lab::Load,
     alpha: f64,
     min_effect: f64,
+    #[serde(flatten)]
+    aim: Aim,
     max_duels: usize,
     to_the_end: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +43,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
-    let is_job = load.workload.kind.is_job();
+    let is_job = load.workload.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
     let protocol = match Protocol::from(args.protocol) {
         Protocol::Duel if is_job => Protocol::Pair,
@@ -51,7 +53,14 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         ),
         protocol => protocol,
     };
-    let lengths = lengths(&args.lengths, &load, protocol);
+    let lengths = lengths(&args.lengths, &load, protocol, args.judge.goal);
+    let rate = args.judge.rate()?;
+    if is_job && args.judge.goal.is_latency() {
+        bail!(
+            "{} is a job: its time is its throughput, and nothing arrives at a rate\nremedy: --goal throughput, or --goal cpu",
+            load.workload.name()
+        );
+    }
     let mut terminal = Terminal::new(args.budget);
     setting.client = client::open(&args.client, &cancel, &mut terminal)?;
     let mut bench = setting.workbench(load.clone(), cancel.clone());
@@ -68,6 +77,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             load: &load,
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
+            aim: Aim::of(&args.judge),
             max_duels: args.max_duels,
             to_the_end: args.to_the_end,
             client_host: args.client.client_host.as_deref(),
@@ -101,7 +111,6 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
             couples
         }
     };
-    let plan = LookPlan::standard(args.judge.alpha).truncated(args.max_duels);
     let seconds = niagara_lab::duel_seconds(&study.lengths(), couples);
     let fitting = ((args.budget.as_secs_f64() / seconds) as usize).min(args.max_duels);
     terminal.line(&format!(
@@ -131,15 +140,17 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let options = CompareOptions {
         a,
         b,
+        goal: args.judge.goal,
+        rate,
         protocol,
-        plan,
+        errors: ErrorBudget::two_sided(args.judge.alpha, args.max_duels),
         rule: Rule {
             min_effect: args.judge.min_effect,
+            to_the_end: args.to_the_end,
             ..Rule::default()
         },
         couples,
         seed,
-        to_the_end: args.to_the_end,
     };
     study.start_clock();
     let compared = compare(&bench, &mut study, &history, &options, &mut terminal);
@@ -149,9 +160,14 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let summary = Summary::Compare(Box::new(compared));
     study.store().set_summary(&summary)?;
     write_files(study.folder(), study.store())?;
-    print_result(&summary, study.store(), study.folder(), args.study.json)?;
+    print_result(
+        &summary,
+        study.store(),
+        study.folder(),
+        Shown::asked(&args.study),
+    )?;
     if is_job {
-        steps::hand_over(&study, args.study.json)?;
+        steps::hand_over(&study, args.judge.alpha, args.study.json)?;
     }
     Ok(exit_code(cancel.is_cancelled(), complete))
 }

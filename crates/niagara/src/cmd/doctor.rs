@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use niagara_lab::{History, Noise, Protocol, Variant, noise};
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
+use niagara_store::Goal;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, LengthArgs, StudyArgs};
@@ -91,6 +92,7 @@ fn measure(
         },
         &load,
         Protocol::Duel,
+        Goal::Throughput,
     );
     let mut terminal = Terminal::new(args.budget);
     let mut bench = setting.workbench(load.clone(), cancel.clone());
@@ -112,6 +114,7 @@ fn measure(
             levers: Vec::new(),
             servers: Vec::new(),
             json: args.json,
+            verbose: false,
         },
         machine: fingerprint,
         client: setting.client.as_deref(),

@@ -1,9 +1,10 @@
 //! `niagara levers`: what can be changed, whether it applies here, and why not.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use niagara_lab::lever::{Change, Context, Lever};
+use niagara_lab::lever::{Change, Context, Lever, NOT_FOR_THIS_SERVER};
 use niagara_server::Cancel;
 use serde::Serialize;
 
@@ -22,7 +23,25 @@ struct Row<'a> {
     why: &'a str,
     source: &'a str,
     change: Option<Change>,
+    /// What the server must run with for it to matter: known once the server has been started.
+    needs_variables: &'a BTreeMap<String, String>,
     reason: Option<String>,
+}
+
+impl Row<'_> {
+    /// ` (where log_bin = ON)`, or nothing.
+    fn provided(&self) -> String {
+        let needs: Vec<String> = self
+            .needs_variables
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        if needs.is_empty() {
+            String::new()
+        } else {
+            format!(" (where {})", needs.join(", "))
+        }
+    }
 }
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
@@ -70,6 +89,7 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
         why: lever.why(),
         source: lever.source(),
         change,
+        needs_variables: &lever.when().variables,
         reason,
     }
 }
@@ -78,7 +98,7 @@ fn show(row: &Row<'_>) {
     say!("{} ({})", row.title, row.spelling);
     say!("  risk: {}; theme: {}", row.risk, row.theme);
     match (&row.change, &row.reason) {
-        (Some(change), _) => say!("  here: {}", change.one_line()),
+        (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
         (None, reason) => say!("  not here: {}", reason.as_deref().unwrap_or("")),
     }
     say!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
@@ -94,8 +114,12 @@ fn list(rows: &[Row<'_>]) {
             theme = row.theme;
         }
         let here = match (&row.change, &row.reason) {
-            (Some(change), _) => change.one_line(),
-            (None, reason) => format!("not here: {}", reason.as_deref().unwrap_or("")),
+            (Some(change), _) => format!("{}{}", change.one_line(), row.provided()),
+            (None, reason) => {
+                let reason = reason.as_deref().unwrap_or("");
+                let reason = reason.strip_prefix(NOT_FOR_THIS_SERVER).unwrap_or(reason);
+                format!("not here: {reason}")
+            }
         };
         say!("  {:<34} {here}", row.spelling);
     }
@@ -106,7 +130,7 @@ impl LoadArgs {
     fn small() -> Self {
         use clap::Parser as _;
         match Cli::parse_from(["niagara", "tune", "--table-size", "1000"]).command {
-            crate::args::Command::Tune(args) => args.load,
+            Some(crate::args::Command::Tune(args)) => args.load,
             _ => unreachable!("`niagara tune` is the tune command"),
         }
     }

@@ -2,11 +2,15 @@
 
 pub mod bench;
 pub mod build;
+pub mod capture;
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod doctor;
+pub mod first;
 pub mod levers;
 pub mod load_agent;
+pub mod man;
 pub mod profile;
 pub mod report;
 pub mod run;

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use niagara_lab::RESULTS_FILE;
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, limits_in_short, looked_at,
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
 use niagara_stats::Verdict;
 use niagara_store::{Store, Summary, TuneSummary};
 
-use crate::args::{Format, ReportArgs};
+use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::profile;
 use crate::outdir::RESULTS;
 use crate::progress::colour_on_stdout;
@@ -48,8 +48,8 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         );
     };
     match args.format {
-        Format::Text => print_result(&summary, &store, &folder, false)?,
-        Format::Json => print_result(&summary, &store, &folder, true)?,
+        Format::Text => print_result(&summary, &store, &folder, Shown::text(args.verbose))?,
+        Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
         Format::Files => write_files(&folder, &store)?,
@@ -85,7 +85,7 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
 fn is_proven(tune: &TuneSummary) -> bool {
     tune.total
         .as_ref()
-        .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+        .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
 }
 
 /// Packs the built server, where one was built and still is here.
@@ -137,9 +137,36 @@ fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// One screen for people.
+    Short,
+    /// The same with every lever that was not tried.
+    Verbose,
+    /// The summary for programs.
+    Json,
+}
+
+impl Shown {
+    /// For people.
+    pub fn text(verbose: bool) -> Self {
+        if verbose { Self::Verbose } else { Self::Short }
+    }
+
+    /// As the options of a study ask for it.
+    pub fn asked(args: &StudyArgs) -> Self {
+        if args.json {
+            Self::Json
+        } else {
+            Self::text(args.verbose)
+        }
+    }
+}
+
 /// The summary on standard output, and where the rest is.
-pub fn print_result(summary: &Summary, store: &Store, folder: &Path, json: bool) -> Result<()> {
-    if json {
+pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
+    if shown == Shown::Json {
         say!("{}", serde_json::to_string_pretty(summary)?);
         return Ok(());
     }
@@ -147,14 +174,24 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, json: bool)
     let width = console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns));
-    say_text!("{}", niagara_report::terminal(summary, colour, width));
+    let sides = Sides::of(&Report::load(store)?);
+    let view = View {
+        colour,
+        width,
+        verbose: shown == Shown::Verbose,
+        sides: sides.as_ref(),
+    };
+    say_text!("{}", niagara_report::terminal(summary, &view));
     for line in limits_in_short(&looked_at(store)?) {
         say!("\n{line}");
     }
     say!("\nreport:  {}", folder.join("report.html").display());
     let deploy = folder.join("deploy");
     if deploy.is_dir() {
-        say!("deploy:  {}", deploy.display());
+        say!(
+            "deploy:  {} (README.md there says how to apply, check and undo it)",
+            deploy.display()
+        );
     } else if matches!(summary, Summary::Tune(_)) {
         say!("deploy:  nothing, for nothing was proven to be faster");
     }
@@ -163,7 +200,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, json: bool)
 }
 
 /// The folder under `niagara-results` that was written last.
-fn newest() -> Result<PathBuf> {
+pub fn newest() -> Result<PathBuf> {
     let entries = std::fs::read_dir(RESULTS).with_context(|| {
         format!("there is no folder {RESULTS} here: name the folder of a study")
     })?;

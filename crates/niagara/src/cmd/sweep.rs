@@ -10,6 +10,7 @@ use niagara_lab::{MOST_SWEPT, lever, quantity, sweep_protocol};
 use niagara_load::WorkloadOption;
 use niagara_server::Catalog;
 use niagara_store::About;
+use niagara_store::Goal;
 
 use crate::args::SweepArgs;
 use crate::cmd::run::execute;
@@ -41,11 +42,11 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         })
         .collect::<Result<Vec<_>>>()?;
     let base = workload(&args.workload)?;
-    if base.kind.is_job() {
+    if base.is_job() {
         bail!(
             "{} is a job, done on one connection: there is nothing to sweep\n\
              remedy: `niagara compare A B --workload {0}` compares two servers by it",
-            base.kind
+            base.spelling()
         );
     }
     let sizes = [
@@ -56,7 +57,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let options = sizes
         .iter()
         .filter(|(name, _)| {
-            WorkloadOption::find(name).is_some_and(|option| option.applies_to(base.kind))
+            WorkloadOption::find(name).is_some_and(|option| base.takes(option))
                 && !args.set.iter().any(|(set, _)| set == name)
         })
         .map(|(name, value)| (*name, value.as_str()))
@@ -78,6 +79,8 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         }],
         threads,
         protocol: sweep_protocol(variants.len()),
+        goal: Goal::Throughput,
+        rate: None,
         alpha: args.alpha,
         min_effect: 0.005,
         seed: args.study.seed,

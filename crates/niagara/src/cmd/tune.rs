@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Recipe};
 use niagara_lab::lever::{Context as LeverContext, Lever, Risk, Role};
-use niagara_lab::{Candidate, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune};
+use niagara_lab::{
+    Candidate, History, Protocol, TuneOptions, TunePlan, Variant, prepare_builds, tune,
+};
 use niagara_stats::Rule;
 use niagara_store::{NotTried, Summary};
 use serde::Serialize;
@@ -13,11 +15,13 @@ use serde::Serialize;
 use crate::args::{App, TuneArgs};
 use crate::client;
 use crate::cmd::build::words;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::machine;
 use crate::progress::{Terminal, clock};
-use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
+use crate::setting::{
+    Aim, DefaultCouples, Opening, Setting, lengths, load, open_study, server_name,
+};
 use crate::symbols::symbols;
 
 /// What decides what a tuning measures.
@@ -32,6 +36,8 @@ struct Plan<'a> {
     without: &'a [String],
     alpha: f64,
     min_effect: f64,
+    #[serde(flatten)]
+    aim: Aim,
     screen_couples: u32,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     with_builds: bool,
@@ -43,7 +49,8 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let mut setting = Setting::open(&args.study.servers, &args.study.levers)?;
     let load = load(&args.load)?;
-    let lengths = lengths(&args.lengths, &load, Protocol::Duel);
+    let lengths = lengths(&args.lengths, &load, Protocol::Duel, args.judge.goal);
+    let rate = args.judge.rate()?;
     let screen_couples = args
         .screen_couples
         .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds));
@@ -90,6 +97,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             without: &args.without,
             alpha: args.judge.alpha,
             min_effect: args.judge.min_effect,
+            aim: Aim::of(&args.judge),
             screen_couples,
             with_builds: args.with_builds,
             client_host: args.client.client_host.as_deref(),
@@ -110,6 +118,8 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         base,
         candidates,
         not_applicable,
+        goal: args.judge.goal,
+        rate,
         alpha: args.judge.alpha,
         rule: Rule {
             min_effect: args.judge.min_effect,
@@ -127,6 +137,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
             None => fingerprint.one_line(),
         },
         profile,
+        // The history is of loads that came from this host.
+        noise: match &setting.client {
+            Some(_) => None,
+            None => History::of(&setting.cache).components(&load, &lengths),
+        },
     };
     let one_line = load.one_line();
     let mut announced = None;
@@ -146,7 +161,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         &Summary::Tune(Box::new(tuned)),
         study.store(),
         &folder,
-        args.study.json,
+        Shown::asked(&args.study),
     )?;
     Ok(exit_code(cancel.is_cancelled(), complete))
 }
@@ -212,8 +227,10 @@ fn choose(
 
 fn announcement(plan: &TunePlan, server: &str, args: &TuneArgs, load: &str) -> String {
     let mut text = format!(
-        "tuning {server} for {load}\n  {} levers in {} screening duels of about {:.0} s: a lever shows from {:.1} % on\n  \
-         the total is judged by fresh duels of about {:.0} s: it shows from {:.1} % on\n  time: {}, set-up aside",
+        "tuning {server} for {load}\n  \
+         first {} levers, all at once, in {} screening duels of about {:.0} s: a lever that changes throughput by {:.1} % or more shows\n  \
+         then those that help together, against the start, in fresh duels of about {:.0} s: {:.1} % or more shows\n  \
+         time: {}, excluding set-up",
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,

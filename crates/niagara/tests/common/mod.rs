@@ -60,6 +60,7 @@ impl Place {
             "300ms",
             "--max-duels",
             "8",
+            "--to-the-end",
             "--budget",
             "5m",
             "--seed",

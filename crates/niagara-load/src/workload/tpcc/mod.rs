@@ -18,12 +18,11 @@ mod schema;
 mod statements;
 mod stock_level;
 mod transaction;
+mod workload;
 
 pub use check::{Conditions, Finding, check};
-pub use load::{expected_rows, load};
-pub use random::letters;
-pub use schema::{TABLES, read_all, schema};
-pub use transaction::{TpccPlan, TpccTransaction, decimal};
+pub use schema::{TABLES, schema};
+pub use workload::Tpcc;
 
 /// Districts of a warehouse (clause 1.2.1).
 pub const DISTRICTS: i32 = 10;

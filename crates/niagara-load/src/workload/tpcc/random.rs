@@ -1,7 +1,7 @@
 //! What the specification draws: non-uniform numbers, names, strings (clauses 2.1.6 and 4.3.2).
 
-use crate::workload::Rng;
-use rand::{Rng as _, RngExt};
+use crate::workload::draw::{Rng, letters};
+use rand::RngExt;
 
 /// The constant C of the last names when the tables are loaded.
 const LOAD_C: i32 = 100;
@@ -80,27 +80,6 @@ pub fn last_name(number: i32) -> ([u8; LONGEST_NAME], usize) {
         length += syllable.len();
     }
     (name, length)
-}
-
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AZ";
-
-/// Appends letters and digits, at least `fewest` and at most `most` of them: an a-string (clause 4.3.2.2).
-pub fn letters(out: &mut Vec<u8>, rng: &mut Rng, fewest: usize, most: usize) {
-    let count = if fewest == most {
-        most
-    } else {
-        rng.random_range(fewest..=most)
-    };
-    let start = out.len();
-    out.resize(start + count, 0);
-    // Ten letters of six bits from every draw.
-    for chunk in out[start..].chunks_mut(10) {
-        let mut bits = rng.next_u64();
-        for byte in chunk {
-            *byte = LETTERS[(bits & 63) as usize];
-            bits >>= 6;
-        }
-    }
 }
 
 /// Appends `count` digits: an n-string.

@@ -1,8 +1,9 @@
 //! Rows of a table in the making, in the form that the server takes them in.
 
-use super::random::{digits, letters};
+use super::random::digits;
 use crate::protocol::command::ParameterType;
 use crate::workload::Rng;
+use crate::workload::draw::letters;
 
 /// The time of everything that happened before the load began: always the same, so that the rows are.
 const BEFORE: &str = "2009-04-22 08:00:00";

@@ -6,7 +6,7 @@
 
 use super::{DISTRICTS, FEWEST_LINES, MOST_LINES};
 use crate::protocol::command::ParameterType::{self, Int, String as Text};
-use crate::workload::plan::{Template, Templates};
+use crate::workload::template::{Template, Templates};
 
 /// A statement. Those of several rows have a template for every number of rows that there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// what each figure means. Ctrl-C keeps what was measured and prints the report.
 #[derive(Debug, Args)]
 #[command(mut_arg("workload", |arg| arg.long(None).index(1).value_name("WORKLOAD")))]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   niagara bench oltp_read_only
   niagara bench oltp_read_write --server mysql-9.7 --threads 64 --time 1m
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000

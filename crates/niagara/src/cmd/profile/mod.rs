@@ -27,17 +27,16 @@ use crate::symbols::symbols;
 /// on in every other slice of load, so that its cost is known. With B, the two are set side by side, and the report says
 /// what explains the change. The folder then holds report.html with flame graphs, report.md, profile.json and the stacks.
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara profile mariadb-10.11 --workload oltp_point_select
+  niagara profile base transport=unix --workload oltp_point_select
+  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30")]
 #[command(after_help = "Views:
   cpu          what runs: flame graph, functions, share by layer (perf events; as root with the kernel's part)
   off-cpu      what threads wait for: flame graph, reasons, locks by call site (perf events with the kernel)
   syscalls     system calls per query, with time (tracepoints: root)
   locks        named locks of the server, rows and tables waited for (SQL: any user)
-  allocations  calls and bytes per query by call site, pairs within a query (any user)
-
-Examples:
-  niagara profile mariadb-10.11 --workload oltp_point_select
-  niagara profile base transport=unix --workload oltp_point_select
-  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30")]
+  allocations  calls and bytes per query by call site, pairs within a query (any user)")]
 pub struct ProfileArgs {
     /// What to look at: a server, or changes to one, as in `niagara compare`
     #[arg(value_name = "A", default_value = "base")]

@@ -15,12 +15,12 @@ use niagara_lab::{
 };
 use niagara_server::Cache;
 use niagara_server::Cancel;
-use niagara_stats::{LookPlan, Rule};
+use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::Summary;
 
 use crate::args::{ClientArgs, LengthArgs, RunArgs, SizeArg, StudyArgs};
 use crate::client;
-use crate::cmd::report::{print_result, write_files};
+use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::run::plan::RunPlan;
 use crate::cmd::study::{read, server_names};
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -95,7 +95,7 @@ fn lengths_of(study: &StudyDescription) -> Lengths {
         threads: study.threads.iter().copied().max().unwrap_or(1),
         ..workload.load.clone()
     };
-    lengths(&args, &load, study.protocol)
+    lengths(&args, &load, study.protocol, study.goal)
 }
 
 /// Runs `study` to its end, its budget's end, or Ctrl-C; `name` is what its folder is called by. The variants of a sweep
@@ -145,10 +145,15 @@ pub fn execute(
     let summary = ran?;
     results.store().set_summary(&summary)?;
     write_files(results.folder(), results.store())?;
-    print_result(&summary, results.store(), results.folder(), args.json)?;
-    let is_job = study.workloads[0].load.workload.kind.is_job();
+    print_result(
+        &summary,
+        results.store(),
+        results.folder(),
+        Shown::asked(&args),
+    )?;
+    let is_job = study.workloads[0].load.workload.is_job();
     if is_job && matches!(summary, Summary::Compare(_)) {
-        steps::hand_over(&results, args.json)?;
+        steps::hand_over(&results, study.alpha, args.json)?;
     }
     Ok(exit_code(cancel.is_cancelled(), summary.is_complete()))
 }
@@ -226,12 +231,13 @@ impl Runner<'_> {
         let options = CompareOptions {
             a,
             b,
+            goal: study.goal,
+            rate: study.rate,
             protocol: study.protocol,
-            plan: LookPlan::standard(study.alpha).truncated(study.duels),
+            errors: ErrorBudget::two_sided(study.alpha, study.duels),
             rule: self.rule(),
             couples: self.couples,
             seed: self.seed,
-            to_the_end: false,
         };
         results.start_clock();
         let history = History::of(&self.setting.cache);

@@ -3,10 +3,8 @@
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
-use niagara_lab::{
-    Lengths, Protocol, assumed_sd, client_host_remark, couple_seconds, duel_seconds, rung_plan,
-};
-use niagara_stats::{LookPlan, detectable, detectable_in};
+use niagara_lab::{Lengths, Protocol, assumed_sd, client_host_remark, rung_errors, unit_seconds};
+use niagara_stats::{ErrorBudget, detectable, detectable_in};
 use serde::Serialize;
 
 use crate::cmd::build::words;
@@ -77,18 +75,6 @@ pub struct TimePlan {
     pub seconds_at_most: f64,
 }
 
-/// Seconds of one duel, pair or start.
-fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
-    let slice = couple_seconds(lengths) / 2.0;
-    let run = |windows: f64| 1.0 + lengths.warm_up_seconds + windows * slice;
-    match protocol {
-        Protocol::Duel => duel_seconds(lengths, couples),
-        Protocol::Pair => 2.0 * run(f64::from(couples)),
-        Protocol::Trimmed => 10.0 * run(1.0),
-        Protocol::Solo => run(f64::from(couples)),
-    }
-}
-
 /// The plan of `study`; `forecasts` tells what builds take, one after the other.
 pub fn plan(
     study: &StudyDescription,
@@ -123,7 +109,7 @@ pub fn plan(
         _ => study.duels,
     };
     let budget_seconds = study.budget.as_secs_f64();
-    let is_job = study.workloads[0].load.workload.kind.is_job();
+    let is_job = study.workloads[0].load.workload.is_job();
     let time = (!is_job).then(|| {
         let duel_seconds = unit_seconds(study.protocol, lengths, lengths.couples);
         let most = questions * duels_each;
@@ -180,19 +166,20 @@ fn detectable_of(
         Protocol::Solo => ASSUMED_START_SD,
         Protocol::Trimmed => return None,
     };
-    let looks = match &study.question {
+    let errors = match &study.question {
         // Points have intervals of their own, and nothing is looked at before the end.
         StudyQuestion::Sweep { .. } => {
             let starts = time.duels_in_budget / questions;
             return (starts >= 2).then(|| detectable(sd, starts));
         }
         // The total is one question more.
-        StudyQuestion::Ladder { .. } => rung_plan(study.alpha, questions - 1, study.duels),
+        StudyQuestion::Ladder { .. } => rung_errors(study.alpha, questions - 1, study.duels),
         StudyQuestion::Compare { .. } | StudyQuestion::Matrix { .. } => {
-            LookPlan::standard(study.alpha).truncated(study.duels)
+            ErrorBudget::two_sided(study.alpha, study.duels)
         }
     };
     let share = study.budget.as_secs_f64() / questions as f64;
+    let looks = errors.plan((share / time.duel_seconds) as usize);
     detectable_in(share, time.duel_seconds, sd, &looks)
 }
 
@@ -370,7 +357,7 @@ mod tests {
             assert_eq!(time.duels_in_budget, plan.questions * 16);
         }
         let shown = |plan: &RunPlan| plan.detectable.expect("time enough");
-        let looks = rung_plan(0.05, 10, 16);
+        let looks = rung_errors(0.05, 10, 16).plan(16);
         let seconds = ten.time.expect("duels").duel_seconds;
         let share = 500.0 * 60.0 / 11.0;
         assert_eq!(

@@ -1,0 +1,147 @@
+//! The strongest effects when there are too few duels to fit all of them: better than none, where time ended early.
+
+use super::fit::{Column, Effect, Fit, effects, levels};
+use super::{Factor, Observation, Row};
+use crate::student;
+
+/// Duels for each effect that is fitted.
+const DUELS_FOR_ONE: usize = 4;
+/// An effect is fitted when chance alone would explain as much with at most this probability.
+const FALSE_ALARM: f64 = 0.1;
+
+/// Forward selection over factors: one after the other, the factor that explains most of what is left, as long as the F
+/// test tells it from chance and there are four duels for each. Every other level is then told by itself from what is
+/// left, so that each has an estimate; standard errors count as noise what the others do. For choosing what fresh duels
+/// then judge, not for claims.
+pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fit {
+    let most = observations.len() / DUELS_FOR_ONE;
+    let mut selected = vec![false; factors.len()];
+    let mut best = fit(factors, observations, &selected);
+    for _ in 0..most {
+        let squares = left_over(&best, observations);
+        let next = (0..factors.len())
+            .filter(|factor| !selected[*factor])
+            .map(|factor| {
+                let mut with = selected.clone();
+                with[factor] = true;
+                (factor, fit(factors, observations, &with))
+            })
+            .min_by(|x, y| left_over(&x.1, observations).total_cmp(&left_over(&y.1, observations)));
+        let Some((factor, wider)) = next else { break };
+        let explained = squares - left_over(&wider, observations);
+        let variance = wider.residual_sd.powi(2).max(f64::MIN_POSITIVE);
+        let t = (explained.max(0.0) / variance).sqrt();
+        let p = 2.0 * (1.0 - student::cdf(t, wider.residual_df));
+        if p.is_nan() || p > FALSE_ALARM || wider.residual_df < 1.0 {
+            break;
+        }
+        selected[factor] = true;
+        best = wider;
+    }
+    let alone = alone(factors, observations, &best);
+    best.effects.extend(alone);
+    best
+}
+
+/// Every level that is not in the fit, told by itself from the scores less what the fit explains.
+fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Effect> {
+    let contrast = |row: &Row, level| Column::One(level).contrast(row);
+    let fitted = |row: &Row| -> f64 {
+        let effects = fit.effects.iter();
+        effects
+            .map(|effect| effect.log_effect * contrast(row, (effect.factor, effect.level)))
+            .sum()
+    };
+    levels(factors)
+        .into_iter()
+        .filter(|&(factor, level)| fit.effect(factor, level).is_none())
+        .filter_map(|(factor, level)| {
+            let (mut xx, mut xy, mut duels) = (0.0, 0.0, 0);
+            for observation in observations.iter().filter(|o| o.score.is_finite()) {
+                let x = contrast(&observation.row, (factor, level));
+                xx += x * x;
+                xy += x * (observation.score - fitted(&observation.row));
+                duels += usize::from(x != 0.0);
+            }
+            (xx > 0.0).then(|| Effect {
+                factor,
+                level,
+                log_effect: xy / xx,
+                std_err: fit.residual_sd / xx.sqrt(),
+                duels,
+            })
+        })
+        .collect()
+}
+
+/// The least squares fit of the selected factors alone: the others are at their base on both sides.
+fn fit(factors: &[Factor], observations: &[Observation], selected: &[bool]) -> Fit {
+    let only = |levels: &[usize]| -> Vec<usize> {
+        let masked = levels.iter().zip(selected);
+        masked
+            .map(|(level, kept)| level * usize::from(*kept))
+            .collect()
+    };
+    let masked: Vec<Observation> = observations
+        .iter()
+        .map(|observation| Observation {
+            row: Row {
+                a: only(&observation.row.a),
+                b: only(&observation.row.b),
+            },
+            score: observation.score,
+        })
+        .collect();
+    effects(factors, &masked, &[], None)
+}
+
+/// Sum of the squares that a fit does not explain; all of them, where it has no degrees of freedom.
+fn left_over(fit: &Fit, observations: &[Observation]) -> f64 {
+    if fit.residual_df > 0.0 {
+        fit.residual_sd.powi(2) * fit.residual_df
+    } else {
+        observations.iter().map(|o| o.score.powi(2)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::foldover::design;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use rand_distr::{Distribution, Normal};
+
+    /// Twelve duels of a design for thirty levers: least squares alone can tell none of them.
+    #[test]
+    fn a_large_effect_is_found_with_fewer_duels_than_levers() {
+        let factors = [Factor::Switch; 30];
+        let noise = Normal::<f64>::new(0.0, 0.02).expect("a positive width");
+        let mut found = 0;
+        for seed in 0..100 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let observations: Vec<Observation> = design(&factors, 40, seed)
+                .into_iter()
+                .take(12)
+                .map(|row| {
+                    let score = 0.16 * (row.b[4] as f64 - row.a[4] as f64) + noise.sample(&mut rng);
+                    Observation { row, score }
+                })
+                .collect();
+            let fit = strongest_effects(&factors, &observations);
+            assert_eq!(fit.effects.len(), 30, "each has an estimate");
+            let first = fit
+                .effects
+                .iter()
+                .max_by(|x, y| x.log_effect.total_cmp(&y.log_effect));
+            found += usize::from(first.is_some_and(|effect| effect.factor == 4));
+        }
+        assert!(found >= 95, "{found} of 100");
+    }
+
+    #[test]
+    fn of_nothing_there_is_nothing() {
+        assert!(strongest_effects(&[Factor::Switch], &[]).effects.is_empty());
+        assert!(strongest_effects(&[], &[]).effects.is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! CPU time that the hypervisor or other processes took while two slices ran: what a couple weighs for it, and how much
+//! of the difference between its slices it explains.
+//!
+//! What is taken does not depend on which variant is called A: the order within a couple is a fair coin. So it costs
+//! power, not validity, and nothing is discarded for it. Everything here is symmetric in the labels: swapping A and B of a
+//! duel leaves the weights and the slope as they are and turns the sign of the score, which is all that the
+//! signed-rank test asks for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::duel_score::Couple;
+use crate::sample::median;
+
+/// Share of the machine that others take from both slices together at which a couple weighs half.
+pub const HALF_WEIGHT: f64 = 0.05;
+
+/// Σx² below which the slope is held back: what noise of 10 % a couple and slopes of up to 2 make of Bayes' rule.
+const RIDGE: f64 = 0.0025;
+/// A machine of which all was taken has no logarithm; beyond this a slice says nothing more about the slope.
+const MOST_TAKEN: f64 = 0.9;
+/// Differences between the sides beyond this many standard errors are no chance (0.1 % two-sided).
+const NOT_CHANCE: f64 = 3.29;
+/// Sides whose own use of the CPUs differs by more than this (log ratio) are given different things by the machine.
+const SAME_USE: f64 = 0.1;
+
+/// The slope of ln(throughput) against ln(share of the CPUs that was left), pooled over the couples of a study's duels,
+/// each around its duel's own mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TakenSlope {
+    sum_xx: f64,
+    sum_xy: f64,
+}
+
+impl TakenSlope {
+    /// Learns from one duel, unless what was taken there depends on the side.
+    pub fn learn(&mut self, couples: &[Couple]) {
+        if depends_on_side(couples) {
+            return;
+        }
+        let points: Vec<(f64, f64)> = couples
+            .iter()
+            .filter(|couple| couple.counts())
+            .filter_map(|couple| Some((difference(couple), couple.log_ratio()?)))
+            .collect();
+        let (Some(x_mean), Some(y_middle)) = (
+            mean(points.iter().map(|point| point.0)),
+            median(&points.iter().map(|point| point.1).collect::<Vec<_>>()),
+        ) else {
+            return;
+        };
+        // A slice that stalled for another reason is no evidence about what was taken: its ratio is held to four
+        // typical deviations.
+        let deviations: Vec<f64> = points.iter().map(|p| (p.1 - y_middle).abs()).collect();
+        let reach = 4.0 * 1.4826 * median(&deviations).unwrap_or(0.0);
+        for (x, y) in points {
+            let x = x - x_mean;
+            self.sum_xx += x * x;
+            self.sum_xy += x * (y - y_middle).clamp(-reach, reach);
+        }
+    }
+
+    /// The slope, between 0 and 4; 0 while too little was taken to tell.
+    pub fn slope(&self) -> f64 {
+        (self.sum_xy / (self.sum_xx + RIDGE)).clamp(0.0, 4.0)
+    }
+}
+
+/// What a couple counts for: 1 where nothing was taken, half where `half` of the machine was, by both slices together.
+pub fn weight(couple: &Couple, half: f64) -> f64 {
+    1.0 / (1.0 + (couple.taken[0] + couple.taken[1]).max(0.0) / half)
+}
+
+/// How much more of the machine was left to B's slice than to A's, as a difference of logarithms.
+pub fn difference(couple: &Couple) -> f64 {
+    let left = |taken: f64| (1.0 - taken.clamp(0.0, MOST_TAKEN)).ln();
+    left(couple.taken[1]) - left(couple.taken[0])
+}
+
+/// Whether adjusting for what was taken would take away a part of the variants' own difference: one side uses the CPUs
+/// more than the other, or more is taken from one side than chance explains.
+pub fn depends_on_side(couples: &[Couple]) -> bool {
+    let counted = || couples.iter().filter(|couple| couple.counts());
+    let use_ratios: Vec<f64> = counted()
+        .filter(|couple| couple.own.iter().all(|own| *own > 0.0))
+        .map(|couple| (couple.own[1] / couple.own[0]).ln())
+        .collect();
+    if median(&use_ratios).is_some_and(|middle| middle.abs() > SAME_USE) {
+        return true;
+    }
+    let differences: Vec<f64> = counted().map(difference).collect();
+    let sd = crate::standard_deviation(&differences).unwrap_or(0.0);
+    let centre = mean(differences.iter().copied()).unwrap_or(0.0);
+    sd > 0.0 && centre.abs() > NOT_CHANCE * sd / (differences.len() as f64).sqrt()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0usize, 0.0), |(n, sum), value| (n + 1, sum + value));
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn couple(a: f64, b: f64, taken: [f64; 2]) -> Couple {
+        Couple {
+            taken,
+            ..Couple::undisturbed(a, b)
+        }
+    }
+
+    /// Rates that fall twice as fast as what is left of the machine.
+    fn squared(taken: [f64; 2]) -> Couple {
+        let rate = |taken: f64| 1000.0 * (1.0 - taken).powi(2);
+        couple(rate(taken[0]), rate(taken[1]), taken)
+    }
+
+    #[test]
+    fn a_couple_weighs_half_where_a_twentieth_was_taken() {
+        assert_eq!(weight(&couple(1.0, 1.0, [0.0, 0.0]), HALF_WEIGHT), 1.0);
+        assert!((weight(&couple(1.0, 1.0, [0.02, 0.03]), HALF_WEIGHT) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_slope_is_learned_and_held_back_where_little_was_taken() {
+        let duel: Vec<Couple> = (0..40)
+            .map(|i| squared([0.3 * f64::from(i % 5) / 4.0, 0.3 * f64::from(i % 3) / 2.0]))
+            .collect();
+        let mut slope = TakenSlope::default();
+        assert_eq!(slope.slope(), 0.0);
+        slope.learn(&duel);
+        assert!((slope.slope() - 2.0).abs() < 0.05, "{}", slope.slope());
+        let mut quiet = TakenSlope::default();
+        quiet.learn(&[squared([0.0, 0.001]), squared([0.001, 0.0])]);
+        assert!(quiet.slope() < 0.01);
+    }
+
+    #[test]
+    fn swapping_the_sides_changes_nothing() {
+        let duel: Vec<Couple> = (0..30)
+            .map(|i| {
+                let wiggle = 1.0 + 0.03 * f64::from((i * 7) % 11);
+                let mut one = squared([0.01 * f64::from(i % 9), 0.02 * f64::from(i % 4)]);
+                one.b *= wiggle;
+                one
+            })
+            .collect();
+        let swapped: Vec<Couple> = duel.iter().map(Couple::swapped).collect();
+        let (mut one, mut other) = (TakenSlope::default(), TakenSlope::default());
+        one.learn(&duel);
+        other.learn(&swapped);
+        assert!((one.slope() - other.slope()).abs() < 1e-9 && one.slope() > 0.5);
+        assert_eq!(depends_on_side(&duel), depends_on_side(&swapped));
+    }
+
+    #[test]
+    fn what_is_taken_from_one_side_only_is_that_sides_own() {
+        let lopsided: Vec<Couple> = (0..20)
+            .map(|i| squared([0.0, 0.1 + 0.01 * f64::from(i % 3)]))
+            .collect();
+        assert!(depends_on_side(&lopsided));
+        let half_the_cpus: Vec<Couple> = (0..20)
+            .map(|_| Couple {
+                own: [2.0, 1.0],
+                ..Couple::undisturbed(100.0, 60.0)
+            })
+            .collect();
+        assert!(depends_on_side(&half_the_cpus));
+        let mut slope = TakenSlope::default();
+        slope.learn(&lopsided);
+        assert_eq!(slope, TakenSlope::default());
+    }
+}

@@ -1,0 +1,75 @@
+//! `niagara` alone: what this machine is like, what is here already, what to do first.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::CommandFactory;
+use niagara_lab::RESULTS_FILE;
+use niagara_server::installed;
+use niagara_server::machine::{MachineState, Tools};
+use niagara_store::Store;
+
+use crate::args::Cli;
+use crate::cmd::report::newest;
+use crate::progress::colour_on_stdout;
+use crate::setting::Setting;
+use crate::{doctor, machine};
+
+/// How long the machine is watched for what else it does.
+const WATCH: Duration = Duration::from_millis(500);
+/// Exit code of a command line without a command, as clap's own.
+const USAGE: u8 = 2;
+
+/// On a terminal a first screen; elsewhere, where a script forgot the command, the usage as an error.
+pub fn run() -> Result<ExitCode> {
+    if !std::io::stdout().is_terminal() {
+        tell!("{}", Cli::command().render_help());
+        return Ok(ExitCode::from(USAGE));
+    }
+    say_text!("{}", screen()?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn screen() -> Result<String> {
+    let setting = Setting::open(&[], &[])?;
+    let fingerprint = machine::fingerprint(&setting.cache)?;
+    let now = MachineState::watch(&setting.cache.work()?, WATCH)?;
+    let found = doctor::in_short(&fingerprint, &now, &Tools::find(), colour_on_stdout());
+    let servers: Vec<String> = installed(&setting.cache)?
+        .into_iter()
+        .map(|install| format!("{} ({})", install.name, install.version_string))
+        .collect();
+    let servers = match servers.is_empty() {
+        true => "none yet; the first command below fetches one (some 100 MB)".to_owned(),
+        false => servers.join(", "),
+    };
+    let last = last_result().unwrap_or_else(|| "none in this folder".to_owned());
+    Ok(format!(
+        "Niagara {}: makes a MySQL-family server faster on this machine, and proves it.\n\n\
+         {found}\n\
+         Servers here: {servers}\n\
+         Last result:  {last}\n\n\
+         What to do first:\n  \
+         niagara tune mariadb-10.11         ten minutes; ends with a report and what to install\n  \
+         niagara compare A B                is B faster than A? (niagara compare --help shows what A and B can be)\n  \
+         niagara doctor --noise             a minute; how small a difference can be seen on this machine\n  \
+         niagara --help                     all commands\n",
+        env!("CARGO_PKG_VERSION"),
+    ))
+}
+
+/// The newest study's finding and its folder; nothing where there is none, or it cannot be read.
+fn last_result() -> Option<String> {
+    let folder = newest().ok()?;
+    let store = Store::open_read_only(&folder.join(RESULTS_FILE)).ok()?;
+    let found = match store.summary().ok()? {
+        Some(summary) => niagara_report::headline(&summary),
+        None => "stopped before there was anything to sum up".to_owned(),
+    };
+    Some(format!(
+        "{found}\n              niagara report {}",
+        folder.display()
+    ))
+}

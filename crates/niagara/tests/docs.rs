@@ -1,0 +1,299 @@
+//! What README and docs/ say can be followed: links lead somewhere, commands are understood, and those that take seconds run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+/// Folders that hold no text of the project's own.
+const ASIDE: [&str; 3] = ["target", ".git", "book"];
+/// Pages that are written when the site is made.
+const WRITTEN: [&str; 1] = ["docs/commands.md"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the repository")
+}
+
+/// Every Markdown file of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("readable").flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() && !ASIDE.iter().any(|aside| name == *aside) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// A page as far as these tests go.
+#[derive(Default)]
+struct Page {
+    links: Vec<String>,
+    anchors: BTreeSet<String>,
+    code: Vec<String>,
+}
+
+fn read(path: &Path) -> Page {
+    let text = std::fs::read_to_string(path).expect("readable");
+    let mut page = Page::default();
+    let mut heading: Option<String> = None;
+    let mut code: Option<String> = None;
+    for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                page.links.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                page.anchors
+                    .insert(anchor(&heading.take().unwrap_or_default()));
+            }
+            // Blocks of TOML and the like hold no commands.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language)))
+                if ["", "sh", "console"].contains(&&*language) =>
+            {
+                code = Some(String::new());
+            }
+            Event::End(TagEnd::CodeBlock) => page.code.extend(code.take()),
+            Event::Text(words) | Event::Code(words) => {
+                for into in [&mut heading, &mut code].into_iter().flatten() {
+                    into.push_str(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    page
+}
+
+/// A heading as links name it.
+fn anchor(heading: &str) -> String {
+    heading
+        .to_lowercase()
+        .chars()
+        .filter_map(|c| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_within_the_repository_leads_somewhere() {
+    let pages: BTreeMap<PathBuf, Page> = pages()
+        .into_iter()
+        .map(|path| {
+            let page = read(&path);
+            (path, page)
+        })
+        .collect();
+    let mut dead = Vec::new();
+    for (path, page) in &pages {
+        for link in &page.links {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, wanted) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                file => path.parent().expect("a file").join(file),
+            };
+            let Ok(target) = target.canonicalize() else {
+                let written = WRITTEN
+                    .iter()
+                    .any(|page| target.ends_with(Path::new(page).file_name().expect("named")));
+                if !written {
+                    dead.push(format!("{}: {link}", shown(path)));
+                }
+                continue;
+            };
+            let known = pages.get(&target);
+            if !wanted.is_empty() && known.is_some_and(|page| !page.anchors.contains(wanted)) {
+                dead.push(format!("{}: {link} (no such heading)", shown(path)));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+    assert!(pages.len() > 20, "the pages were found");
+}
+
+#[test]
+fn every_page_of_the_docs_is_in_the_contents() {
+    let contents = read(&root().join("docs/SUMMARY.md"));
+    let listed: BTreeSet<PathBuf> = contents
+        .links
+        .iter()
+        .filter_map(|link| root().join("docs").join(link).canonicalize().ok())
+        .collect();
+    let missing: Vec<String> = pages()
+        .into_iter()
+        .filter(|page| page.starts_with(root().join("docs")) && !page.ends_with("SUMMARY.md"))
+        .filter(|page| !WRITTEN.iter().any(|written| page.ends_with(written)))
+        .filter(|page| !listed.contains(page))
+        .map(|page| shown(&page))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
+}
+
+/// Commands in blocks of code, with the page that has them. What explains one stands behind two spaces or in parentheses.
+fn commands(program: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for path in pages() {
+        for block in read(&path).code {
+            let block = block.replace("\\\n", " ");
+            for line in block.lines() {
+                let line = line.trim_start_matches("$ ");
+                let words: Vec<&str> = line.split_whitespace().collect();
+                if words.first() != Some(&program) {
+                    continue;
+                }
+                let joined = without_explanation(line);
+                found.push((shown(&path), joined));
+            }
+        }
+    }
+    found
+}
+
+fn without_explanation(line: &str) -> String {
+    let mut line = line.trim();
+    for mark in ["   ", "  (", "  ", " # ", " > ", " 2>", " | "] {
+        line = line.split(mark).next().unwrap_or(line);
+    }
+    line.trim().to_owned()
+}
+
+/// A command with a place for the reader's own words in it.
+fn is_form(command: &str) -> bool {
+    command.contains('…')
+        || command.contains(['[', '<'])
+        || command.split_whitespace().skip(1).any(|word| {
+            word.len() > 1
+                && word
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c == '_' || c == '/')
+        })
+}
+
+fn niagara(arguments: &[String], work: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_niagara"))
+        .args(arguments)
+        .current_dir(root())
+        .env("NIAGARA_WORK", work)
+        .output()
+        .expect("the program runs")
+}
+
+#[test]
+fn every_command_that_is_shown_is_understood() {
+    let work = tempfile::tempdir().expect("a folder");
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (page, command) in commands("niagara") {
+        if is_form(&command) || !seen.insert(command.clone()) {
+            continue;
+        }
+        let Some(mut words) = shlex::split(&command) else {
+            wrong.push(format!("{page}: {command}: a quote is not closed"));
+            continue;
+        };
+        words.remove(0);
+        // sysbench's words are its own, its help too.
+        if words.first().is_none_or(|word| word == "sysbench") {
+            continue;
+        }
+        // What stands before --help is read and judged; nothing is done.
+        words.push("--help".to_owned());
+        let output = niagara(&words, work.path());
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
+            wrong.push(format!(
+                "{page}: {command}\n    {}",
+                why.trim().replace('\n', "\n    ")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen.len() > 50, "the commands were found: {seen:?}");
+}
+
+#[test]
+fn the_commands_that_take_seconds_run() {
+    let work = tempfile::tempdir().expect("a folder");
+    let quick = [
+        "niagara doctor",
+        "niagara study schema",
+        "niagara completions bash",
+    ];
+    let mut done = BTreeSet::new();
+    for (page, command) in commands("niagara") {
+        let is_quick = quick.contains(&command.as_str())
+            || command.starts_with("niagara study check ")
+            || command.starts_with("niagara server list");
+        if !is_quick || is_form(&command) || !done.insert(command.clone()) {
+            continue;
+        }
+        // As a shell would, for its * are the shell's.
+        let binary = env!("CARGO_BIN_EXE_niagara");
+        let output = Command::new("sh")
+            .args(["-c", &command.replacen("niagara", binary, 1)])
+            .current_dir(root())
+            .env("NIAGARA_WORK", work.path())
+            .output()
+            .expect("a shell");
+        assert!(
+            output.status.success(),
+            "{page}: {command}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    for needed in quick {
+        assert!(done.contains(needed), "no page shows `{needed}`");
+    }
+}
+
+#[test]
+fn what_make_is_asked_for_it_can_do() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).expect("readable");
+    let targets: BTreeSet<&str> = makefile
+        .lines()
+        .filter(|line| !line.starts_with(['\t', ' ', '#', '.']))
+        .filter_map(|line| line.split_once(':'))
+        .flat_map(|(targets, _)| targets.split_whitespace())
+        .collect();
+    let mut asked = 0;
+    for (page, command) in commands("make") {
+        let wanted = command
+            .split_whitespace()
+            .skip(1)
+            .take_while(|word| !word.contains('='));
+        for target in wanted {
+            asked += 1;
+            assert!(
+                targets.contains(target),
+                "{page}: {command}: no target {target}"
+            );
+        }
+    }
+    assert!(asked >= 2, "README shows what to make");
+}
