@@ -868,9 +868,9 @@ mod tests {
                 .collect();
             assert!(examples.len() >= 2, "{words}: two examples");
             for example in examples {
-                // What explains an example stands behind two spaces, what the shell does behind a >.
+                // What explains an example stands behind two spaces, what the shell does behind a > or a |.
                 let typed = example.split("  ").next().unwrap_or_default();
-                let typed = typed.split(" > ").next().unwrap_or_default();
+                let typed = typed.split(['>', '|']).next().unwrap_or_default();
                 let words = shlex::split(typed).expect("quotes are closed");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }
