@@ -65,8 +65,10 @@ impl Input {
     pub fn open(path: &Path) -> Result<Input, CaptureError> {
         let file = File::open(path).map_err(CaptureError::file("open", path))?;
         let metadata = file.metadata().map_err(CaptureError::file("read", path))?;
-        if metadata.is_dir() {
-            let cause = io::Error::other("it is a folder");
+        if !metadata.is_file() {
+            let cause = io::Error::other(
+                "it is no regular file (a log is read twice: what comes through a pipe has to be in a file)",
+            );
             return Err(CaptureError::file("read", path)(cause));
         }
         let mut file = file;

@@ -79,6 +79,8 @@ pub struct LogReader<R> {
     version: Option<String>,
     began: bool,
     skipping: bool,
+    /// The end that was cut is counted.
+    cut: bool,
 }
 
 impl<R: Read> LogReader<R> {
@@ -95,6 +97,7 @@ impl<R: Read> LogReader<R> {
             version: None,
             began: false,
             skipping: false,
+            cut: false,
         }
     }
 
@@ -275,6 +278,7 @@ impl<R: Read> LogReader<R> {
         if count > 0 {
             dropped.add(cause, count, next, || place);
         }
+        self.cut |= cause == Cause::CutTail && count > 0;
         self.skipping = matches!(cause, Cause::BrokenHeader | Cause::CutHead | Cause::TooLong);
         self.window.consume(next);
     }
@@ -294,7 +298,8 @@ impl<R: Read> LogReader<R> {
     }
 
     fn end(&mut self, dropped: &mut Dropped) -> Next {
-        if self.window.broken.take().is_some() {
+        // A compressed file that ends early, after a whole entry: what was cut is not known, that something was is.
+        if self.window.broken.take().is_some() && !self.cut {
             let place = self.place();
             dropped.add(Cause::CutTail, 1, 0, || place);
         }

@@ -4,6 +4,8 @@ use std::io::{self, ErrorKind, Read};
 
 /// How much is read at a time, and how much the window holds at least.
 const STEP: usize = 1 << 20;
+/// The same for the first time: many logs are short.
+const FIRST: usize = 1 << 16;
 
 pub(super) struct Window<R> {
     reader: R,
@@ -82,12 +84,13 @@ impl<R: Read> Window<R> {
             return Ok(false);
         }
         // Doubled, so that a long statement is read again a few times only.
-        let wanted = (self.end * 2).clamp(STEP, self.most.max(self.end + 1));
+        let step = if self.data.is_empty() { FIRST } else { STEP };
+        let wanted = (self.end * 2).clamp(step, self.most.max(self.end + 1));
         if self.data.len() < wanted {
             self.data.resize(wanted, 0);
         }
         let mut got = 0;
-        let least = (wanted - self.end).min(self.end.max(STEP / 2));
+        let least = (wanted - self.end).min(self.end.max(step / 2));
         while got < least {
             match self.reader.read(&mut self.data[self.end..wanted]) {
                 Ok(0) => {

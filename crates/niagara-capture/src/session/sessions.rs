@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_number_is_used_again_after_a_restart() {
         let mut sessions = Sessions::default();
-        let mut number = |sessions: &mut Sessions, thread| sessions.get(thread).0.number;
+        let number = |sessions: &mut Sessions, thread| sessions.get(thread).0.number;
         assert_eq!(number(&mut sessions, 7), 0);
         assert_eq!(number(&mut sessions, 9), 1);
         // Told to flush its logs: 9 goes on.
