@@ -163,11 +163,17 @@ impl Inquiry {
         observer: &mut dyn Observer,
     ) -> bool {
         let typical = study.duel_seconds(question.couples);
-        if study.left_seconds() - question.reserve_seconds > typical {
-            return false;
-        }
         let wanted = question.errors.fewest_duels().unwrap_or(0);
         let missing = wanted.saturating_sub(scored);
+        // What comes behind the study's answer gives way to it.
+        let reserve = if question.must_answer && missing > 0 {
+            0.0
+        } else {
+            question.reserve_seconds
+        };
+        if study.left_seconds() - reserve > typical {
+            return false;
+        }
         let allowed = study.budget_seconds() * (1.0 + OVERRUN);
         if !question.must_answer
             || missing == 0

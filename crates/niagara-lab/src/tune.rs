@@ -34,6 +34,8 @@ const TOTAL_DUELS: usize = 8;
 const MOST_DUELS: usize = 44;
 /// Room for duels that take longer than planned, or are repeated.
 const SPARE_TIME: f64 = 1.15;
+/// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
+const PROFILE_OVERRUN: f64 = 0.1;
 /// Share of the budget that the screening gets at least, or there is no point in it.
 const LEAST_SCREENING: f64 = 0.25;
 /// Share of the budget that the screening takes at most: rungs want claims of their own.
@@ -571,7 +573,6 @@ impl Ladder<'_> {
         b: &'q Variant,
         errors: ErrorBudget,
     ) -> Question<'q> {
-        let is_total = phase == Phase::Total;
         Question {
             phase,
             subject,
@@ -582,13 +583,8 @@ impl Ladder<'_> {
             rule: self.options.rule,
             couples: self.options.couples,
             seed: derive_seed(self.options.seed, "question", phase as u64),
-            // What is deployed comes first: the profile has what the total leaves.
-            reserve_seconds: if is_total {
-                0.0
-            } else {
-                self.options.profile_seconds()
-            },
-            must_answer: is_total,
+            reserve_seconds: self.options.profile_seconds(),
+            must_answer: phase == Phase::Total,
         }
     }
 
@@ -598,7 +594,8 @@ impl Ladder<'_> {
             return Ok(());
         };
         let planned = self.options.profile_seconds();
-        let seconds = if study.left_seconds() >= planned {
+        let allowed = self.options.budget_seconds * (1.0 + PROFILE_OVERRUN);
+        let seconds = if study.used_seconds() + planned <= allowed {
             planned
         } else {
             0.0

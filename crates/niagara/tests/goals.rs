@@ -31,7 +31,7 @@ fn compared(place: &Place, arguments: &[&str]) -> (CompareSummary, String) {
     let mut words = vec![
         "compare",
         "base",
-        "config.max_error_count=65",
+        "cfg.max_error_count=65",
         "--workload",
         "tail.toml",
         "--warm-up",
