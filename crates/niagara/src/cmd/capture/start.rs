@@ -35,7 +35,9 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
     let mut guardian = Guardian::start(&task)?;
     if let Err(error) = see_log(&task.state.log) {
         guardian.stop();
-        let _ = fs::remove_file(&task.state_file);
+        settled(task.state, &task.state_file, &mut connection)?;
+        fs::remove_file(&task.state_file)
+            .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
         return Err(error);
     }
     let Some(length) = args.length else {
@@ -51,11 +53,7 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
     };
     wait(&mut guardian, &task, length, &stop);
     guardian.stop();
-    let mut state = State::read(&task.state_file)
-        .with_context(|| format!("cannot read {}", task.state_file.display()))?
-        .unwrap_or(task.state);
-    let outcomes = settle(&mut state, &task.state_file, &mut connection)?;
-    say_outcomes(&outcomes);
+    let state = settled(task.state, &task.state_file, &mut connection)?;
     if let Status::Ended { end, .. } = &state.status {
         say!("The capture ended: {}", end.text());
     }
@@ -70,6 +68,16 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
         &AtomicBool::new(false),
     )?;
     Ok(if was_stopped { interrupted() } else { code })
+}
+
+/// What is on disk once everything is undone, by the guardian or, where it could not, now.
+fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Result<State> {
+    let mut state = State::read(path)
+        .with_context(|| format!("cannot read {}", path.display()))?
+        .unwrap_or(planned);
+    let outcomes = settle(&mut state, path, connection)?;
+    say_outcomes(&outcomes);
+    Ok(state)
 }
 
 /// What is to be changed, and where; says what it costs.
