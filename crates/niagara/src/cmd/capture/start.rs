@@ -35,7 +35,9 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
     let mut guardian = Guardian::start(&task)?;
     if let Err(error) = see_log(&task.state.log) {
         guardian.stop();
-        let _ = fs::remove_file(&task.state_file);
+        settled(task.state, &task.state_file, &mut connection)?;
+        fs::remove_file(&task.state_file)
+            .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
         return Err(error);
     }
     let Some(length) = args.length else {
@@ -49,17 +51,13 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
         say!("`niagara capture stop` with the same address ends it and makes the capture");
         return Ok(ExitCode::SUCCESS);
     };
-    wait(&mut guardian, &task, length, &stop);
+    let took = wait(&mut guardian, &task, length, &stop);
     guardian.stop();
-    let mut state = State::read(&task.state_file)
-        .with_context(|| format!("cannot read {}", task.state_file.display()))?
-        .unwrap_or(task.state);
-    let outcomes = settle(&mut state, &task.state_file, &mut connection)?;
-    say_outcomes(&outcomes);
+    let state = settled(task.state, &task.state_file, &mut connection)?;
     if let Status::Ended { end, .. } = &state.status {
         say!("The capture ended: {}", end.text());
     }
-    say_cost(&state.log, length);
+    say_cost(&state.log, took);
     let was_stopped = stop.load(Ordering::Relaxed);
     let code = finish(
         &state,
@@ -70,6 +68,16 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
         &AtomicBool::new(false),
     )?;
     Ok(if was_stopped { interrupted() } else { code })
+}
+
+/// What is on disk once everything is undone, by the guardian or, where it could not, now.
+fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Result<State> {
+    let mut state = State::read(path)
+        .with_context(|| format!("cannot read {}", path.display()))?
+        .unwrap_or(planned);
+    let outcomes = settle(&mut state, path, connection)?;
+    say_outcomes(&outcomes);
+    Ok(state)
 }
 
 /// What is to be changed, and where; says what it costs.
@@ -148,8 +156,8 @@ fn see_log(log: &Path) -> Result<()> {
     }
 }
 
-/// Waits for the end: of the time, by a signal, or of the guardian.
-fn wait(guardian: &mut Guardian, task: &Task, length: Duration, stop: &AtomicBool) {
+/// Waits for the end: of the time, by a signal, or of the guardian. How long it took.
+fn wait(guardian: &mut Guardian, task: &Task, length: Duration, stop: &AtomicBool) -> Duration {
     let (bar, live) = living_line();
     if !live {
         tell!("capturing for {}", clock(length));
@@ -166,16 +174,17 @@ fn wait(guardian: &mut Guardian, task: &Task, length: Duration, stop: &AtomicBoo
         std::thread::sleep(STEP);
     }
     bar.finish_and_clear();
+    began.elapsed()
 }
 
 /// What the log took.
-fn say_cost(log: &Path, length: Duration) {
+fn say_cost(log: &Path, took: Duration) {
     if let Ok(metadata) = fs::metadata(log) {
         let bytes = metadata.len() as f64;
         say!(
             "The server wrote {:.1} MB of log, {:.0} kB a second",
             bytes / 1e6,
-            bytes / 1e3 / length.as_secs_f64().max(1.0)
+            bytes / 1e3 / took.as_secs_f64().max(1.0)
         );
     }
 }
