@@ -268,11 +268,7 @@ pub fn unix_ms() -> i64 {
 /// The hash that stands for everything that decides what is measured.
 pub fn key(content: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(content)?);
-    Ok(digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(niagara_server::hex(&digest[..16]))
 }
 
 /// The command as typed, quoted where a shell would need it.
