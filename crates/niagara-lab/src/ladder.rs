@@ -6,12 +6,17 @@ use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, 
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::client_host::ClientHost;
+use crate::inventory::Inventory;
 use crate::judged::{Answer, Question, ask, comparison, share_seconds};
+use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
-use crate::spec::Protocol;
+use crate::question::RungRecipe;
+use crate::resolve::resolve_or_reason;
+use crate::set_up::SetUp;
+use crate::spec::{Lengths, Protocol};
 use crate::study::Study;
-use crate::study_file::RungRecipe;
 use crate::variant::Variant;
+use crate::with_room::with_room;
 use crate::workbench::Workbench;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
@@ -20,27 +25,28 @@ use niagara_stats::derive_seed;
 const SPARE_TIME: f64 = 1.15;
 
 /// How a ladder is climbed.
-pub struct LadderOptions {
+#[derive(Clone)]
+struct LadderOptions {
     /// The study's words.
-    pub about: Option<About>,
+    about: Option<About>,
     /// What it starts from.
-    pub start: Variant,
+    start: Variant,
     /// The steps, in order.
-    pub rungs: Vec<RungRecipe>,
+    rungs: Vec<RungRecipe>,
     /// How variants meet.
-    pub protocol: Protocol,
+    protocol: Protocol,
     /// Error probability of the total and, shared, of the rungs.
-    pub alpha: f64,
+    alpha: f64,
     /// Smallest worthwhile gain, futility.
-    pub rule: Rule,
+    rule: Rule,
     /// Most duels for one question.
-    pub duels: usize,
+    duels: usize,
     /// Couples of a duel.
-    pub couples: u32,
+    couples: u32,
     /// Seed.
-    pub seed: u64,
+    seed: u64,
     /// Seconds asked for.
-    pub budget_seconds: f64,
+    budget_seconds: f64,
 }
 
 /// The error probability of each of `rungs` that are tried, which share `alpha`: is it faster than what was kept before
@@ -49,46 +55,66 @@ pub fn rung_errors(alpha: f64, rungs: usize, duels: usize) -> ErrorBudget {
     ErrorBudget::one_sided(alpha / rungs.max(1) as f64, duels)
 }
 
-/// A rung on top of what was kept so far: the variant, and what it changes in one line; or why it cannot be tried here.
-pub type RungStart = Result<(Variant, String), String>;
+/// A ladder that is set up.
+pub(crate) struct Climbing<'a> {
+    bench: &'a mut Workbench,
+    climb: Climb<'a>,
+}
 
-/// Makes the variant of a rung on top of another one: fetches and builds what it takes.
-pub type MakeRung<'m> =
-    dyn FnMut(&RungRecipe, &Variant, &mut Workbench, &mut dyn Observer) -> Result<RungStart> + 'm;
-
-/// Climbs until the last rung, or until the budget ends. A stop is no error: the summary comes back incomplete.
-///
-/// # Errors
-/// Results that cannot be written; what no rung is to blame for.
-pub fn climb_ladder(
-    bench: &mut Workbench,
-    study: &mut Study,
-    options: &LadderOptions,
-    make: &mut MakeRung<'_>,
-    observer: &mut dyn Observer,
-) -> Result<LadderSummary> {
-    let mut climb = Climb {
-        options,
-        best: options.start.clone(),
-        rungs: Vec::new(),
-        total: None,
-        warnings: Vec::new(),
-        complete: false,
-    };
-    let climbed = climb.climb(bench, study, make, observer);
-    study.end_sitting()?;
-    match climbed {
-        Ok(()) => {}
-        Err(error) if error.is::<Cancelled>() => climb
-            .warnings
-            .push("stopped on request: the same command goes on from here".to_owned()),
-        Err(error) => return Err(error),
+impl<'a> Climbing<'a> {
+    pub(crate) fn new(
+        set_up: &SetUp<'a>,
+        bench: &'a mut Workbench,
+        start: Variant,
+        rungs: &[RungRecipe],
+        lengths: &Lengths,
+        seed: u64,
+    ) -> Self {
+        let study = set_up.study;
+        Self {
+            bench,
+            climb: Climb {
+                inventory: set_up.inventory,
+                best: start.clone(),
+                rungs: Vec::new(),
+                total: None,
+                warnings: Vec::new(),
+                complete: false,
+                options: LadderOptions {
+                    about: study.words(),
+                    start,
+                    rungs: rungs.to_vec(),
+                    protocol: study.protocol,
+                    alpha: study.alpha,
+                    rule: study.rule(),
+                    duels: study.duels,
+                    couples: lengths.couples,
+                    seed,
+                    budget_seconds: study.budget.as_secs_f64(),
+                },
+            },
+        }
     }
-    climb.summary(bench, study)
+}
+
+impl Measuring for Climbing<'_> {
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.climb.climb(self.bench, study, observer)
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.climb.warnings.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let summary = self.climb.summary(self.bench, study)?;
+        Ok(Found::Summary(Summary::Ladder(Box::new(summary))))
+    }
 }
 
 struct Climb<'a> {
-    options: &'a LadderOptions,
+    inventory: &'a Inventory,
+    options: LadderOptions,
     best: Variant,
     rungs: Vec<LadderRung>,
     total: Option<niagara_store::Comparison>,
@@ -101,10 +127,10 @@ impl Climb<'_> {
         &mut self,
         bench: &mut Workbench,
         study: &mut Study,
-        make: &mut MakeRung<'_>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let options = self.options;
+        let rungs = self.options.rungs.clone();
+        let options = &self.options;
         let to_try = options
             .rungs
             .iter()
@@ -118,12 +144,12 @@ impl Climb<'_> {
             ));
         }
         let mut left = to_try;
-        for rung in &options.rungs {
+        for rung in &rungs {
             let outcome = match &rung.cannot {
                 Some(reason) => Trial::not_tried(reason),
                 None => {
                     left -= 1;
-                    self.try_rung(bench, study, rung, left, errors, make, observer)?
+                    self.try_rung(bench, study, rung, left, errors, observer)?
                 }
             };
             self.rungs.push(LadderRung {
@@ -159,7 +185,6 @@ impl Climb<'_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a rung is all of these")]
     fn try_rung(
         &mut self,
         bench: &mut Workbench,
@@ -167,13 +192,17 @@ impl Climb<'_> {
         rung: &RungRecipe,
         rungs_after: usize,
         errors: ErrorBudget,
-        make: &mut MakeRung<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Trial> {
-        let options = self.options;
-        let made = study.aside(|| make(rung, &self.best, bench, observer))?;
+        let options = self.options.clone();
+        let made = study.aside(|| {
+            resolve_or_reason(&rung.recipe, &self.best, self.inventory, bench, observer)
+        })?;
         let (candidate, change) = match made {
-            Ok(made) => made,
+            Ok(made) => (
+                with_room(&made, bench.load().threads),
+                added(&self.best, &made),
+            ),
             Err(reason) => return Ok(Trial::not_tried(&reason)),
         };
         if candidate.id() == self.best.id() {
@@ -248,7 +277,7 @@ impl Climb<'_> {
         study: &mut Study,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let options = self.options;
+        let options = self.options.clone();
         if self.best.id() == options.start.id() {
             return Ok(());
         }
@@ -302,7 +331,7 @@ impl Climb<'_> {
     }
 
     fn summary(&self, bench: &Workbench, study: &Study) -> Result<LadderSummary> {
-        let options = self.options;
+        let options = &self.options;
         let install = bench.install_of(&options.start)?;
         let mut rungs = self.rungs.clone();
         for rung in &options.rungs[rungs.len()..] {
@@ -347,6 +376,12 @@ impl Climb<'_> {
             warnings,
         })
     }
+}
+
+/// What `after` has beyond `before`, in words.
+fn added(before: &Variant, after: &Variant) -> String {
+    let new = after.levers.iter().skip(before.levers.len());
+    new.cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// What came of trying one rung.

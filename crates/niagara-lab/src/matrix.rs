@@ -20,18 +20,19 @@ use crate::build_note::{BEST, build_notes, not_recommended};
 use crate::client_host::ClientHost;
 use crate::judged::{Answer, Question, ask, comparison, share_seconds};
 use crate::ladder::{in_short, pooled_sd};
+use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
 use crate::spec::Protocol;
 use crate::study::Study;
-use crate::sweep::with_room;
 use crate::variant::Variant;
+use crate::with_room::with_room;
 use crate::workbench::Workbench;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
 /// A combination of levels.
 #[derive(Debug, Clone)]
-pub struct Combination {
+pub(crate) struct Combination {
     /// Level of each axis.
     pub levels: Vec<usize>,
     /// The levels that differ from the baseline.
@@ -41,7 +42,7 @@ pub struct Combination {
 }
 
 /// What is filled in.
-pub struct MatrixOptions<'a> {
+pub(crate) struct MatrixOptions<'a> {
     /// The study's words.
     pub about: Option<About>,
     /// Server name, for people.
@@ -72,28 +73,6 @@ pub struct MatrixOptions<'a> {
     pub budget_seconds: f64,
 }
 
-/// Fills the matrix until every cell is judged or the budget ends. A stop is no error: the summary comes back incomplete.
-///
-/// # Errors
-/// Results that cannot be written; what no cell is to blame for.
-pub fn fill_matrix(
-    study: &mut Study,
-    options: &MatrixOptions<'_>,
-    observer: &mut dyn Observer,
-) -> Result<MatrixSummary> {
-    let mut filling = Filling::new(options);
-    let filled = filling.fill(study, observer);
-    study.end_sitting()?;
-    match filled {
-        Ok(()) => filling.complete = true,
-        Err(error) if error.is::<Cancelled>() => filling
-            .warnings
-            .push("stopped on request: the same command goes on from here".to_owned()),
-        Err(error) => return Err(error),
-    }
-    filling.summary(study)
-}
-
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -102,7 +81,8 @@ struct Place {
     threads: u32,
 }
 
-struct Filling<'a> {
+/// A matrix that is set up, filled until every cell is judged or the budget ends.
+pub(crate) struct Filling<'a> {
     options: &'a MatrixOptions<'a>,
     places: Vec<Place>,
     outcomes: Vec<Option<CellOutcome>>,
@@ -112,7 +92,7 @@ struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(options: &'a MatrixOptions<'a>) -> Self {
+    pub(crate) fn new(options: &'a MatrixOptions<'a>) -> Self {
         let mut places = Vec::new();
         for combination in 1..options.combinations.len() {
             for workload in 0..options.workloads.len() {
@@ -415,5 +395,27 @@ impl<'a> Filling<'a> {
             sd_duel: pooled_sd(study),
             warnings,
         })
+    }
+}
+
+impl Measuring for Filling<'_> {
+    fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
+        study.fix_warm_up();
+        Ok(())
+    }
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.fill(study, observer)?;
+        self.complete = true;
+        Ok(())
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let summary = self.summary(study)?;
+        Ok(Found::Summary(Summary::Matrix(Box::new(summary))))
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use niagara_stats::{Level, Start, scalability};
 use niagara_store::{
     About, AccountsRecord, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord,
-    SweepCurve, SweepPoint, SweepSummary,
+    Summary, SweepCurve, SweepPoint, SweepSummary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -20,13 +20,14 @@ use crate::build_note::build_notes;
 use crate::client_host::ClientHost;
 use crate::duel::throughput;
 use crate::ladder::in_short;
+use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::spec::Protocol;
 use crate::study::Study;
 use crate::variant::Variant;
+use crate::with_room::with_room;
 use crate::workbench::Workbench;
-use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
 /// A thread count this close to the best is as good.
@@ -35,7 +36,7 @@ const AS_GOOD: f64 = 0.02;
 const MOST_FAILURES: u32 = 2;
 
 /// What is swept.
-pub struct SweepOptions<'a> {
+pub(crate) struct SweepOptions<'a> {
     /// The study's words, where it comes from a file.
     pub about: Option<About>,
     /// Titles and variants; two are interleaved in duels.
@@ -97,59 +98,13 @@ impl Point {
     }
 }
 
-/// Sweeps until all rounds are done or the budget ends. A stop is no error: the summary comes back incomplete.
-///
-/// # Errors
-/// Nothing could be measured; results that cannot be written.
-pub fn sweep(
-    study: &mut Study,
-    options: &SweepOptions<'_>,
-    observer: &mut dyn Observer,
-) -> Result<SweepSummary> {
-    let interleaved = sweep_protocol(options.variants.len()) == Protocol::Duel;
-    let lanes = if interleaved {
-        1
-    } else {
-        options.variants.len()
-    };
-    let points: Vec<Point> = options
-        .benches
-        .keys()
-        .flat_map(|&threads| (0..lanes).map(move |variant| Point { threads, variant }))
-        .collect();
-    let mut run = Run {
-        options,
-        interleaved,
-        failures: BTreeMap::new(),
-        failed: BTreeMap::new(),
-        late: false,
-        not_looked_at: Vec::new(),
-    };
-    let ended = run
-        .rounds(study, &points, observer)
-        .and_then(|()| run.look_at_knees(study, observer));
-    study.end_sitting()?;
-    let interrupted = match ended {
-        Ok(()) => false,
-        Err(error) if error.is::<Cancelled>() => true,
-        Err(error) => return Err(error),
-    };
-    let summary = run.summary(study, interrupted)?;
-    if summary.curves.iter().all(|curve| curve.points.is_empty()) && !interrupted {
-        let reasons: BTreeSet<&str> = run.failed.values().map(String::as_str).collect();
-        match reasons.first() {
-            Some(reason) => bail!("nothing could be measured: {reason}"),
-            None => bail!(
-                "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
-            ),
-        }
-    }
-    Ok(summary)
-}
-
-struct Run<'a> {
+/// A sweep that is set up, run until all rounds are done or the budget ends.
+pub(crate) struct Run<'a> {
     options: &'a SweepOptions<'a>,
     interleaved: bool,
+    points: Vec<Point>,
+    /// What a reader must know before all else.
+    told_first: Vec<String>,
     /// Failures in a row.
     failures: BTreeMap<Point, u32>,
     /// Given up, with the reason.
@@ -159,13 +114,43 @@ struct Run<'a> {
     not_looked_at: Vec<String>,
 }
 
-impl Run<'_> {
-    fn rounds(
-        &mut self,
-        study: &mut Study,
-        points: &[Point],
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
+impl<'a> Run<'a> {
+    pub(crate) fn new(options: &'a SweepOptions<'a>) -> Self {
+        let interleaved = sweep_protocol(options.variants.len()) == Protocol::Duel;
+        let lanes = match interleaved {
+            true => 1,
+            false => options.variants.len(),
+        };
+        let counts = options.benches.keys();
+        Self {
+            options,
+            interleaved,
+            points: counts
+                .flat_map(|&threads| (0..lanes).map(move |variant| Point { threads, variant }))
+                .collect(),
+            told_first: Vec::new(),
+            failures: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            late: false,
+            not_looked_at: Vec::new(),
+        }
+    }
+
+    /// An error where nothing at all could be measured.
+    fn check_anything(&self, summary: &SweepSummary) -> Result<()> {
+        if summary.curves.iter().any(|curve| !curve.points.is_empty()) {
+            return Ok(());
+        }
+        let reasons: BTreeSet<&str> = self.failed.values().map(String::as_str).collect();
+        match reasons.first() {
+            Some(reason) => bail!("nothing could be measured: {reason}"),
+            None => bail!(
+                "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
+            ),
+        }
+    }
+
+    fn rounds(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let seed = self.options.seed;
         let each = self.options.profile_seconds().unwrap_or(0.0);
         let profiles = each * self.options.variants.len() as f64;
@@ -175,7 +160,7 @@ impl Run<'_> {
                 name: &name,
                 seconds: study.left_seconds(),
             });
-            let mut order = points.to_vec();
+            let mut order = self.points.clone();
             let mut rng =
                 ChaCha8Rng::seed_from_u64(derive_seed(seed, "sweep order", u64::from(round)));
             order.shuffle(&mut rng);
@@ -204,7 +189,7 @@ impl Run<'_> {
             self.not_looked_at.push(NO_TIME_FOR_A_PROFILE.to_owned());
             return Ok(());
         };
-        let curves = self.summary(study, false)?.curves;
+        let curves = self.summary(study, true)?.curves;
         for (curve, (_, variant)) in curves.iter().zip(&options.variants) {
             let knee = curve.knee.as_ref().map(|knee| knee.threads);
             let Some((threads, bench)) = knee.and_then(|knee| options.benches.get_key_value(&knee))
@@ -264,7 +249,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn summary(&self, study: &Study, interrupted: bool) -> Result<SweepSummary> {
+    fn summary(&self, study: &Study, complete: bool) -> Result<SweepSummary> {
         let options = self.options;
         let slices = study.store().slices(None)?;
         let accounts = study.store().accounts()?;
@@ -344,10 +329,10 @@ impl Run<'_> {
             budget_seconds: options.budget_seconds,
             elapsed_seconds: study.used_seconds(),
             load_seconds: study.load_seconds(),
-            complete: !interrupted,
+            complete,
             ratios: self.ratios(study),
             builds: self.builds()?,
-            warnings: self.warnings(&curves, interrupted),
+            warnings: self.warnings(&curves),
             curves,
         })
     }
@@ -391,11 +376,8 @@ impl Run<'_> {
         self.options.benches.keys().filter_map(at).collect()
     }
 
-    fn warnings(&self, curves: &[SweepCurve], interrupted: bool) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if interrupted {
-            warnings.push("stopped on request: the same command goes on from here".to_owned());
-        }
+    fn warnings(&self, curves: &[SweepCurve]) -> Vec<String> {
+        let mut warnings = self.told_first.clone();
         let points = || curves.iter().flat_map(|curve| &curve.points);
         let fewest = points().map(|point| point.starts).min().unwrap_or(0);
         if self.late && fewest < self.options.rounds {
@@ -429,16 +411,26 @@ impl Run<'_> {
     }
 }
 
-/// Connections beyond the server's default of 151 need room in its variables; what the variant says itself stands.
-pub fn with_room(variant: &Variant, threads: u32) -> Variant {
-    let mut variant = variant.clone();
-    if threads > 120 {
-        variant
-            .config
-            .entry("max_connections".to_owned())
-            .or_insert_with(|| (threads + 50).to_string());
+impl Measuring for Run<'_> {
+    fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
+        study.fix_warm_up();
+        Ok(())
     }
-    variant
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.rounds(study, observer)?;
+        self.look_at_knees(study, observer)?;
+        self.check_anything(&self.summary(study, true)?)
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.told_first.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, complete: bool) -> Result<Found> {
+        let summary = self.summary(study, complete)?;
+        Ok(Found::Summary(Summary::Sweep(Box::new(summary))))
+    }
 }
 
 fn typical_seconds(study: &Study) -> f64 {

@@ -6,8 +6,8 @@ use niagara_store::{
     Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
     Together, TuneSummary,
 };
-use serde::{Deserialize, Serialize};
 
+use crate::announced::{Announced, TunePlan};
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
 use crate::client_host::ClientHost;
@@ -16,6 +16,7 @@ use crate::duel_plan::{assumed_sd, duel_seconds};
 use crate::judged::{Answer, Question, ask, comparison};
 use crate::ladder::rung_errors;
 use crate::lever::Role;
+use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
 use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
@@ -49,7 +50,7 @@ const EXACT_ENOUGH: f64 = 0.002;
 
 /// How a server is tuned.
 #[derive(Debug, Clone)]
-pub struct TuneOptions {
+pub(crate) struct TuneOptions {
     /// Where the ladder starts.
     pub base: Variant,
     /// Levers that apply here, decoy and control among them.
@@ -124,69 +125,8 @@ impl TuneOptions {
 /// What the profile of a tuning is kept under.
 const FINAL_VARIANT: &str = "the final variant";
 
-/// What is about to happen, told before it starts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TunePlan {
-    /// Levers that go into the screening, decoy and control included.
-    pub levers: Vec<String>,
-    /// Levers left out because the budget is too short for them.
-    pub left_out: Vec<String>,
-    /// Duels of the screening design.
-    pub screening_duels: usize,
-    /// Estimated seconds of a screening duel.
-    pub screening_duel_seconds: f64,
-    /// Estimated seconds of a duel that judges.
-    pub duel_seconds: f64,
-    /// Seconds of the budget at which the screening ends when it found something.
-    pub screening_until: f64,
-    /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction.
-    pub detectable_lever: f64,
-    /// Smallest effect of the total that its first looks show, as a fraction.
-    pub detectable_total: f64,
-}
-
-/// Tunes the server until the budget ends. A stop is no error: the summary comes back incomplete.
-///
-/// # Errors
-/// The base cannot be measured; results cannot be written.
-pub fn tune(
-    bench: &Workbench,
-    study: &mut Study,
-    options: &TuneOptions,
-    announce: &mut dyn FnMut(&TunePlan),
-    observer: &mut dyn Observer,
-) -> Result<TuneSummary> {
-    let mut ladder = Ladder {
-        bench,
-        options,
-        candidates: options.candidates.clone(),
-        not_tried: options.not_applicable.clone(),
-        warnings: Vec::new(),
-        screening: None,
-        rungs: Vec::new(),
-        total: None,
-        complete: false,
-        last: options.base.clone(),
-    };
-    let climbed = ladder.climb(study, announce, observer);
-    study.end_sitting()?;
-    match climbed {
-        Ok(()) => {}
-        Err(error) if error.is::<Cancelled>() => {
-            ladder
-                .warnings
-                .push("stopped on request: the same command goes on from here".to_owned());
-        }
-        Err(error) => return Err(error),
-    }
-    let summary = ladder.summary(study)?;
-    // With all that the report and deploy/ are made from: whatever happens from here on, they can be made anew.
-    let kept = Summary::Tune(Box::new(summary.clone()));
-    study.store().set_summary(&kept)?;
-    Ok(summary)
-}
-
-struct Ladder<'a> {
+/// A tuning that is set up.
+pub(crate) struct Ladder<'a> {
     bench: &'a Workbench,
     options: &'a TuneOptions,
     candidates: Vec<Candidate>,
@@ -199,22 +139,26 @@ struct Ladder<'a> {
     last: Variant,
 }
 
-impl Ladder<'_> {
-    fn climb(
-        &mut self,
-        study: &mut Study,
-        announce: &mut dyn FnMut(&TunePlan),
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
+impl Measuring for Ladder<'_> {
+    fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.drop_misfits(study, observer)?;
         let plan = self.plan(study)?;
         self.keep_only(&plan);
-        announce(&plan);
+        observer.see(Event::Announced(Announced::Tune {
+            server: &self.options.base.server,
+            load: &self.bench.load().one_line(),
+            budget_seconds: self.options.budget_seconds,
+            plan: &plan,
+        }));
         if let Some(choice) = self.options.rate {
             let rate = find_rate(self.bench, study, &self.options.base, choice, observer)?;
             study.set_rate(rate);
         }
-        study.start_clock();
+        Ok(())
+    }
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let plan = self.plan(study)?;
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
         self.judge_total(study, &promoted, observer)?;
@@ -223,6 +167,33 @@ impl Ladder<'_> {
         self.check_final(study, observer)?;
         self.complete = true;
         Ok(())
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
+    /// With all that the report and deploy/ are made from: whatever happens from here on, they can be made again.
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let summary = self.summary(study)?;
+        Ok(Found::Summary(Summary::Tune(Box::new(summary))))
+    }
+}
+
+impl<'a> Ladder<'a> {
+    pub(crate) fn new(bench: &'a Workbench, options: &'a TuneOptions) -> Self {
+        Self {
+            bench,
+            options,
+            candidates: options.candidates.clone(),
+            not_tried: options.not_applicable.clone(),
+            warnings: Vec::new(),
+            screening: None,
+            rungs: Vec::new(),
+            total: None,
+            complete: false,
+            last: options.base.clone(),
+        }
     }
 
     /// A build is handed over only when it is known to be correct; that is looked at once it is known to be faster.

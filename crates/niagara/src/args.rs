@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::study_file::{WantedLevel, names_file};
 use niagara_lab::{Protocol, RateChoice, RemoteShell};
+use niagara_lab::{WantedLevel, names_file};
 use niagara_load::WorkloadKind;
 use niagara_store::Goal;
 
@@ -260,7 +260,7 @@ pub struct LengthArgs {
     pub warm_up: Duration,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Two machines")]
 pub struct ClientArgs {
     /// Let the load come from this host, over ssh, and the servers listen on the address it reaches (docs/two-machines.md)

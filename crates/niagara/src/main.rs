@@ -7,18 +7,16 @@
 #[macro_use]
 mod say;
 
+mod announcement;
 mod args;
 mod client;
+mod clock;
 mod cmd;
 mod doctor;
 mod interrupt;
-mod machine;
-mod outdir;
 mod progress;
-mod resolve;
 mod setting;
 mod steps;
-mod symbols;
 
 use std::process::ExitCode;
 

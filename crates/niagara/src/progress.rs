@@ -2,13 +2,17 @@
 //! Everything goes to standard error, so that standard output holds the result alone.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use niagara_lab::{Event, Observer, Study};
+use niagara_lab::{Event, Observer};
 use niagara_report::number::rate;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
+
+use crate::announcement::{announcement, to_build};
+use crate::clock::clock;
 
 /// Slices over which the share that others take is averaged.
 const LAST_SLICES: f64 = 20.0;
@@ -66,13 +70,10 @@ impl Terminal {
         }
     }
 
-    /// Says that a study is gone on with, and counts the time it used before; nothing of a new one.
-    pub fn resumed(&mut self, study: &Study) {
-        if study.is_resumed() {
-            let folder = study.folder().display();
-            self.line(&format!("going on with the study in {folder}"));
-            self.used_before = Duration::from_secs_f64(study.used_seconds());
-        }
+    /// Says that a study is continued, and counts the time it used before.
+    fn resumed(&mut self, folder: &Path, used_seconds: f64) {
+        self.line(&format!("going on with the study in {}", folder.display()));
+        self.used_before = Duration::from_secs_f64(used_seconds);
     }
 
     /// Takes the living line off the screen.
@@ -156,6 +157,12 @@ impl Observer for Terminal {
         match event {
             Event::SettingUp(text) => self.setting_up(text),
             Event::Note(text) => self.line(&format!("  {text}")),
+            Event::ToBuild(builds) => self.line(&to_build(builds)),
+            Event::Resumed {
+                folder,
+                used_seconds,
+            } => self.resumed(folder, used_seconds),
+            Event::Announced(plan) => self.line(&announcement(plan)),
             Event::Stage { name, .. } => {
                 if self.began.is_none() {
                     self.began = Some(Instant::now());
@@ -233,17 +240,6 @@ pub fn colour_on_stdout() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// `4:07`, `1:02:09`.
-pub fn clock(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,11 +252,5 @@ mod tests {
             ["without it (A)", "with it (B)"]
         );
         assert_eq!(sides("comparing"), ["A", "B"]);
-    }
-
-    #[test]
-    fn times_read_like_a_clock() {
-        assert_eq!(clock(Duration::from_secs(247)), "4:07");
-        assert_eq!(clock(Duration::from_secs(3729)), "1:02:09");
     }
 }

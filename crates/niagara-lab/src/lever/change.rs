@@ -59,6 +59,20 @@ impl Change {
         runtime.transport = self.transport.unwrap_or(runtime.transport);
     }
 
+    /// Adds another change to this one; it has the last word on what both name.
+    pub(crate) fn add(&mut self, other: Change) {
+        self.config.extend(other.config);
+        self.build.extend(other.build);
+        self.environment.extend(other.environment);
+        self.malloc = other.malloc.or(self.malloc.take());
+        self.huge_pages_heap = other.huge_pages_heap.or(self.huge_pages_heap);
+        self.transport = other.transport.or(self.transport);
+        self.server_cpus = other.server_cpus.or(self.server_cpus.take());
+        self.client_cpus = other.client_cpus.or(self.client_cpus.take());
+        self.scheduling = other.scheduling.or(self.scheduling);
+        self.lock_memory = other.lock_memory.or(self.lock_memory);
+    }
+
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -10,10 +10,10 @@ use super::build_table::settings;
 use super::document::{Changes, Runtime, plain};
 use super::mistake::Mistakes;
 use super::read::Known;
-use super::study::VariantRecipe;
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
+use crate::recipe::VariantRecipe;
 use niagara_build::check_build_setting;
 use niagara_server::did_you_mean;
 

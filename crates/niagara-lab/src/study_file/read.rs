@@ -11,19 +11,19 @@ use toml::{Spanned, Value};
 
 use super::changes::{Parts, engine, of_parts, of_variant, reference, server};
 use super::document::{Axis, Document, Rung, SizeEntry, Workload, plain};
-use super::level_sets::{count, level_sets};
 use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
 use super::structure;
-use super::study::{
-    AxisRecipe, LevelRecipe, RungRecipe, StudyDescription, StudyKind, StudyQuestion, StudySize,
-    StudyWorkload, VariantRecipe,
-};
-use super::workload::{load_of, names_file, own_workload, settings_of};
 use crate::client_host::check_host;
+use crate::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::lever::Lever;
+use crate::load_by_name::{load_of, names_file, own_workload, settings_of};
 use crate::quantity;
+use crate::question::{
+    Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
+};
 use crate::rate::RateChoice;
+use crate::recipe::VariantRecipe;
 use crate::spec::Protocol;
 use crate::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
@@ -125,7 +125,7 @@ impl Reader<'_> {
         })
     }
 
-    fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<StudyQuestion> {
+    fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<Question> {
         let document = self.document;
         let variants: BTreeMap<String, VariantRecipe> = document
             .variants
@@ -148,11 +148,12 @@ impl Reader<'_> {
                         self.missing(name, "\"base\"", kind, mistakes);
                     }
                 }
-                StudyQuestion::Compare {
+                Question::Compare {
                     sides: Box::new([
                         spoken_of(&document.a, mistakes),
                         spoken_of(&document.b, mistakes),
                     ]),
+                    to_the_end: false,
                 }
             }
             StudyKind::Ladder => {
@@ -161,7 +162,7 @@ impl Reader<'_> {
                     self.missing("rungs", "a [[rungs]] for each step", kind, mistakes);
                     return None;
                 };
-                StudyQuestion::Ladder {
+                Question::Ladder {
                     start,
                     rungs: self.rungs(rungs.get_ref(), mistakes),
                 }
@@ -178,13 +179,15 @@ impl Reader<'_> {
                     .is_none_or(|word| word.get_ref() == "all");
                 let recipes = self.axes(axes.get_ref(), mistakes);
                 tell_apart(axes, &recipes, all, mistakes);
-                StudyQuestion::Matrix {
+                Question::Matrix {
                     start,
                     axes: recipes,
                     all,
                 }
             }
-            StudyKind::Sweep => StudyQuestion::Sweep {
+            // The command line alone asks these.
+            StudyKind::Tune | StudyKind::Noise => return None,
+            StudyKind::Sweep => Question::Sweep {
                 variants: match &document.sweep {
                     None => vec![VariantRecipe::default()],
                     Some(list) => {
@@ -360,7 +363,7 @@ impl Reader<'_> {
         size: StudySize,
         entry: &SizeEntry,
         kind: StudyKind,
-        question: &StudyQuestion,
+        question: &Question,
         mistakes: &mut Mistakes<'_>,
     ) -> Option<StudyDescription> {
         let document = self.document;
@@ -439,6 +442,7 @@ impl Reader<'_> {
                 .client_host
                 .as_ref()
                 .map(|host| host.get_ref().trim().to_owned()),
+            profile: true,
             question: question.clone(),
         })
     }
@@ -484,14 +488,9 @@ impl Reader<'_> {
     }
 
     /// How variants meet in this study.
-    fn protocol(
-        &self,
-        question: &StudyQuestion,
-        is_job: bool,
-        mistakes: &mut Mistakes<'_>,
-    ) -> Protocol {
+    fn protocol(&self, question: &Question, is_job: bool, mistakes: &mut Mistakes<'_>) -> Protocol {
         let kind = match question {
-            StudyQuestion::Sweep { variants } => return sweep_protocol(variants.len()),
+            Question::Sweep { variants } => return sweep_protocol(variants.len()),
             other => other.kind(),
         };
         let Some(word) = &self.document.protocol else {

@@ -4,8 +4,12 @@ use niagara_load::Workload;
 use niagara_server::Catalog;
 
 use super::*;
+use crate::level_sets::level_sets;
 use crate::lever::{self, Item};
+use crate::question::{Question, StudySize};
+use crate::recipe::VariantRecipe;
 use crate::spec::{Load, Protocol};
+use crate::wanted_level::WantedLevel;
 
 fn table_size(load: &Load) -> u64 {
     match &load.workload.workload {
@@ -98,7 +102,7 @@ fn a_study_differs_by_size_in_what_the_size_says() {
     assert_eq!(table_size(&original.workloads[0].load), 1_000_000);
     assert_eq!(small.budget.as_secs(), 300);
     assert_eq!(original.about.size, "original");
-    let StudyQuestion::Ladder { rungs, .. } = &small.question else {
+    let Question::Ladder { rungs, .. } = &small.question else {
         panic!("a ladder");
     };
     assert_eq!(rungs.len(), 2);
@@ -245,7 +249,7 @@ fn variants_are_spoken_of_by_name_or_as_expressions() {
         runtime = { transport = \"unix\" }\n";
     let file = read(text).expect("valid");
     let study = file.in_size(StudySize::Small);
-    let StudyQuestion::Compare { sides } = &study.question else {
+    let Question::Compare { sides, .. } = &study.question else {
         panic!("a comparison");
     };
     let [a, b] = &**sides;
@@ -287,7 +291,7 @@ fn a_build_is_written_in_words_or_as_a_table() {
             1,
         );
         let file = read(&text)?;
-        let StudyQuestion::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
+        let Question::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
             panic!("a ladder");
         };
         let mut recipe = niagara_build::Recipe::default();
@@ -367,7 +371,7 @@ fn only(text: &str) -> String {
 #[test]
 fn cells_of_a_matrix_are_told_apart() {
     let file = read(MATRIX).expect("valid");
-    let StudyQuestion::Matrix { axes, all, .. } = &file.in_size(StudySize::Small).question else {
+    let Question::Matrix { axes, all, .. } = &file.in_size(StudySize::Small).question else {
         panic!("a matrix");
     };
     let titles: Vec<String> = level_sets(axes, *all)
@@ -562,7 +566,7 @@ fn part_of_a_matrix_keeps_the_baseline_and_the_levels_named() {
             .collect();
         let mut study = file.in_size(StudySize::Small).clone();
         study.keep_levels(&wanted)?;
-        let StudyQuestion::Matrix { axes, .. } = &study.question else {
+        let Question::Matrix { axes, .. } = &study.question else {
             panic!("a matrix");
         };
         let sets = level_sets(axes, true);

@@ -4,21 +4,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use niagara_build::{
-    BuildKind, BuildRecord, BuildStore, Forecast, Recipe, StoredBuild, Unreadable,
-};
-use niagara_lab::{BuildOptions, Event, Observer, build};
+use niagara_build::{BuildKind, BuildRecord, BuildStore, Recipe, StoredBuild, Unreadable};
+use niagara_lab::{BuildOptions, Event, Inventory, Observer, build};
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
+use crate::clock::clock;
 use crate::interrupt::on_ctrl_c;
-use crate::progress::{Terminal, clock};
-use crate::setting::Setting;
+use crate::progress::Terminal;
 
-pub fn run(setting: &Setting, args: BuildArgs) -> Result<ExitCode> {
-    let store = BuildStore::new(&setting.cache);
+pub fn run(inventory: &Inventory, args: BuildArgs) -> Result<ExitCode> {
+    let store = BuildStore::new(&inventory.cache);
     match &args.verb {
-        None => return make(setting, &args),
+        None => return make(inventory, &args),
         Some(BuildVerb::List { json }) => list(&store, *json)?,
         Some(BuildVerb::Remove { keys }) => {
             for key in keys {
@@ -99,24 +97,14 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// How long a build takes, for people.
-pub fn words(forecast: Forecast) -> String {
-    match forecast {
-        Forecast::There => "here already".to_owned(),
-        Forecast::Seconds(seconds) => format!("about {}", clock(Duration::from_secs_f64(seconds))),
-        // MariaDB 10.11 as packaged takes 2946 s of CPU time.
-        Forecast::Unknown => "some 25 minutes on 2 CPUs, 2.3 times that with PGO".to_owned(),
-    }
-}
-
-fn make(setting: &Setting, args: &BuildArgs) -> Result<ExitCode> {
+fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
     let recipe = recipe(args)?;
     let cancel = on_ctrl_c()?;
     let mut terminal = Terminal::new(Duration::ZERO);
     let began = Instant::now();
     let built = build(
-        &setting.cache,
-        &setting.catalog,
+        &inventory.cache,
+        &inventory.catalog,
         &args.server,
         &recipe,
         BuildOptions {

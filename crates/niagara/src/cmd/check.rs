@@ -14,14 +14,14 @@ use niagara_check::{
     AnswersOptions, CheckOptions, CheckRecord, CrashOptions, Outcome, Part, PartReport, Progress,
     Subject, SuiteOptions, check,
 };
-use niagara_lab::looks_like_path;
+use niagara_lab::{Inventory, looks_like_path, server_name};
 use niagara_server::Install;
 
 use self::verdict::{Verdict, earlier};
 use crate::args::{CheckArgs, PartArg};
+use crate::clock::clock;
 use crate::interrupt;
-use crate::progress::{clock, colour_on_stdout, living_line};
-use crate::setting::{Setting, server_name};
+use crate::progress::{colour_on_stdout, living_line};
 
 /// Without a terminal, a line at most this often.
 const QUIET_INTERVAL: Duration = Duration::from_secs(30);
@@ -29,9 +29,9 @@ const QUIET_INTERVAL: Duration = Duration::from_secs(30);
 /// Fewer letters of a build's key say nothing.
 const SHORTEST_KEY: usize = 4;
 
-pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
+pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let cancel = interrupt::on_ctrl_c()?;
-    let subject = subject(setting, args)?;
+    let subject = subject(inventory, args)?;
     let options = options(args);
     let mut screen = Screen::new(&options);
     if !args.json {
@@ -45,8 +45,8 @@ pub fn run(setting: &Setting, args: &CheckArgs) -> Result<ExitCode> {
     }
     let screen_cell = std::cell::RefCell::new(&mut screen);
     let record = check(
-        &setting.cache,
-        &setting.catalog,
+        &inventory.cache,
+        &inventory.catalog,
         &subject,
         &options,
         &cancel,
@@ -88,13 +88,13 @@ fn options(args: &CheckArgs) -> CheckOptions {
 }
 
 /// The server in question and the one beside it.
-fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
-    let ours = install(setting, &args.server)?;
+fn subject(inventory: &Inventory, args: &CheckArgs) -> Result<Subject> {
+    let ours = install(inventory, &args.server)?;
     let against = args.against.as_deref();
-    let against = against.map(|name| install(setting, name)).transpose()?;
+    let against = against.map(|name| install(inventory, name)).transpose()?;
     Subject::new(
-        &setting.cache,
-        &setting.catalog,
+        &inventory.cache,
+        &inventory.catalog,
         ours,
         against,
         &mut |text| tell!("{text}"),
@@ -102,26 +102,26 @@ fn subject(setting: &Setting, args: &CheckArgs) -> Result<Subject> {
 }
 
 /// A server by its name in the catalogue, by the path of its binary, or by the key of a build.
-fn install(setting: &Setting, name: &str) -> Result<Install> {
+fn install(inventory: &Inventory, name: &str) -> Result<Install> {
     if looks_like_path(name) {
         return Install::from_path(Path::new(&server_name(name)?));
     }
-    if let Some(install) = built(setting, name)? {
+    if let Some(install) = built(inventory, name)? {
         return Ok(install);
     }
-    let description = setting
+    let description = inventory
         .catalog
         .get(name)
         .context("a build is named by its key, as `niagara server build list` shows it")?;
-    niagara_server::get(&setting.cache, description, &mut |text| tell!("{text}"))
+    niagara_server::get(&inventory.cache, description, &mut |text| tell!("{text}"))
 }
 
 /// The finished build whose key begins so; none when the name is no part of a key.
-fn built(setting: &Setting, name: &str) -> Result<Option<Install>> {
+fn built(inventory: &Inventory, name: &str) -> Result<Option<Install>> {
     if name.len() < SHORTEST_KEY || !name.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    let mut builds = BuildStore::new(&setting.cache).list()?;
+    let mut builds = BuildStore::new(&inventory.cache).list()?;
     builds.retain(|build| {
         let server = build.finished && build.record.kind == BuildKind::Server;
         server && build.record.key.starts_with(name)

@@ -3,17 +3,19 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
-use niagara_lab::{History, Noise, Protocol, Variant, noise};
-use niagara_server::machine::{Fingerprint, MachineState, Tools};
-use niagara_store::Goal;
+use anyhow::{Result, bail};
+use niagara_lab::{
+    DefaultCouples, Found, Inventory, Noise, Question, Session, StudyDescription, answer,
+    server_name,
+};
+use niagara_server::machine::{MachineState, Tools};
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, LengthArgs, StudyArgs};
+use crate::args::DoctorArgs;
+use crate::doctor;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::{Terminal, colour_on_stdout};
-use crate::setting::{DefaultCouples, Opening, Setting, lengths, load, open_study, server_name};
-use crate::{doctor, machine};
+use crate::setting::{command_line, load};
 
 /// Couples of a duel here: a minute should hold several duels.
 const NOISE_COUPLES: u32 = 20;
@@ -32,9 +34,9 @@ struct Prospect {
 }
 
 pub fn run(args: DoctorArgs) -> Result<ExitCode> {
-    let setting = Setting::open(&[], &[])?;
-    let fingerprint = machine::fingerprint(&setting.cache)?;
-    let now = MachineState::watch(&setting.cache.work()?, WATCH)?;
+    let inventory = Inventory::open(&[], &[])?;
+    let fingerprint = inventory.fingerprint()?;
+    let now = MachineState::watch(&inventory.cache.work()?, WATCH)?;
     let checks = doctor::doctor(
         &fingerprint,
         &now,
@@ -52,7 +54,7 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     if !args.json {
         say_text!("{checks}");
     }
-    let (found, interrupted) = measure(&args, &setting, &fingerprint)?;
+    let (found, interrupted) = measure(&args, &inventory)?;
     let couples = DefaultCouples::JUDGING.of(found.lengths.slice_seconds);
     let Some(sd_duel) = found.sd(couples) else {
         say!("\nno duel could be scored: something else keeps this machine busy");
@@ -75,62 +77,32 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     Ok(exit_code(interrupted, true))
 }
 
-fn measure(
-    args: &DoctorArgs,
-    setting: &Setting,
-    fingerprint: &Fingerprint,
-) -> Result<(Noise, bool)> {
+fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {
     let cancel = on_ctrl_c()?;
-    let load = load(&args.load)?;
-    // As comparisons have them: what is found out here serves them.
-    let lengths = lengths(
-        &LengthArgs {
-            slice: None,
-            couples: Some(NOISE_COUPLES),
-            disturbance: 0.05,
-            warm_up: Duration::from_secs(1),
-        },
-        &load,
-        Protocol::Duel,
-        Goal::Throughput,
-    );
-    let mut terminal = Terminal::new(args.budget);
-    let mut bench = setting.workbench(load.clone(), cancel.clone());
     let server = server_name(&args.server)?;
-    bench.set_up(&server, &mut terminal)?;
-    // Nobody wants to keep these: the machine's history remembers what counts.
-    let folder = setting.cache.work_folder("noise")?;
-    let variant = Variant::base(&server);
-    let (mut study, seed) = open_study(&Opening {
-        kind: "noise",
-        name: &server,
-        plan: &variant,
-        lengths,
-        protocol: Protocol::Duel,
+    // Slices as comparisons have them: what is found out here serves them.
+    let question = StudyDescription {
         budget: args.budget,
-        args: &StudyArgs {
-            out: Some(folder.path().to_owned()),
-            seed: None,
-            levers: Vec::new(),
-            servers: Vec::new(),
-            json: args.json,
-            verbose: false,
-        },
-        machine: fingerprint,
-        client: setting.client.as_deref(),
-    })?;
-    study.start_clock();
-    let found = noise(
-        &bench,
-        &mut study,
-        &History::of(&setting.cache),
-        &variant,
-        NOISE_COUPLES,
-        seed,
-        &mut terminal,
-    );
+        couples: Some(NOISE_COUPLES),
+        warm_up: Duration::from_secs(1),
+        ..StudyDescription::of(server, load(&args.load)?, Question::Noise)
+    };
+    // Nobody wants to keep these: the machine's history remembers what counts.
+    let folder = inventory.cache.work_folder("noise")?;
+    let session = Session {
+        inventory,
+        cancel: &cancel,
+        name: &question.server,
+        folder: Some(folder.path()),
+        command: &command_line(),
+    };
+    let mut terminal = Terminal::new(args.budget);
+    let answered = answer(&question, &session, &mut terminal);
     terminal.finish();
-    Ok((found?, cancel.is_cancelled()))
+    match answered?.found {
+        Found::Noise(noise) => Ok((noise, cancel.is_cancelled())),
+        Found::Summary(_) => bail!("the noise of this machine was not measured"),
+    }
 }
 
 fn words(prospect: &Prospect, args: &DoctorArgs) -> String {

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::CommandFactory;
-use niagara_lab::RESULTS_FILE;
+use niagara_lab::{Inventory, RESULTS_FILE};
 use niagara_server::installed;
 use niagara_server::machine::{MachineState, Tools};
 use niagara_store::Store;
 
 use crate::args::Cli;
 use crate::cmd::report::newest;
+use crate::doctor;
 use crate::progress::colour_on_stdout;
-use crate::setting::Setting;
-use crate::{doctor, machine};
 
 /// How long the machine is watched for what else it does.
 const WATCH: Duration = Duration::from_millis(500);
@@ -33,11 +32,11 @@ pub fn run() -> Result<ExitCode> {
 }
 
 fn screen() -> Result<String> {
-    let setting = Setting::open(&[], &[])?;
-    let fingerprint = machine::fingerprint(&setting.cache)?;
-    let now = MachineState::watch(&setting.cache.work()?, WATCH)?;
+    let inventory = Inventory::open(&[], &[])?;
+    let fingerprint = inventory.fingerprint()?;
+    let now = MachineState::watch(&inventory.cache.work()?, WATCH)?;
     let found = doctor::in_short(&fingerprint, &now, &Tools::find(), colour_on_stdout());
-    let servers: Vec<String> = installed(&setting.cache)?
+    let servers: Vec<String> = installed(&inventory.cache)?
         .into_iter()
         .map(|install| format!("{} ({})", install.name, install.version_string))
         .collect();

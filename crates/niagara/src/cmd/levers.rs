@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::lever::{Change, Context, Lever, NOT_FOR_THIS_SERVER};
+use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
-use crate::machine;
 use crate::progress::Terminal;
-use crate::setting::{Setting, load, server_name};
+use crate::setting::load;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -45,18 +45,18 @@ impl Row<'_> {
 }
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
-    let setting = Setting::open(&[], &args.levers)?;
+    let inventory = Inventory::open(&[], &args.levers)?;
     let load = load(&LoadArgs::small())?;
     let mut terminal = Terminal::new(std::time::Duration::ZERO);
-    let mut bench = setting.workbench(load, Cancel::default());
+    let mut bench = inventory.workbench(load, Cancel::default());
     let server = server_name(&args.server)?;
     bench.set_up(&server, &mut terminal)?;
     terminal.finish();
-    let fingerprint = machine::fingerprint(&setting.cache)?;
-    let mut context = machine::lever_context(&fingerprint, &bench, &server)?;
+    let fingerprint = inventory.fingerprint()?;
+    let mut context = lever_context(&fingerprint, &bench, &server)?;
     // Shown whether or not this load writes: the list is about the server and the machine.
     context.writes = true;
-    let rows: Vec<Row<'_>> = setting
+    let rows: Vec<Row<'_>> = inventory
         .levers
         .iter()
         .filter(|lever| args.show.as_deref().is_none_or(|id| id == lever.id()))

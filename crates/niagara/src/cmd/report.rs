@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use niagara_lab::RESULTS_FILE;
+use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
@@ -14,7 +14,6 @@ use niagara_store::{Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::profile;
-use crate::outdir::RESULTS;
 use crate::progress::colour_on_stdout;
 use crate::setting::write;
 

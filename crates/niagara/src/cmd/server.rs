@@ -3,29 +3,28 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_lab::looks_like_path;
+use niagara_lab::{Inventory, looks_like_path, server_name};
 use niagara_server::{ImageRecord, ImageStore, Install, Removed};
 use serde::Serialize;
 
 use crate::args::{ServerArgs, ServerVerb};
-use crate::setting::{Setting, server_name};
 
 pub fn run(args: ServerArgs) -> Result<ExitCode> {
-    let setting = Setting::open(&args.servers, &[])?;
+    let inventory = Inventory::open(&args.servers, &[])?;
     match args.verb {
-        ServerVerb::Get { names } => get(&setting, &names)?,
-        ServerVerb::Build(args) => return super::build::run(&setting, *args),
-        ServerVerb::List { json } => list(&setting, json)?,
-        ServerVerb::Check(args) => return super::check::run(&setting, &args),
-        ServerVerb::Remove { names } => remove(&setting, &names)?,
+        ServerVerb::Get { names } => get(&inventory, &names)?,
+        ServerVerb::Build(args) => return super::build::run(&inventory, *args),
+        ServerVerb::List { json } => list(&inventory, json)?,
+        ServerVerb::Check(args) => return super::check::run(&inventory, &args),
+        ServerVerb::Remove { names } => remove(&inventory, &names)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn get(setting: &Setting, names: &[String]) -> Result<()> {
+fn get(inventory: &Inventory, names: &[String]) -> Result<()> {
     for name in names {
-        let description = setting.catalog.get(name)?;
-        let install = niagara_server::get(&setting.cache, description, &mut |text| {
+        let description = inventory.catalog.get(name)?;
+        let install = niagara_server::get(&inventory.cache, description, &mut |text| {
             tell!("{text}");
         })?;
         say!("{name}: {}", install.version_string);
@@ -52,9 +51,9 @@ struct ImageLine {
 }
 
 /// The images of a cache with what they take on disk.
-fn images(setting: &Setting) -> Result<Vec<ImageLine>> {
+fn images(inventory: &Inventory) -> Result<Vec<ImageLine>> {
     let mut lines = Vec::new();
-    for image in ImageStore::new(&setting.cache).images()? {
+    for image in ImageStore::new(&inventory.cache).images()? {
         lines.push(ImageLine {
             record: image.record()?,
             bytes: image.bytes()?,
@@ -65,10 +64,10 @@ fn images(setting: &Setting) -> Result<Vec<ImageLine>> {
 }
 
 /// The servers of the catalogue; behind them, servers of this machine that have images here.
-fn lines(setting: &Setting) -> Result<Vec<Line>> {
-    let mut installed = niagara_server::installed(&setting.cache)?;
-    let mut images = images(setting)?;
-    let mut lines: Vec<Line> = setting
+fn lines(inventory: &Inventory) -> Result<Vec<Line>> {
+    let mut installed = niagara_server::installed(&inventory.cache)?;
+    let mut images = images(inventory)?;
+    let mut lines: Vec<Line> = inventory
         .catalog
         .iter()
         .map(|description| {
@@ -102,8 +101,8 @@ fn lines(setting: &Setting) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-fn list(setting: &Setting, json: bool) -> Result<()> {
-    let lines = lines(setting)?;
+fn list(inventory: &Inventory, json: bool) -> Result<()> {
+    let lines = lines(inventory)?;
     if json {
         say!("{}", serde_json::to_string_pretty(&lines)?);
         return Ok(());
@@ -122,7 +121,7 @@ fn list(setting: &Setting, json: bool) -> Result<()> {
     say!(
         "\n{} in {}; `niagara server remove NAME` frees a server's part of it",
         megabytes(all),
-        setting.cache.root().display()
+        inventory.cache.root().display()
     );
     Ok(())
 }
@@ -136,13 +135,13 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
-fn remove(setting: &Setting, names: &[String]) -> Result<()> {
+fn remove(inventory: &Inventory, names: &[String]) -> Result<()> {
     for name in names {
         // A path names a server of the host: it stays, its images go.
         if !looks_like_path(name) {
-            setting.catalog.get(name)?;
+            inventory.catalog.get(name)?;
         }
-        let removed = niagara_server::remove(&setting.cache, &server_name(name)?)?;
+        let removed = niagara_server::remove(&inventory.cache, &server_name(name)?)?;
         if removed == Removed::default() {
             say!("{name}: was not here");
             continue;

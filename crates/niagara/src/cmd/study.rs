@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use niagara_lab::StudySize;
 use niagara_lab::lever::{self, Lever};
-use niagara_lab::study_file::{Known, Mistake, StudyFile, StudySize, read_study, schema};
+use niagara_lab::study_file::{Known, Mistake, StudyFile, read_study, schema};
 use niagara_server::Catalog;
 
 use crate::args::{StudyFileArgs, StudyVerb};

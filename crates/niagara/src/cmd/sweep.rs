@@ -3,18 +3,14 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use niagara_lab::study_file::{
-    StudyDescription, StudyQuestion, StudyWorkload, VariantRecipe, load_of,
+use niagara_lab::{
+    MOST_SWEPT, Question, StudyDescription, VariantRecipe, load_of, quantity, sweep_protocol,
 };
-use niagara_lab::{MOST_SWEPT, lever, quantity, sweep_protocol};
 use niagara_load::WorkloadOption;
-use niagara_server::Catalog;
-use niagara_store::About;
-use niagara_store::Goal;
 
 use crate::args::SweepArgs;
-use crate::cmd::run::execute;
-use crate::cmd::study::server_names;
+use crate::cmd::ask::{Asking, ask, known};
+use crate::cmd::run::plan_of;
 use crate::setting::workload;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
@@ -26,18 +22,14 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         ),
         Err(expected) => bail!("--threads {}: {expected}", args.threads),
     };
-    let levers = lever::load(&args.study.levers)?;
-    let servers = server_names(&Catalog::load(&args.study.servers)?);
+    let (levers, servers) = known(&args.study)?;
     let variants = args
         .variants
         .iter()
         .map(|text| {
-            let expression = lever::parse_variant(text, &levers, &servers)?;
             Ok(VariantRecipe {
                 title: (args.variants.len() > 1).then(|| text.clone()),
-                server: expression.server,
-                items: expression.items,
-                ..VariantRecipe::default()
+                ..VariantRecipe::of_text(text, &levers, &servers)?
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -67,22 +59,11 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
                 .map(|(name, value)| (name.as_str(), value.as_str())),
         );
     let load = load_of(base.clone(), options, &args.engine, threads[0])?;
-    let workload = load.workload.name().to_owned();
+    let name = format!("{}-{}", args.variants.join("-"), load.workload.name());
     let study = StudyDescription {
-        about: About::default(),
-        server: args.server.clone(),
-        engine: args.engine.clone(),
-        workloads: vec![StudyWorkload {
-            name: workload.clone(),
-            trained: false,
-            load,
-        }],
         threads,
         protocol: sweep_protocol(variants.len()),
-        goal: Goal::Throughput,
-        rate: None,
         alpha: args.alpha,
-        min_effect: 0.005,
         seed: args.study.seed,
         budget: args.budget,
         duels: args.starts as usize,
@@ -91,8 +72,15 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         warm_up: args.lengths.warm_up,
         disturbance: args.lengths.disturbance,
         client_host: args.client.client_host.clone(),
-        question: StudyQuestion::Sweep { variants },
+        profile: !args.no_profile,
+        ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })
     };
-    let name = format!("{}-{workload}", args.variants.join("-"));
-    execute(&study, &name, args.study, args.client, !args.no_profile)
+    let asking = Asking {
+        name: &name,
+        study: &args.study,
+        client: args.client.clone(),
+    };
+    ask(&study, &asking, |inventory| {
+        Some(plan_of(&study, &inventory.cache).text())
+    })
 }

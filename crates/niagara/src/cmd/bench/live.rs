@@ -6,7 +6,8 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::result::IntervalResult;
-use crate::progress::{clock, living_line};
+use crate::clock::clock;
+use crate::progress::living_line;
 
 /// Shows intervals as they end.
 pub struct Live {

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_lab::{Load, Variant, Workbench};
+use niagara_lab::{Inventory, Load, Variant, Workbench, server_name};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
 use niagara_server::Cancel;
 use niagara_server::{
@@ -15,7 +15,6 @@ use niagara_server::{
 use super::args::{BenchArgs, ConnectArgs, TransportArg};
 use super::password;
 use crate::progress::Terminal;
-use crate::setting::{Setting, server_name};
 
 /// The server when none is named.
 const DEFAULT_SERVER: &str = "mariadb-10.11";
@@ -49,9 +48,9 @@ impl Target {
     pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
         let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
         let name = server_name(name)?;
-        let setting = Setting::open(&args.private.servers, &[])?;
+        let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
-        let mut bench = setting.workbench(load.clone(), cancel.clone());
+        let mut bench = inventory.workbench(load.clone(), cancel.clone());
         let mut variant = Variant::base(&name);
         variant.runtime.transport = match args.private.transport {
             TransportArg::Tcp => TransportKind::Tcp,

@@ -8,18 +8,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use niagara_lab::{ProfileOptions, RESULTS_FILE, ShortProfile, Variant, View, profile};
+use niagara_lab::{
+    Inventory, ProfileOptions, RESULTS, RESULTS_FILE, ShortProfile, Variant, View, debug_symbols,
+    file_name, profile, study_key, variant_of,
+};
 use niagara_store::{Store, StudyRecord};
 use serde::Serialize;
 
 use crate::args::{Format, LoadArgs, duration};
-use crate::cmd::compare::variant;
 use crate::interrupt::{exit_code, on_ctrl_c};
-use crate::machine;
-use crate::outdir::{RESULTS, file_name};
 use crate::progress::Terminal;
-use crate::setting::{Setting, command_line, key, load, unix_ms};
-use crate::symbols::symbols;
+use crate::setting::{command_line, load, unix_ms};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
@@ -94,7 +93,7 @@ struct Plan<'a> {
 
 pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
-    let setting = Setting::open(&args.servers, &args.levers)?;
+    let inventory = Inventory::open(&args.servers, &args.levers)?;
     let load = load(&args.load)?;
     let folder = folder(&args)?;
     let views = match args.views.is_empty() {
@@ -104,20 +103,20 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let texts: Vec<&String> = std::iter::once(&args.a).chain(&args.b).collect();
     let budget = args.warm_up + args.seconds * views.len() as u32;
     let mut terminal = Terminal::new(budget * texts.len() as u32);
-    let mut bench = setting.workbench(load.clone(), cancel.clone());
+    let mut bench = inventory.workbench(load.clone(), cancel.clone());
     let mut variants = Vec::new();
     for text in texts {
-        variants.push(variant(
+        variants.push(variant_of(
             text,
             &args.server,
-            &setting,
+            &inventory,
             &mut bench,
             &mut terminal,
         )?);
     }
     let symbols = match args.no_symbols {
         true => ShortProfile::default(),
-        false => symbols(&setting, &bench, &variants, &mut terminal)?,
+        false => debug_symbols(&inventory, &bench, &variants, &mut terminal)?,
     };
     let options = ProfileOptions {
         views,
@@ -128,7 +127,7 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
         missing: symbols.missing,
         seed: args.seed,
     };
-    let store = results(&folder, &setting, &options, &variants, &load)?;
+    let store = results(&folder, &inventory, &options, &variants, &load)?;
     let mut taken = 0;
     for variant in &variants {
         let load = load.on(variant);
@@ -162,7 +161,7 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
 /// The results that the profiles go into.
 fn results(
     folder: &Path,
-    setting: &Setting,
+    inventory: &Inventory,
     options: &ProfileOptions,
     variants: &[Variant],
     load: &niagara_lab::Load,
@@ -180,11 +179,11 @@ fn results(
     let record = StudyRecord {
         kind: kept::KIND.to_owned(),
         command: command_line(),
-        key: key(&(kept::KIND, &plan, options.seed))?,
+        key: study_key(&(kept::KIND, &plan, options.seed))?,
         seed: options.seed,
         started_unix_ms: unix_ms(),
         plan,
-        machine: serde_json::to_value(machine::fingerprint(&setting.cache)?)?,
+        machine: serde_json::to_value(inventory.fingerprint()?)?,
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)

@@ -2,13 +2,15 @@
 
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
-use niagara_lab::study_file::{StudyDescription, StudyQuestion, VariantRecipe, level_sets};
-use niagara_lab::{Lengths, Protocol, assumed_sd, client_host_remark, rung_errors, unit_seconds};
+use niagara_lab::{
+    History, Lengths, Protocol, Question, StudyDescription, VariantRecipe, assumed_sd,
+    client_host_remark, couples_of, level_sets, rung_errors, unit_seconds,
+};
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
 use serde::Serialize;
 
-use crate::cmd::build::words;
-use crate::progress::clock;
+use crate::announcement::words;
+use crate::clock::clock;
 
 /// Standard deviation of a pair of runs one after the other, of ln throughput: what it was on a shared 2-core machine
 /// (docs/methodology.md).
@@ -75,27 +77,28 @@ pub struct TimePlan {
     pub seconds_at_most: f64,
 }
 
-/// The plan of `study`; `forecasts` tells what builds take, one after the other.
+/// The plan of `study` on a machine with this history; `forecasts` tells what builds take, one after the other.
 pub fn plan(
     study: &StudyDescription,
-    lengths: &Lengths,
+    history: Option<&History>,
     forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
 ) -> RunPlan {
+    let lengths = lengths_of(study, history);
     let mut cannot = 0;
     let (questions, question) = match &study.question {
-        StudyQuestion::Compare { .. } => (1, "1 comparison".to_owned()),
-        StudyQuestion::Ladder { rungs, .. } => {
+        Question::Compare { .. } => (1, "1 comparison".to_owned()),
+        Question::Ladder { rungs, .. } => {
             cannot = rungs.iter().filter(|rung| rung.cannot.is_some()).count();
             let tried = rungs.len() - cannot;
             (tried + 1, format!("{tried} rungs and the total"))
         }
-        StudyQuestion::Matrix { axes, all, .. } => {
+        Question::Matrix { axes, all, .. } => {
             let combinations = level_sets(axes, *all).len() - 1;
             let cells = combinations * study.workloads.len() * study.threads.len();
             let told = format!("{cells} cells and the confirmation of the best");
             (cells + 1, told)
         }
-        StudyQuestion::Sweep { variants } => {
+        Question::Sweep { variants } => {
             let lanes = match study.protocol {
                 Protocol::Duel => 1,
                 _ => variants.len(),
@@ -103,6 +106,8 @@ pub fn plan(
             let points = study.threads.len() * lanes;
             (points, format!("{points} points"))
         }
+        Question::Tune(_) => (1, "1 tuning".to_owned()),
+        Question::Noise => (1, "1 server against itself".to_owned()),
     };
     let duels_each = match study.protocol {
         Protocol::Trimmed => 1,
@@ -111,7 +116,7 @@ pub fn plan(
     let budget_seconds = study.budget.as_secs_f64();
     let is_job = study.workloads[0].load.workload.is_job();
     let time = (!is_job).then(|| {
-        let duel_seconds = unit_seconds(study.protocol, lengths, lengths.couples);
+        let duel_seconds = unit_seconds(study.protocol, &lengths, lengths.couples);
         let most = questions * duels_each;
         TimePlan {
             duels_in_budget: ((budget_seconds / duel_seconds) as usize).min(most),
@@ -119,7 +124,7 @@ pub fn plan(
             seconds_at_most: duel_seconds * most as f64,
         }
     });
-    let detectable = time.and_then(|time| detectable_of(study, lengths, questions, &time));
+    let detectable = time.and_then(|time| detectable_of(study, &lengths, questions, &time));
     let recipes = builds(&study.question);
     RunPlan {
         kind: study.question.kind().to_string(),
@@ -152,6 +157,18 @@ pub fn plan(
     }
 }
 
+/// Slices and couples as they will be.
+fn lengths_of(study: &StudyDescription, history: Option<&History>) -> Lengths {
+    let lengths = study.lengths();
+    match study.question {
+        Question::Compare { .. } => Lengths {
+            couples: couples_of(study, history),
+            ..lengths
+        },
+        _ => lengths,
+    }
+}
+
 /// The smallest difference that a question shows 4 times in 5, by the looks that it will be judged at; `None` where
 /// its share of the time is too short for a verdict, or there is none by this protocol.
 fn detectable_of(
@@ -168,13 +185,15 @@ fn detectable_of(
     };
     let errors = match &study.question {
         // Points have intervals of their own, and nothing is looked at before the end.
-        StudyQuestion::Sweep { .. } => {
+        Question::Sweep { .. } => {
             let starts = time.duels_in_budget / questions;
             return (starts >= 2).then(|| detectable(sd, starts));
         }
         // The total is one question more.
-        StudyQuestion::Ladder { .. } => rung_errors(study.alpha, questions - 1, study.duels),
-        StudyQuestion::Compare { .. } | StudyQuestion::Matrix { .. } => {
+        Question::Ladder { .. } => rung_errors(study.alpha, questions - 1, study.duels),
+        // The total of a tuning claims a gain alone.
+        Question::Tune(_) => ErrorBudget::one_sided(study.alpha, study.duels),
+        Question::Compare { .. } | Question::Matrix { .. } | Question::Noise => {
             ErrorBudget::two_sided(study.alpha, study.duels)
         }
     };
@@ -185,14 +204,15 @@ fn detectable_of(
 
 /// Every recipe that some variant of the question is built by, as far as that is known beforehand: a rung stands on what was
 /// kept before it, and is told here as if that were the start alone.
-fn builds(question: &StudyQuestion) -> Vec<Recipe> {
+fn builds(question: &Question) -> Vec<Recipe> {
     let variants: Vec<Vec<&VariantRecipe>> = match question {
-        StudyQuestion::Compare { sides } => sides.iter().map(|side| vec![side]).collect(),
-        StudyQuestion::Sweep { variants } => variants.iter().map(|one| vec![one]).collect(),
-        StudyQuestion::Ladder { start, rungs } => std::iter::once(vec![&**start])
+        Question::Tune(_) | Question::Noise => Vec::new(),
+        Question::Compare { sides, .. } => sides.iter().map(|side| vec![side]).collect(),
+        Question::Sweep { variants } => variants.iter().map(|one| vec![one]).collect(),
+        Question::Ladder { start, rungs } => std::iter::once(vec![&**start])
             .chain(rungs.iter().map(|rung| vec![&**start, &rung.recipe]))
             .collect(),
-        StudyQuestion::Matrix { start, axes, all } => level_sets(axes, *all)
+        Question::Matrix { start, axes, all } => level_sets(axes, *all)
             .iter()
             .map(|set| {
                 let levels = set.levels.iter().zip(axes);
@@ -313,17 +333,10 @@ impl RunPlan {
 mod tests {
     use std::path::Path;
 
-    use niagara_lab::study_file::{Known, StudySize, read_study};
+    use niagara_lab::StudySize;
+    use niagara_lab::study_file::{Known, read_study};
 
     use super::*;
-
-    const LENGTHS: Lengths = Lengths {
-        couples: 20,
-        slice_seconds: 0.5,
-        ramp_seconds: 0.05,
-        warm_up_seconds: 3.0,
-        disturbance: 0.05,
-    };
 
     /// The plan of a study with these lines, a line of words aside.
     fn plan_of(lines: &str) -> RunPlan {
@@ -335,7 +348,7 @@ mod tests {
             folder: Path::new(""),
         };
         let file = read_study("x.toml", &text, &known).expect("valid");
-        plan(file.in_size(StudySize::Small), &LENGTHS, &|recipes| {
+        plan(file.in_size(StudySize::Small), None, &|recipes| {
             vec![Forecast::Unknown; recipes.len()]
         })
     }

@@ -1,9 +1,12 @@
 //! Where the functions of servers that are profiled have their names from.
 
 use anyhow::Result;
-use niagara_lab::{Event, Observer, ShortProfile, Variant, Workbench};
 
-use crate::setting::Setting;
+use crate::inventory::Inventory;
+use crate::observer::{Event, Observer};
+use crate::profile::ShortProfile;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
 
 /// Folders with symbols for what is mapped into these servers, and what is missing: of a packaged one from its
 /// distribution, fetched where not done before; of one that was built or stands at a path, what the host and the binary
@@ -11,8 +14,8 @@ use crate::setting::Setting;
 ///
 /// # Errors
 /// A variant that was not set up; a cache that cannot be written to.
-pub fn symbols<'v>(
-    setting: &Setting,
+pub fn debug_symbols<'v>(
+    inventory: &Inventory,
     bench: &Workbench,
     variants: impl IntoIterator<Item = &'v Variant>,
     observer: &mut dyn Observer,
@@ -23,9 +26,9 @@ pub fn symbols<'v>(
         if variant.build.is_some() || install.packages.is_empty() {
             continue;
         }
-        let description = setting.catalog.get(&variant.server)?;
+        let description = inventory.catalog.get(&variant.server)?;
         let found =
-            niagara_server::debug_symbols(&setting.cache, install, description, &mut |text| {
+            niagara_server::debug_symbols(&inventory.cache, install, description, &mut |text| {
                 observer.see(Event::SettingUp(text));
             })?;
         if !known.symbols.0.contains(&found.folder) {

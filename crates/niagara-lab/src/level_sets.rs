@@ -1,6 +1,26 @@
-//! The combinations of a matrix' levels, and what they are called.
+//! The axes of a matrix, the combinations of their levels, and what those are called.
 
-use super::study::AxisRecipe;
+use serde::Serialize;
+
+use crate::recipe::VariantRecipe;
+
+/// An axis of a matrix.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AxisRecipe {
+    /// What the levels are levels of.
+    pub name: String,
+    /// The first is the baseline.
+    pub levels: Vec<LevelRecipe>,
+}
+
+/// A level of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelRecipe {
+    /// Short.
+    pub name: String,
+    /// What it changes.
+    pub recipe: VariantRecipe,
+}
 
 /// A combination of levels.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,27 +1,65 @@
 //! From what people wrote to a variant that can be launched here: its server is fetched or built on the way, since a
 //! lever's change depends on it.
 
-use anyhow::{Result, bail};
-use niagara_lab::lever::Item;
-use niagara_lab::study_file::VariantRecipe;
-use niagara_lab::{Observer, Variant, Workbench};
+use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
 
-use crate::machine;
-use crate::setting::{Setting, server_name};
+use crate::inventory::{Inventory, server_name};
+use crate::lever::{Item, Lever, parse_variant};
+use crate::lever_context::everything_allowed;
+use crate::observer::Observer;
+use crate::recipe::VariantRecipe;
+use crate::variant::Variant;
+use crate::workbench::Workbench;
+
+impl VariantRecipe {
+    /// The recipe that `text` speaks of, as in `mysql-9.7+malloc=jemalloc`; its server is absent where it names none.
+    ///
+    /// # Errors
+    /// A part that means nothing, with its place and the nearest known name; a server's path that cannot be had.
+    pub fn of_text<S: AsRef<str>>(text: &str, levers: &[Lever], servers: &[S]) -> Result<Self> {
+        let expression = parse_variant(text, levers, servers)?;
+        Ok(Self {
+            server: expression.server.as_deref().map(server_name).transpose()?,
+            items: expression.items,
+            ..Self::default()
+        })
+    }
+}
+
+/// The variant that `text` speaks of, set up on `bench`; what names no server is meant on `default_server`.
+///
+/// # Errors
+/// As with [`VariantRecipe::of_text`] and [`resolve`].
+pub fn variant_of(
+    text: &str,
+    default_server: &str,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    observer: &mut dyn Observer,
+) -> Result<Variant> {
+    let servers: Vec<&str> = inventory
+        .catalog
+        .iter()
+        .map(|server| server.name.as_str())
+        .collect();
+    let recipe = VariantRecipe::of_text(text, &inventory.levers, &servers)?;
+    let base = Variant::base(&server_name(default_server)?);
+    resolve(&recipe, &base, inventory, bench, observer).with_context(|| text.to_owned())
+}
 
 /// `recipe` on top of `on`, set up on `bench`; the reason, where it is not to be had here.
 ///
 /// # Errors
 /// The study was stopped.
-pub fn variant(
+pub(crate) fn resolve_or_reason(
     recipe: &VariantRecipe,
     on: &Variant,
-    setting: &Setting,
+    inventory: &Inventory,
     bench: &mut Workbench,
     observer: &mut dyn Observer,
 ) -> Result<Result<Variant, String>> {
-    match make(recipe, on, setting, bench, observer) {
+    match resolve(recipe, on, inventory, bench, observer) {
         Ok(variant) => Ok(Ok(variant)),
         Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
             Err(Cancelled.into())
@@ -34,10 +72,10 @@ pub fn variant(
 ///
 /// # Errors
 /// A server that cannot be fetched or built, a lever that does not apply.
-pub fn make(
+pub(crate) fn resolve(
     recipe: &VariantRecipe,
     on: &Variant,
-    setting: &Setting,
+    inventory: &Inventory,
     bench: &mut Workbench,
     observer: &mut dyn Observer,
 ) -> Result<Variant> {
@@ -50,15 +88,14 @@ pub fn make(
         variant.levers.push(format!("engine={engine}"));
     }
     bench.set_up(&variant.server, observer)?;
-    let fingerprint = machine::fingerprint(&setting.cache)?;
+    let fingerprint = inventory.fingerprint()?;
     for item in &recipe.items {
         match item {
             Item::Lever(id) => {
-                let Some(lever) = setting.levers.iter().find(|lever| lever.id() == id) else {
+                let Some(lever) = inventory.levers.iter().find(|lever| lever.id() == id) else {
                     bail!("there is no lever {id}: `niagara levers` lists them");
                 };
-                let mut context =
-                    machine::everything_allowed(&fingerprint, bench, &variant.server, id)?;
+                let mut context = everything_allowed(&fingerprint, bench, &variant.server, id)?;
                 if let Some(engine) = &variant.engine {
                     context.engine.clone_from(engine);
                 }

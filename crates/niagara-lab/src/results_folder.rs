@@ -1,17 +1,18 @@
-//! Which folder a study writes to, and whether it goes on with one that is there.
+//! Which folder a study writes to, and whether it continues one that is there.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use niagara_lab::RESULTS_FILE;
 use niagara_store::Store;
+
+use crate::study::RESULTS_FILE;
 
 /// Where results go unless told otherwise, in the current folder.
 pub const RESULTS: &str = "niagara-results";
 
-/// A folder to begin a study in, or one to go on with.
+/// A folder to begin a study in, or one to continue it in.
 #[derive(Debug)]
-pub struct OutDir {
+pub(crate) struct ResultsFolder {
     /// The folder.
     pub path: PathBuf,
     /// Seed of the study that is there already.
@@ -23,11 +24,16 @@ pub struct OutDir {
 ///
 /// # Errors
 /// The folder asked for holds something else, or this study finished.
-pub fn choose(asked: Option<&Path>, kind: &str, name: &str, key: &str) -> Result<OutDir> {
+pub(crate) fn choose(
+    asked: Option<&Path>,
+    kind: &str,
+    name: &str,
+    key: &str,
+) -> Result<ResultsFolder> {
     if let Some(path) = asked {
         return match look(path, key)? {
             Held::Nothing => Ok(begin(path)),
-            Held::Unfinished(seed) => Ok(OutDir {
+            Held::Unfinished(seed) => Ok(ResultsFolder {
                 path: path.to_owned(),
                 seed: Some(seed),
             }),
@@ -52,7 +58,7 @@ pub fn choose(asked: Option<&Path>, kind: &str, name: &str, key: &str) -> Result
         match look(&path, key)? {
             Held::Nothing => return Ok(begin(&path)),
             Held::Unfinished(seed) => {
-                return Ok(OutDir {
+                return Ok(ResultsFolder {
                     path,
                     seed: Some(seed),
                 });
@@ -63,8 +69,8 @@ pub fn choose(asked: Option<&Path>, kind: &str, name: &str, key: &str) -> Result
     bail!("{RESULTS} is full of studies: name a folder with --out")
 }
 
-fn begin(path: &Path) -> OutDir {
-    OutDir {
+fn begin(path: &Path) -> ResultsFolder {
+    ResultsFolder {
         path: path.to_owned(),
         seed: None,
     }

@@ -3,7 +3,8 @@
 
 use std::str::FromStr;
 
-use super::study::{AxisRecipe, StudyDescription, StudyQuestion};
+use crate::level_sets::AxisRecipe;
+use crate::question::{Question, StudyDescription};
 use niagara_server::did_you_mean;
 
 /// A level that is wanted, as `AXIS=LEVEL`.
@@ -42,7 +43,7 @@ impl StudyDescription {
             return Ok(());
         }
         let kind = self.question.kind();
-        let StudyQuestion::Matrix { axes, .. } = &mut self.question else {
+        let Question::Matrix { axes, .. } = &mut self.question else {
             return Err(format!(
                 "this study is a {kind}: only a matrix has axes with levels\n\
                  remedy: leave --level out, or give a file of kind = \"matrix\""

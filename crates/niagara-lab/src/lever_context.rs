@@ -1,19 +1,17 @@
-//! The machine and what may be done on it, as the levers want to know it.
+//! What may be done on this machine with this server and load, as the levers want to know it.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use niagara_lab::Workbench;
-use niagara_lab::lever::{Context, Risk};
-use niagara_server::Cache;
 use niagara_server::machine::Fingerprint;
 
-/// The machine's fingerprint, with the disk that the clones will be on.
-pub fn fingerprint(cache: &Cache) -> Result<Fingerprint> {
-    Ok(Fingerprint::read(&cache.work()?))
-}
+use crate::lever::{Context, Risk};
+use crate::workbench::Workbench;
 
-/// Where levers are to be tried, with nothing risky allowed yet. The server has been set up.
+/// Where levers are to be tried, with nothing risky allowed yet.
+///
+/// # Errors
+/// The server was not set up, or its image cannot be read.
 pub fn lever_context(
     fingerprint: &Fingerprint,
     bench: &Workbench,
@@ -34,7 +32,10 @@ pub fn lever_context(
 }
 
 /// The same with every risk allowed: for a lever that the user named, and so wants.
-pub fn everything_allowed(
+///
+/// # Errors
+/// As with [`lever_context`].
+pub(crate) fn everything_allowed(
     fingerprint: &Fingerprint,
     bench: &Workbench,
     server: &str,

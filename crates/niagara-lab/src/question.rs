@@ -1,13 +1,18 @@
-//! A study as its file describes it, in one size: every default filled in, every name understood.
+//! What is asked of the machine, whoever asks it: the command line and study files both come to a [`StudyDescription`],
+//! every default filled in, every name understood.
 
 use std::time::Duration;
 
+use niagara_stats::Rule;
 use niagara_store::{About, Goal};
 use serde::Serialize;
 
-use crate::lever::{Change, Item};
+use crate::choose_levers::TuneQuestion;
+use crate::default_lengths::{LengthOptions, lengths};
+use crate::level_sets::AxisRecipe;
 use crate::rate::RateChoice;
-use crate::spec::{Load, Protocol};
+use crate::recipe::VariantRecipe;
+use crate::spec::{Lengths, Load, Protocol};
 
 /// Left out of what a study is known by, so that studies begun before there were goals go on.
 fn is_throughput(goal: &Goal) -> bool {
@@ -26,6 +31,10 @@ pub enum StudyKind {
     Matrix,
     /// Where does it stop scaling, and why?
     Sweep,
+    /// Which levers make it faster?
+    Tune,
+    /// How far apart are identical servers?
+    Noise,
 }
 
 impl std::fmt::Display for StudyKind {
@@ -35,6 +44,8 @@ impl std::fmt::Display for StudyKind {
             Self::Ladder => "ladder",
             Self::Matrix => "matrix",
             Self::Sweep => "sweep",
+            Self::Tune => "tune",
+            Self::Noise => "noise",
         })
     }
 }
@@ -103,8 +114,96 @@ pub struct StudyDescription {
     /// The host that the load comes from, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_host: Option<String>,
+    /// Whether the time that is left goes into a look at what limits the final variant, or a sweep's variants where they
+    /// stop scaling.
+    #[serde(skip)]
+    pub profile: bool,
     /// The question.
-    pub question: StudyQuestion,
+    pub question: Question,
+}
+
+/// Duels of a question at the most, where nobody said how many.
+pub const MAX_DUELS: usize = 44;
+
+impl StudyDescription {
+    /// `question` asked of `server` under one load, with every default.
+    pub fn of(server: String, load: Load, question: Question) -> Self {
+        Self {
+            about: About::default(),
+            server,
+            engine: load.engine.clone(),
+            threads: vec![load.threads],
+            workloads: vec![StudyWorkload {
+                name: load.workload.name().to_owned(),
+                trained: false,
+                load,
+            }],
+            protocol: Protocol::Duel,
+            goal: Goal::Throughput,
+            rate: None,
+            alpha: 0.05,
+            min_effect: 0.005,
+            seed: None,
+            budget: Duration::from_secs(600),
+            duels: MAX_DUELS,
+            couples: None,
+            slice: None,
+            warm_up: Duration::from_secs(3),
+            disturbance: 0.05,
+            client_host: None,
+            profile: true,
+            question,
+        }
+    }
+
+    /// Slices and warm-up, where nothing was said about them by the defaults.
+    pub fn lengths(&self) -> Lengths {
+        let writer = self
+            .workloads
+            .iter()
+            .find(|workload| workload.load.workload.writes());
+        // Of several loads the one that writes decides: its slices are the longer ones.
+        let workload = writer.unwrap_or(&self.workloads[0]);
+        let load = Load {
+            threads: self.threads.iter().copied().max().unwrap_or(1),
+            ..workload.load.clone()
+        };
+        let options = LengthOptions {
+            slice: self.slice,
+            couples: self.couples,
+            disturbance: self.disturbance,
+            warm_up: self.warm_up,
+        };
+        lengths(&options, &load, self.protocol, self.goal)
+    }
+
+    /// One of its loads.
+    pub(crate) fn load(&self, workload: usize, threads: u32) -> Load {
+        Load {
+            threads,
+            ..self.workloads[workload].load.clone()
+        }
+    }
+
+    /// When a comparison ends.
+    pub(crate) fn rule(&self) -> Rule {
+        Rule {
+            min_effect: self.min_effect,
+            to_the_end: matches!(
+                &self.question,
+                Question::Compare {
+                    to_the_end: true,
+                    ..
+                }
+            ),
+            ..Rule::default()
+        }
+    }
+
+    /// Its words, where it has any: a question of the command line has none.
+    pub(crate) fn words(&self) -> Option<About> {
+        (!self.about.asked.is_empty()).then(|| self.about.clone())
+    }
 }
 
 /// A load of a study.
@@ -121,11 +220,14 @@ pub struct StudyWorkload {
 /// What is asked, with what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum StudyQuestion {
+pub enum Question {
     /// Is B faster than A?
     Compare {
-        /// A, the yardstick, and B, the one in question.
+        /// A, the baseline, and B, the candidate.
         sides: Box<[VariantRecipe; 2]>,
+        /// Duels go on to the last one or the end of the budget even after a verdict.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        to_the_end: bool,
     },
     /// What does each step add?
     Ladder {
@@ -148,34 +250,24 @@ pub enum StudyQuestion {
         /// Whose curves are drawn.
         variants: Vec<VariantRecipe>,
     },
+    /// Which levers make it faster?
+    Tune(TuneQuestion),
+    /// How far apart are identical servers?
+    Noise,
 }
 
-impl StudyQuestion {
-    /// Which of the four it is.
+impl Question {
+    /// Which of them it is.
     pub fn kind(&self) -> StudyKind {
         match self {
             Self::Compare { .. } => StudyKind::Compare,
             Self::Ladder { .. } => StudyKind::Ladder,
             Self::Matrix { .. } => StudyKind::Matrix,
             Self::Sweep { .. } => StudyKind::Sweep,
+            Self::Tune(_) => StudyKind::Tune,
+            Self::Noise => StudyKind::Noise,
         }
     }
-}
-
-/// How a variant is made from another one (from the packaged server, unless said otherwise).
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct VariantRecipe {
-    /// What people call it; the variant's own label where there is none.
-    #[serde(skip)]
-    pub title: Option<String>,
-    /// Another server than the study's.
-    pub server: Option<String>,
-    /// Another storage engine than the study's.
-    pub engine: Option<String>,
-    /// Levers and variables, in order.
-    pub items: Vec<Item>,
-    /// What else is changed, last: it has the last word.
-    pub change: Change,
 }
 
 /// A rung of a ladder.
@@ -191,24 +283,6 @@ pub struct RungRecipe {
     pub why: Option<String>,
     /// Why it cannot be tried today, where it cannot.
     pub cannot: Option<String>,
-    /// What it changes.
-    pub recipe: VariantRecipe,
-}
-
-/// An axis of a matrix.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AxisRecipe {
-    /// What the levels are levels of.
-    pub name: String,
-    /// The first is the baseline.
-    pub levels: Vec<LevelRecipe>,
-}
-
-/// A level of an axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LevelRecipe {
-    /// Short.
-    pub name: String,
     /// What it changes.
     pub recipe: VariantRecipe,
 }

@@ -1,0 +1,127 @@
+//! How a study is opened: what decides what it measures, the key made of that, its folder and its seed.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use niagara_store::StudyRecord;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::question::{Question, StudyDescription};
+use crate::results_folder::{ResultsFolder, choose};
+use crate::session::Session;
+use crate::spec::Lengths;
+use crate::study::{Study, StudyOptions};
+
+/// A study that has its folder, and can be opened once all is set up.
+pub(crate) struct Opening<'a> {
+    question: &'a StudyDescription,
+    session: &'a Session<'a>,
+    pub lengths: Lengths,
+    plan: Value,
+    key: String,
+    folder: ResultsFolder,
+}
+
+impl<'a> Opening<'a> {
+    /// Finds the study's folder; nothing is written yet.
+    pub(crate) fn choose(question: &'a StudyDescription, session: &'a Session<'a>) -> Result<Self> {
+        let kind = question.question.kind().to_string();
+        let lengths = question.lengths();
+        let plan = identity(question)?;
+        let key = study_key(&(
+            &kind,
+            &plan,
+            lengths,
+            question.protocol,
+            question.budget,
+            question.seed,
+        ))?;
+        let folder = choose(session.folder, &kind, session.name, &key)?;
+        Ok(Self {
+            question,
+            session,
+            lengths,
+            plan,
+            key,
+            folder,
+        })
+    }
+
+    /// Begins the study, or continues the unfinished one, with the seed that it began with.
+    pub(crate) fn open(&self) -> Result<Study> {
+        let mut machine = serde_json::to_value(self.session.inventory.fingerprint()?)?;
+        if let Some(client) = &self.session.inventory.client {
+            machine["client_host"] = serde_json::to_value(client.record())?;
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let seed = self
+            .folder
+            .seed
+            .or(self.question.seed)
+            // Kept below 2^31: easy to type after --seed.
+            .unwrap_or((now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0x7fff_ffff);
+        let record = StudyRecord {
+            kind: self.question.question.kind().to_string(),
+            command: self.session.command.to_owned(),
+            key: self.key.clone(),
+            seed,
+            started_unix_ms: now.as_millis() as i64,
+            plan: self.plan.clone(),
+            machine,
+            niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Study::open(
+            &record,
+            StudyOptions {
+                folder: self.folder.path.clone(),
+                budget_seconds: self.question.budget.as_secs_f64(),
+                lengths: self.lengths,
+                protocol: self.question.protocol,
+            },
+        )
+    }
+}
+
+/// Everything that decides what is measured, words aside.
+fn identity(study: &StudyDescription) -> Result<Value> {
+    let Question::Tune(tune) = &study.question else {
+        return Ok(serde_json::to_value(study)?);
+    };
+    // In the form in which tunings were kept before other questions were described like this: theirs are continued.
+    let mut plan = json!({
+        "server": study.server,
+        "load": study.load(0, study.threads[0]),
+        "allow": tune.allow,
+        "app": if tune.app_local { "Local" } else { "Remote" },
+        "only": tune.only,
+        "also": tune.also,
+        "without": tune.without,
+        "alpha": study.alpha,
+        "min_effect": study.min_effect,
+        "screen_couples": tune.screen_couples(&study.lengths()),
+    });
+    if tune.with_builds {
+        plan["with_builds"] = Value::Bool(true);
+    }
+    if let Some(host) = &study.client_host {
+        plan["client_host"] = Value::from(host.as_str());
+    }
+    Ok(plan)
+}
+
+/// The hash that stands for everything that decides what is measured.
+///
+/// # Errors
+/// Something that is no JSON.
+pub fn study_key(content: &impl Serialize) -> Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(content)?);
+    Ok(digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}

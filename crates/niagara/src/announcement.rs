@@ -1,0 +1,89 @@
+//! What is about to happen, told before it starts.
+
+use std::time::Duration;
+
+use niagara_build::Forecast;
+use niagara_lab::{Announced, ComparePlan, TunePlan};
+
+use crate::clock::clock;
+
+/// What is about to happen, in words.
+pub fn announcement(plan: Announced<'_>) -> String {
+    match plan {
+        Announced::Compare(plan) => of_compare(plan),
+        Announced::Tune {
+            server,
+            load,
+            budget_seconds,
+            plan,
+        } => of_tune(plan, server, load, Duration::from_secs_f64(budget_seconds)),
+    }
+}
+
+/// The servers that are built first, each with how long that takes.
+pub fn to_build(builds: &[(String, Forecast)]) -> String {
+    let builds = builds.iter();
+    let told: Vec<String> = builds
+        .map(|(lever, forecast)| format!("{lever} ({})", words(*forecast)))
+        .collect();
+    format!("servers to build first: {}", told.join(", "))
+}
+
+fn of_compare(plan: &ComparePlan) -> String {
+    let mut text = format!(
+        "A: {}\nB: {}\n{}; {}s of about {:.0} s for {} at most",
+        plan.a,
+        plan.b,
+        plan.load,
+        plan.protocol,
+        plan.duel_seconds,
+        clock(Duration::from_secs_f64(plan.budget_seconds)),
+    );
+    if let Some(visible) = plan.detectable {
+        text += &format!(
+            "\nwhat {} duels show, 4 times in 5: a difference of {:.1} % or more",
+            plan.duels,
+            visible * 100.0
+        );
+        if visible > plan.min_effect {
+            text += &format!(
+                "\n  a gain of {:.1} % (--min-effect) may go unseen in this time: a longer --budget sees more",
+                plan.min_effect * 100.0
+            );
+        }
+    }
+    text
+}
+
+fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> String {
+    let mut text = format!(
+        "tuning {server} for {load}\n  \
+         first {} levers, all at once, in {} screening duels of about {:.0} s: a lever that changes throughput by {:.1} % or more shows\n  \
+         then those that help together, against the start, in fresh duels of about {:.0} s: {:.1} % or more shows\n  \
+         time: {}, excluding set-up",
+        plan.levers.len(),
+        plan.screening_duels,
+        plan.screening_duel_seconds,
+        plan.detectable_lever * 100.0,
+        plan.duel_seconds,
+        plan.detectable_total * 100.0,
+        clock(budget),
+    );
+    if !plan.left_out.is_empty() {
+        text += &format!(
+            "\n  left out, the budget being too short for them: {}",
+            plan.left_out.join(", ")
+        );
+    }
+    text
+}
+
+/// How long a build takes, for people.
+pub fn words(forecast: Forecast) -> String {
+    match forecast {
+        Forecast::There => "here already".to_owned(),
+        Forecast::Seconds(seconds) => format!("about {}", clock(Duration::from_secs_f64(seconds))),
+        // MariaDB 10.11 as packaged takes 2946 s of CPU time.
+        Forecast::Unknown => "some 25 minutes on 2 CPUs, 2.3 times that with PGO".to_owned(),
+    }
+}
