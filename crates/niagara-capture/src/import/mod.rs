@@ -59,7 +59,8 @@ pub fn import(
 ) -> Result<Summary, CaptureError> {
     let writer = CaptureWriter::create(&import.output, import.replace)?;
     let logs = probe(import)?;
-    let kind = logs.first().map_or(LogKind::Slow, |log| log.probe.kind);
+    let with_entries = logs.iter().find(|log| !log.probe.is_empty);
+    let kind = with_entries.map_or(LogKind::Slow, |log| log.probe.kind);
     let total = logs.iter().map(|log| log.length).sum();
     let mut tracker = Tracker::new(writer, kind);
     let mut dropped = Dropped::default();
@@ -132,7 +133,10 @@ fn probe(import: &Import) -> Result<Vec<Log>, CaptureError> {
             length,
         });
     }
-    let of_kind = |kind| logs.iter().find(|log| log.probe.kind == kind);
+    let of_kind = |kind| {
+        logs.iter()
+            .find(|log| !log.probe.is_empty && log.probe.kind == kind)
+    };
     if let (Some(slow), Some(general)) = (of_kind(LogKind::Slow), of_kind(LogKind::General)) {
         return Err(CaptureError::MixedKinds {
             slow: slow.path.clone(),

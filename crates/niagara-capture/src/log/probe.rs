@@ -41,8 +41,10 @@ pub enum Dialect {
 /// What a log is.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    /// Its kind.
+    /// Its kind; of a log without an entry, nobody knows.
     pub kind: LogKind,
+    /// It has no entry in what was read of it: the server has only just opened it.
+    pub is_empty: bool,
     /// Who wrote it.
     pub dialect: Dialect,
     /// The server's version, where the log says it.
@@ -87,8 +89,13 @@ impl Probe {
             at += found.line(&bytes[at..], zone);
         }
         let dialect = found.dialect.unwrap_or(Dialect::Mysql);
+        // A log that nothing was written to since it was opened is a log too.
+        if found.kind.is_none() && found.version.is_none() && !bytes.is_empty() {
+            return None;
+        }
         Some(Probe {
-            kind: found.kind?,
+            kind: found.kind.unwrap_or(LogKind::Slow),
+            is_empty: found.kind.is_none(),
             dialect,
             version: found.version,
             first_second: found.first_second,

@@ -60,6 +60,10 @@ enum Next {
 
 /// What a log gives.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack: a box would be an allocation for every entry"
+)]
 pub enum Item<'a> {
     /// An entry, and the settings its statement was read in.
     Entry(Entry<'a>, SqlMode),
