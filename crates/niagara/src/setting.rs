@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use niagara_lab::{Load, load_of, own_workload};
-use niagara_load::WorkloadSpec;
+use niagara_load::{WorkloadBuilder, WorkloadSpec};
 
 use crate::args::{LoadArgs, WorkloadArg};
 

@@ -14,7 +14,8 @@ use niagara_capture::{CaptureError, Import, Progress, import};
 use super::args::{ImportArgs, NewFile, ReadingArgs};
 use super::stop_flag::{interrupted, stop_flag};
 use super::summary;
-use crate::progress::{clock, living_line};
+use crate::clock::clock;
+use crate::progress::living_line;
 
 /// Without a terminal, a line at most this often.
 const QUIET: Duration = Duration::from_secs(30);
