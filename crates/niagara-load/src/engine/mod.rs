@@ -2,8 +2,9 @@
 //!
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
-//! puts together ([`stats`], [`intervals`]).
+//! puts together ([`collecting`], [`intervals`], [`stats`]).
 
+pub mod collecting;
 pub mod connection;
 pub mod driver;
 pub mod event_loop;

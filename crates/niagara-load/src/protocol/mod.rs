@@ -20,6 +20,7 @@ pub mod prepared;
 pub mod response;
 pub mod rows;
 mod rsa_key;
+mod sequence;
 
 /// Capability flags, as the protocol numbers them.
 pub mod capability {

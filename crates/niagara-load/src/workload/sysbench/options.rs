@@ -2,7 +2,6 @@
 
 use super::statement::MOST_PARAMETERS;
 use super::test::SysbenchTest;
-use super::transaction::steps;
 use crate::error::LoadError;
 use crate::workload::draw::Distribution;
 use crate::workload::option::OptionGroup::{Oltp, RandomPoints, RandomRanges};
@@ -198,12 +197,6 @@ impl Sysbench {
             if value > most {
                 return invalid(format!("{field} = {value}: must be at most {most}"));
             }
-        }
-        if steps(self).is_empty() {
-            return invalid(format!(
-                "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
-                self.test
-            ));
         }
         self.distribution.validate().map_err(LoadError::Invalid)
     }

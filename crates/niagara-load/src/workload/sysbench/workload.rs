@@ -4,7 +4,7 @@ use super::fill::fill_table;
 use super::options::{OPTIONS, Sysbench};
 use super::schema;
 use super::test::SysbenchTest;
-use super::transaction::{SysbenchScript, SysbenchTransaction};
+use super::transaction::{SysbenchScript, SysbenchTransaction, steps};
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
 use crate::workload::draw::Distribution;
@@ -69,7 +69,14 @@ impl Family for Sysbench {
     }
 
     fn validate(&self) -> Result<(), LoadError> {
-        self.check_options()
+        self.check_options()?;
+        if !steps(self).is_empty() {
+            return Ok(());
+        }
+        Err(LoadError::Invalid(format!(
+            "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
+            self.test
+        )))
     }
 
     fn table_names(&self, threads: u32) -> Vec<String> {

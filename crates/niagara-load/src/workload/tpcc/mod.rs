@@ -9,6 +9,7 @@ mod delivery;
 mod inputs;
 mod load;
 mod new_order;
+mod options;
 mod order_status;
 mod payment;
 mod random;
@@ -21,8 +22,8 @@ mod transaction;
 mod workload;
 
 pub use check::{Conditions, Finding, check};
+pub use options::Tpcc;
 pub use schema::{TABLES, schema};
-pub use workload::Tpcc;
 
 /// Districts of a warehouse (clause 1.2.1).
 pub const DISTRICTS: i32 = 10;

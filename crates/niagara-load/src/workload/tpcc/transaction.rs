@@ -1,9 +1,9 @@
 //! Where a connection is in one of the five transactions: a state machine over the statements.
 
 use super::inputs::{Customer, Deck, Inputs, Terminal, Type};
+use super::options::Tpcc;
 use super::random::Constants;
 use super::statements::{Places, Sql};
-use super::workload::Tpcc;
 use super::{DISTRICTS, MOST_LINES};
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
