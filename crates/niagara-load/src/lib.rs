@@ -32,6 +32,7 @@
 //! `protocol::response` skims the answer, `engine::recorder` counts it. Nothing on that path allocates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod engine;
 mod error;

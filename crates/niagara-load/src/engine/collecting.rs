@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 /// What the loops have reported of a run so far.
-pub struct Collecting {
+pub(crate) struct Collecting {
     whole: SliceStats,
     intervals: Intervals,
     /// Of an open loop.
@@ -30,7 +30,7 @@ pub struct Collecting {
 
 impl Collecting {
     /// For a run that was kicked off at this time and moment.
-    pub fn new(
+    pub(crate) fn new(
         loops: usize,
         (started, kick): (SystemTime, Instant),
         run: &RunOptions,
@@ -57,12 +57,12 @@ impl Collecting {
     }
 
     /// Whether all loops have said all they have to say.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.finished == self.shares.len()
     }
 
     /// Takes what loop number `index` reports.
-    pub fn take(&mut self, index: usize, report: Report) {
+    pub(crate) fn take(&mut self, index: usize, report: Report) {
         match report {
             Report::Interval(window, per_connection) => {
                 self.whole.add(index, &window);
@@ -96,7 +96,7 @@ impl Collecting {
     /// Hands out the intervals that are complete; false: no more are wanted, the run is to end.
     ///
     /// Only full intervals are handed out: the last one is if the run was not cut short.
-    pub fn hand_out(
+    pub(crate) fn hand_out(
         &mut self,
         order: &Order,
         last_moment: Instant,
@@ -125,7 +125,7 @@ impl Collecting {
     ///
     /// # Errors
     /// What made a loop fail.
-    pub fn finish(self, order: &Order) -> Result<SliceStats, LoadError> {
+    pub(crate) fn finish(self, order: &Order) -> Result<SliceStats, LoadError> {
         if let Some(error) = self.failure {
             return Err(error);
         }

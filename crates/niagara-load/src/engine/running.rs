@@ -33,7 +33,7 @@ const ENDING_ERRORS: [u16; 5] = [
     4031, // closed for inactivity (MySQL)
 ];
 
-pub struct Running<'a> {
+pub(crate) struct Running<'a> {
     plan: &'a Plan,
     policy: &'a Policy,
     order: &'a Order,
@@ -63,7 +63,7 @@ pub struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    pub fn new(
+    pub(crate) fn new(
         plan: &'a Plan,
         kinds: &'a Kinds,
         policy: &'a Policy,
@@ -101,7 +101,7 @@ impl<'a> Running<'a> {
     }
 
     /// Loads the side until the time is over or the transactions are done, and all of them are finished.
-    pub fn run(
+    pub(crate) fn run(
         mut self,
         connections: &mut [Connection],
         events: &mut Vec<Event>,

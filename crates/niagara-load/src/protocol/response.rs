@@ -17,7 +17,7 @@ const LONGEST_ANSWER: u64 = 1 << 30;
 
 /// What is known after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// The answer goes on.
     More,
     /// The answer is complete and not an error.
@@ -50,7 +50,7 @@ impl Part {
 
 /// Reads one answer after another.
 #[derive(Debug)]
-pub struct ResponseReader {
+pub(crate) struct ResponseReader {
     sequence: Sequence,
     part: Part,
     header: [u8; 4],
@@ -76,7 +76,7 @@ pub struct ResponseReader {
 
 impl ResponseReader {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(crate) fn new(capabilities: u32) -> Self {
         ResponseReader {
             sequence: Sequence::new(capabilities),
             part: Part::Header,
@@ -96,7 +96,7 @@ impl ResponseReader {
 
     /// Says whether the rows of the next answer, which come in `format`, are to be kept.
     #[inline]
-    pub fn keep_rows(&mut self, keep: bool, format: Format) {
+    pub(crate) fn keep_rows(&mut self, keep: bool, format: Format) {
         self.keeps_rows = keep;
         if keep {
             self.answer.begin(format);
@@ -104,23 +104,23 @@ impl ResponseReader {
     }
 
     /// The rows of the last answer whose rows were kept.
-    pub fn answer(&self) -> &Answer {
+    pub(crate) fn answer(&self) -> &Answer {
         &self.answer
     }
 
     /// The error that made the last answer [`Progress::Failed`].
-    pub fn error(&self) -> Result<ServerError, ProtocolError> {
+    pub(crate) fn error(&self) -> Result<ServerError, ProtocolError> {
         ServerError::parse(&self.kept)
     }
 
     /// Whether the last complete answer was a result set, or the OK of a statement that changed rows.
     #[inline]
-    pub fn touched(&self) -> bool {
+    pub(crate) fn touched(&self) -> bool {
         self.touched
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
-    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
         self.taken += bytes.len() as u64;
         if self.taken > LONGEST_ANSWER {
             return Err(ProtocolError::new(format!(

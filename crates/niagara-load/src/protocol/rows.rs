@@ -15,7 +15,7 @@ pub type Row = Vec<Option<String>>;
 
 /// Reads one answer, a packet at a time.
 #[derive(Debug)]
-pub struct RowReader {
+pub(crate) struct RowReader {
     sequence: Sequence,
     columns: usize,
     rows: Vec<Row>,
@@ -25,7 +25,7 @@ pub struct RowReader {
 
 impl RowReader {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(crate) fn new(capabilities: u32) -> Self {
         RowReader {
             sequence: Sequence::new(capabilities),
             columns: 0,
@@ -36,12 +36,12 @@ impl RowReader {
     }
 
     /// Warnings that the server counted for the statement; known at the end of its answer.
-    pub fn warnings(&self) -> u16 {
+    pub(crate) fn warnings(&self) -> u16 {
         self.warnings
     }
 
     /// Takes the next packet; all rows when it was the last one.
-    pub fn packet(&mut self, payload: &[u8]) -> Result<Option<Vec<Row>>, ExchangeError> {
+    pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Option<Vec<Row>>, ExchangeError> {
         let first = *payload
             .first()
             .ok_or_else(|| ProtocolError::new("an empty packet within an answer"))?;

@@ -8,7 +8,7 @@ const MOST_COLUMNS: u64 = 4096;
 
 /// A packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
+pub(super) enum Packet {
     /// The whole answer to a statement without rows.
     Ok,
     /// The answer ends with an error, at any place.
@@ -37,14 +37,14 @@ enum Phase {
 
 /// Where an answer is.
 #[derive(Debug)]
-pub struct Sequence {
+pub(super) struct Sequence {
     deprecate_eof: bool,
     phase: Phase,
 }
 
 impl Sequence {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(super) fn new(capabilities: u32) -> Self {
         Sequence {
             deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
             phase: Phase::First,
@@ -52,18 +52,18 @@ impl Sequence {
     }
 
     /// Whether result sets end with an OK rather than an EOF.
-    pub fn ends_with_ok(&self) -> bool {
+    pub(super) fn ends_with_ok(&self) -> bool {
         self.deprecate_eof
     }
 
     /// The next packet is the first one of another answer.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.phase = Phase::First;
     }
 
     /// What a packet of `length` bytes is that begins with `first`.
     #[inline]
-    pub fn packet(&self, first: u8, length: usize) -> Result<Packet, ProtocolError> {
+    pub(super) fn packet(&self, first: u8, length: usize) -> Result<Packet, ProtocolError> {
         Ok(match (self.phase, first) {
             (_, 0xff) => Packet::Error,
             (Phase::First, 0x00) => Packet::Ok,
@@ -88,7 +88,7 @@ impl Sequence {
     }
 
     /// Follows a [`Packet::ColumnCount`], whose payload begins so; the number of columns.
-    pub fn count(&mut self, payload: &[u8]) -> Result<u64, ProtocolError> {
+    pub(super) fn count(&mut self, payload: &[u8]) -> Result<u64, ProtocolError> {
         let columns = Fields::new(payload).lenenc()?;
         if columns == 0 || columns > MOST_COLUMNS {
             return Err(ProtocolError::new(format!("a result of {columns} columns")));
@@ -99,7 +99,7 @@ impl Sequence {
 
     /// Follows a [`Packet::Column`].
     #[inline]
-    pub fn column(&mut self) {
+    pub(super) fn column(&mut self) {
         if let Phase::Columns(left) = self.phase {
             self.phase = match (left, self.deprecate_eof) {
                 (2.., _) => Phase::Columns(left - 1),
@@ -111,7 +111,7 @@ impl Sequence {
 
     /// Follows a [`Packet::ColumnsEnd`].
     #[inline]
-    pub fn columns_end(&mut self) {
+    pub(super) fn columns_end(&mut self) {
         self.phase = Phase::Rows;
     }
 }

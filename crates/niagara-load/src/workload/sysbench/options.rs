@@ -97,7 +97,7 @@ impl From<SysbenchTest> for Sysbench {
 
 /// The options by name: those of sysbench 1.0.20.
 #[rustfmt::skip]
-pub const OPTIONS: &[WorkloadOption] = &[
+pub(super) const OPTIONS: &[WorkloadOption] = &[
     option(Oltp, "auto_inc", Flag, "on", "Let the server number the rows (AUTO_INCREMENT); off: the client does"),
     option(Oltp, "create_secondary", Flag, "on", "Make an index on k besides the primary key"),
     option(Oltp, "delete_inserts", Number, "1", "Deletes followed by an insert of the same row, per transaction"),

@@ -16,7 +16,7 @@ use crate::workload::template::Templates;
 
 impl Sysbench {
     /// How many tables there are when the load has `threads` connections: `bulk_insert` has one for each.
-    pub(crate) fn table_count(&self, threads: u32) -> u32 {
+    fn table_count(&self, threads: u32) -> u32 {
         match self.test {
             SysbenchTest::BulkInsert => threads,
             _ => self.tables,

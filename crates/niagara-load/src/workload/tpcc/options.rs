@@ -39,7 +39,7 @@ impl Tpcc {
 
 /// The options by name.
 #[rustfmt::skip]
-pub const OPTIONS: &[WorkloadOption] = &[
+pub(super) const OPTIONS: &[WorkloadOption] = &[
     option(Other, "think_time", Flag, "off", "Wait between transactions as people at terminals do (keying and think times)"),
     option(Other, "tpcc_batch", Flag, "on", "Ask for the rows that a transaction wants of one table with one statement"),
     option(Other, "warehouses", Number, "5", "Warehouses"),

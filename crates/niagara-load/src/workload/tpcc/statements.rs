@@ -10,7 +10,7 @@ use crate::workload::template::{Template, Templates};
 
 /// A statement. Those of several rows have a template for every number of rows that there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sql {
+pub(crate) enum Sql {
     Begin,
     Commit,
     Rollback,
@@ -154,7 +154,7 @@ const TEXTS: [(Sql, &str, &str, &str); 35] = [
 ];
 
 impl Sql {
-    pub const ALL: [Sql; 35] = [
+    pub(crate) const ALL: [Sql; 35] = [
         Sql::Begin,
         Sql::Commit,
         Sql::Rollback,
@@ -324,7 +324,7 @@ impl Sql {
 
 /// Which templates are whose.
 #[derive(Debug)]
-pub struct Places {
+pub(crate) struct Places {
     /// Where those of each statement begin, by its place in [`Sql::ALL`], and for how many rows they are.
     first: [(usize, std::ops::RangeInclusive<usize>); Sql::ALL.len()],
     /// The statement of each template, and for how many rows.
@@ -333,7 +333,7 @@ pub struct Places {
 
 impl Places {
     /// Adds all templates.
-    pub fn new(batch: bool, as_text: bool, templates: &mut Templates) -> Self {
+    pub(crate) fn new(batch: bool, as_text: bool, templates: &mut Templates) -> Self {
         let mut places = Places {
             first: std::array::from_fn(|_| (0, 1..=1)),
             of: Vec::new(),
@@ -358,14 +358,14 @@ impl Places {
 
     /// The template of `sql` for `rows` rows; for the number that it has where there is one only.
     #[inline]
-    pub fn template(&self, sql: Sql, rows: usize) -> usize {
+    pub(crate) fn template(&self, sql: Sql, rows: usize) -> usize {
         let (first, there) = &self.first[sql as usize];
         first + rows.clamp(*there.start(), *there.end()) - there.start()
     }
 
     /// What a template is.
     #[inline]
-    pub fn of(&self, template: usize) -> (Sql, usize) {
+    pub(crate) fn of(&self, template: usize) -> (Sql, usize) {
         self.of[template]
     }
 }
