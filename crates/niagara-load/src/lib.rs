@@ -23,11 +23,16 @@
 //! # Ok::<(), niagara_load::LoadError>(())
 //! ```
 //!
+//! The rooms, each of which knows those before it: `protocol` (bytes), `net` (ways to a server), `workload` (what is
+//! asked), `engine` (how it is driven); beside the engine `prepare` (tables), `job` (batch jobs), [`floor`] (a bare loop);
+//! over all [`remote`] (the load from another host).
+//!
 //! The path of one query: `workload::plan` says which statement is next and draws its parameters,
-//! `protocol::command` writes it into the connection's buffer, `connection` sends it, `running` waits,
-//! `protocol::response` skims the answer, `recorder` counts it. Nothing on that path allocates.
+//! `protocol::command` writes it into the connection's buffer, `engine::link` sends it, `engine::running` waits,
+//! `protocol::response` skims the answer, `engine::recorder` counts it. Nothing on that path allocates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod engine;
 mod error;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Idle,
     Running,
     RollingBack,
@@ -26,7 +26,7 @@ pub enum State {
 
 /// Why a transaction cannot go on.
 #[derive(Debug)]
-pub enum Stopped {
+pub(crate) enum Stopped {
     Lost(Lost),
     /// The data are not what the workload expects, in words.
     Data(Cow<'static, str>),
@@ -39,7 +39,7 @@ impl From<Lost> for Stopped {
 }
 
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     link: Option<Link>,
     token: u32,
     transaction: Transaction,
@@ -62,7 +62,7 @@ pub struct Connection {
 
 impl Connection {
     /// A connection on a fresh link; `token` is what events will call it.
-    pub fn new(link: Link, token: u32, transaction: Transaction) -> Self {
+    pub(crate) fn new(link: Link, token: u32, transaction: Transaction) -> Self {
         let now = Instant::now();
         Connection {
             link: Some(link),
@@ -80,12 +80,12 @@ impl Connection {
     }
 
     /// What events call it.
-    pub fn token(&self) -> u32 {
+    pub(crate) fn token(&self) -> u32 {
         self.token
     }
 
     /// Has what happens on this connection reported.
-    pub fn register(&self, io: &mut Io) -> io::Result<()> {
+    pub(crate) fn register(&self, io: &mut Io) -> io::Result<()> {
         match &self.link {
             Some(link) => link.watch(io, self.token),
             None => Ok(()),
@@ -93,7 +93,7 @@ impl Connection {
     }
 
     /// Gives up the link.
-    pub fn lose(&mut self, resume: bool, io: &mut Io) -> io::Result<()> {
+    pub(crate) fn lose(&mut self, resume: bool, io: &mut Io) -> io::Result<()> {
         let forgotten = match self.link {
             Some(_) => io.forget(self.token),
             None => Ok(()),
@@ -105,19 +105,19 @@ impl Connection {
     }
 
     /// Whether there is a link.
-    pub fn is_linked(&self) -> bool {
+    pub(crate) fn is_linked(&self) -> bool {
         self.link.is_some()
     }
 
     /// Goes on with a fresh link.
-    pub fn relink(&mut self, link: Link, io: &mut Io) -> io::Result<()> {
+    pub(crate) fn relink(&mut self, link: Link, io: &mut Io) -> io::Result<()> {
         self.link = Some(link);
         self.state = State::Idle;
         self.register(io)
     }
 
     /// Writes the first statement of a transaction, to be sent by [`send`](Self::send).
-    pub fn begin(&mut self, plan: &Plan, now: Instant) -> Result<(), Lost> {
+    pub(crate) fn begin(&mut self, plan: &Plan, now: Instant) -> Result<(), Lost> {
         self.begun = now;
         self.opening = true;
         self.transaction.draw(plan);
@@ -125,14 +125,14 @@ impl Connection {
     }
 
     /// Writes the first statement of the transaction in flight anew.
-    pub fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
+    pub(crate) fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
         self.state = State::Running;
         self.transaction.restart(plan);
         self.write_current(plan)
     }
 
     /// Writes the transaction's next statement; false when the last one was answered.
-    pub fn advance(&mut self, plan: &Plan) -> Result<bool, Stopped> {
+    pub(crate) fn advance(&mut self, plan: &Plan) -> Result<bool, Stopped> {
         let link = self.link.as_ref().ok_or_else(no_link)?;
         match self.transaction.advance(plan, link.answer()) {
             Ok(Next::Statement) => {
@@ -146,23 +146,23 @@ impl Connection {
     }
 
     /// Whether a statement that fails leaves a transaction to be rolled back.
-    pub fn is_open(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_open(&self, plan: &Plan) -> bool {
         self.transaction.is_open(plan)
     }
 
     /// How long it rests after the transaction that has just completed.
-    pub fn pause(&mut self, plan: &Plan) -> Duration {
+    pub(crate) fn pause(&mut self, plan: &Plan) -> Duration {
         self.transaction.pause(plan)
     }
 
     /// What type of transaction it is in: a place in [`Plan::types`].
     #[inline]
-    pub fn kind(&self, plan: &Plan) -> usize {
+    pub(crate) fn kind(&self, plan: &Plan) -> usize {
         self.transaction.kind(plan)
     }
 
     /// Sends what was written, if anything; true when that is a transaction's beginning.
-    pub fn send(&mut self, io: &mut Io, now: Instant) -> Result<bool, Lost> {
+    pub(crate) fn send(&mut self, io: &mut Io, now: Instant) -> Result<bool, Lost> {
         if !std::mem::take(&mut self.unsent) {
             return Ok(false);
         }
@@ -174,7 +174,7 @@ impl Connection {
     }
 
     /// Counts the transaction that has just been answered; returns how many this link has served.
-    pub fn complete(&mut self, now: Instant) -> u64 {
+    pub(crate) fn complete(&mut self, now: Instant) -> u64 {
         let took = now.saturating_duration_since(self.begun);
         let served = &mut self.served;
         served.shortest = match served.transactions {
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// Writes ROLLBACK.
-    pub fn roll_back(&mut self) -> Result<(), Lost> {
+    pub(crate) fn roll_back(&mut self) -> Result<(), Lost> {
         self.state = State::RollingBack;
         let link = self.link.as_mut().ok_or_else(no_link)?;
         link.write_text(b"ROLLBACK");
@@ -201,7 +201,7 @@ impl Connection {
     }
 
     /// Says goodbye if that is possible at once.
-    pub fn quit(&mut self) {
+    pub(crate) fn quit(&mut self) {
         if let (State::Idle, Some(link)) = (self.state, &mut self.link) {
             link.quit();
         }
@@ -209,7 +209,7 @@ impl Connection {
 
     /// What the statement that was sent last is counted as, a place in [`Plan::kinds`]; `None`: ROLLBACK after an error.
     #[inline]
-    pub fn statement(&self, plan: &Plan) -> Option<u16> {
+    pub(crate) fn statement(&self, plan: &Plan) -> Option<u16> {
         match self.state {
             State::RollingBack => None,
             _ => Some(plan.templates[self.transaction.peek(plan)].kind),
@@ -217,7 +217,7 @@ impl Connection {
     }
 
     /// Its text.
-    pub fn statement_sql(&self, plan: &Plan) -> String {
+    pub(crate) fn statement_sql(&self, plan: &Plan) -> String {
         if self.state == State::RollingBack {
             return "ROLLBACK".into();
         }
@@ -226,12 +226,12 @@ impl Connection {
 
     /// Whether the last answer had rows, or was of a statement that changed some.
     #[inline]
-    pub fn touched(&self) -> bool {
+    pub(crate) fn touched(&self) -> bool {
         self.link.as_ref().is_some_and(Link::touched)
     }
 
     /// The error of an answer that was `Failed`.
-    pub fn error(&self) -> Result<ServerError, Lost> {
+    pub(crate) fn error(&self) -> Result<ServerError, Lost> {
         self.link.as_ref().ok_or_else(no_link)?.error()
     }
 
@@ -244,7 +244,7 @@ impl Connection {
 
     /// Reads what has arrived. `More` means that everything there was has been taken.
     #[inline]
-    pub fn receive(&mut self, buffer: &mut [u8], io: &mut Io) -> Result<Progress, Lost> {
+    pub(crate) fn receive(&mut self, buffer: &mut [u8], io: &mut Io) -> Result<Progress, Lost> {
         match &mut self.link {
             Some(link) => link.receive(buffer, io, self.token, self.state == State::Idle),
             // An event of the socket that has just been closed.
@@ -254,7 +254,7 @@ impl Connection {
 
     /// Takes what was received.
     #[inline]
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
         match &mut self.link {
             Some(_) if self.state == State::Idle => Err(Lost(unasked(bytes))),
             Some(link) => link.feed(bytes),
@@ -264,7 +264,7 @@ impl Connection {
     }
 
     /// Goes on with a command of which the system has taken `sent` bytes only.
-    pub fn resume_sending(&mut self, sent: usize, io: &mut Io) -> Result<(), Lost> {
+    pub(crate) fn resume_sending(&mut self, sent: usize, io: &mut Io) -> Result<(), Lost> {
         match &mut self.link {
             Some(link) => link.resume_sending(sent, io, self.token),
             None => Ok(()),
@@ -272,7 +272,7 @@ impl Connection {
     }
 
     /// Goes on with a command for which there was no room.
-    pub fn go_on_sending(&mut self, io: &mut Io) -> Result<(), Lost> {
+    pub(crate) fn go_on_sending(&mut self, io: &mut Io) -> Result<(), Lost> {
         match &mut self.link {
             Some(link) => link.flush(io, self.token),
             None => Ok(()),

@@ -1,9 +1,9 @@
 //! Holds the connections and moves the load between the sides.
 
+use crate::engine::collecting::Collecting;
 use crate::engine::event_loop::{EventLoop, Setup, machine_cpus};
-use crate::engine::intervals::Intervals;
 use crate::engine::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
-use crate::engine::order::{Order, Policy, Report, Served};
+use crate::engine::order::{Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
 use crate::engine::stats::SliceStats;
@@ -67,41 +67,23 @@ impl Driver {
         spec: &WorkloadSpec,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
-        spec.validate()?;
-        if spec.is_job() {
-            return Err(LoadError::Invalid(format!(
-                "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
-                 --workload {0}` compares two servers by it",
-                spec.spelling()
-            )));
-        }
-        if sides.is_empty() || sides.iter().any(Vec::is_empty) {
-            return Err(LoadError::Invalid("there is no server to load".into()));
-        }
-        if !(1..=100_000).contains(&options.threads) {
-            return Err(LoadError::Invalid(format!(
-                "threads = {}: must be from 1 to 100000",
-                options.threads
-            )));
-        }
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
-        if options.reconnect_after == Some(0) {
-            return Err(LoadError::Invalid(
-                "reconnect_after = 0: must be at least 1 transaction".into(),
-            ));
-        }
-        if loops == 0 {
-            return Err(LoadError::Invalid("loops = 0: must be at least 1".into()));
-        }
-        let loops = loops.min(options.threads as usize);
+        let loops = loops_for(sides, spec, options)?;
         allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
-
         let tokens = (options.threads as usize).div_ceil(loops);
         let servers = sides.iter().flatten();
         let io = options.io.settled(servers, sides.len() * loops, tokens);
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
+        let reconnect = spec.common.reconnect;
+        let policy = Policy {
+            ignored_errors: options.ignored_errors.clone(),
+            retry: options.retry,
+            reconnect_after: options
+                .reconnect_after
+                .or((reconnect > 0).then_some(u64::from(reconnect))),
+            patience: options.patience,
+            gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
+        };
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
         let mut driver = Driver {
@@ -115,9 +97,9 @@ impl Driver {
             seed: options.seed,
             runs: 0,
         };
+        let share =
+            |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
         for index in 0..loops {
-            let share =
-                |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
             let setup = Setup {
                 index,
                 sides: sides.to_vec(),
@@ -126,39 +108,11 @@ impl Driver {
                 connections: share(index)..share(index + 1),
                 connect_timeout: options.connect_timeout,
                 io,
-                policy: Policy {
-                    ignored_errors: options.ignored_errors.clone(),
-                    retry: options.retry,
-                    reconnect_after:
-                        options
-                            .reconnect_after
-                            .or((spec.common.reconnect > 0)
-                                .then_some(u64::from(spec.common.reconnect))),
-                    patience: options.patience,
-                    gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
-                },
+                policy: policy.clone(),
                 cancel: Arc::clone(&options.cancel),
             };
-            let (orders, inbox) = mpsc::channel();
-            let (report, ready) = (report.clone(), ready.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("load-{index}"))
-                .spawn(move || {
-                    let event_loop = EventLoop::connect(&setup);
-                    // A driver that is gone already needs no answer.
-                    match event_loop {
-                        Ok(event_loop) => {
-                            let _ = ready.send(Ok(()));
-                            event_loop.serve(&inbox, &report);
-                        }
-                        Err(error) => drop(ready.send(Err(error))),
-                    }
-                })
-                .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
-            driver.loops.push(Loop {
-                orders: Some(orders),
-                thread: Some(thread),
-            });
+            let started = Loop::start(setup, report.clone(), ready.clone())?;
+            driver.loops.push(started);
         }
         drop(ready);
         for _ in 0..loops {
@@ -263,102 +217,103 @@ impl Driver {
             let orders = event_loop.orders.as_ref().ok_or_else(dead)?;
             orders.send(order.clone()).map_err(|_| dead())?;
         }
-
-        let mut whole = SliceStats::new(started, &self.kinds);
-        let mut intervals = Intervals::new(
+        let mut collecting = Collecting::new(
             self.loops.len(),
-            started + run.warm_up,
+            (started, kick),
             run,
-            arrivals.clone(),
-            Arc::clone(&self.kinds),
+            arrivals,
+            &self.kinds,
         );
-        let (mut ended, mut stopped) = (kick, kick);
-        let mut failure: Option<LoadError> = None;
-        let mut shares: Vec<Vec<Served>> = vec![Vec::new(); self.loops.len()];
-        let mut begun = 0;
-        let mut finished = 0;
         let last_moment = order.stop_at + run.drain_timeout + GRACE;
-        while finished < self.loops.len() {
+        while !collecting.is_complete() {
             let patience = last_moment.saturating_duration_since(Instant::now());
-            let (index, report) = match self.reports.recv_timeout(patience) {
-                Ok(report) => report,
+            match self.reports.recv_timeout(patience) {
+                Ok((index, report)) => collecting.take(index, report),
                 Err(RecvTimeoutError::Disconnected) => return Err(dead()),
                 Err(RecvTimeoutError::Timeout) => {
                     order.abort.store(true, Ordering::Relaxed);
                     return Err(LoadError::Client(
-                        "a thread of the load does not come to an end".into(),
+                        "a thread of the load did not stop in time".into(),
                     ));
                 }
-            };
-            match report {
-                Report::Interval(window, per_connection) => {
-                    whole.add(index, &window);
-                    begun += window.begun;
-                    intervals.push(index, window, per_connection);
-                }
-                Report::Finished {
-                    window,
-                    ended: loop_ended,
-                    stopped: loop_stopped,
-                    per_connection,
-                } => {
-                    finished += 1;
-                    whole.add(index, &window);
-                    begun += window.begun;
-                    ended = ended.max(loop_ended);
-                    stopped = stopped.max(loop_stopped);
-                    intervals.finish(index, window, per_connection.clone());
-                    shares[index] = per_connection;
-                }
-                Report::Failed(error) => {
-                    finished += 1;
-                    // Loops that were told to give up say Cancelled; the reason comes from another one.
-                    if failure.is_none() || failure == Some(LoadError::Cancelled) {
-                        failure = Some(error);
-                    }
-                }
             }
-            // Only full intervals are handed out: the last one is if the run was not cut short.
-            let end = match (finished < self.loops.len(), run.count_drain) {
-                (true, false) => order.stop_at,
-                (true, true) => last_moment,
-                (false, false) => stopped,
-                (false, true) => ended,
-            };
-            while let Some(stats) = intervals.next(end.saturating_duration_since(count_from)) {
-                if failure.is_none() && !on_interval(&stats) {
-                    order.stop.store(true, Ordering::Relaxed);
-                    intervals.close();
-                }
+            if !collecting.hand_out(&order, last_moment, on_interval) {
+                order.stop.store(true, Ordering::Relaxed);
             }
         }
-        if let Some(error) = failure {
-            return Err(error);
-        }
+        let whole = collecting.finish(&order)?;
         if self.cancel.load(Ordering::Relaxed) {
             return Err(LoadError::Cancelled);
         }
-        let counted_until = if run.count_drain { ended } else { stopped };
-        whole.seconds = counted_until
-            .saturating_duration_since(count_from)
-            .as_secs_f64();
-        whole.load_seconds = ended.saturating_duration_since(kick).as_secs_f64();
-        whole.drain_seconds = ended.saturating_duration_since(stopped).as_secs_f64();
-        for served in shares.concat() {
-            whole.per_connection_transactions.push(served.transactions);
-            whole
-                .per_connection_busy_seconds
-                .push(served.busy.as_secs_f64());
-            whole
-                .per_connection_extreme_seconds
-                .push((served.shortest.as_secs_f64(), served.longest.as_secs_f64()));
-        }
-        if let Some(mut arrivals) = arrivals {
-            whole.arrivals = arrivals.pass(stopped.saturating_duration_since(kick));
-            whole.backlog = whole.arrivals.saturating_sub(begun);
-        }
         Ok(whole)
     }
+}
+
+impl Loop {
+    /// Starts the thread of a loop; it says whether it is `ready`, then follows orders.
+    fn start(
+        setup: Setup,
+        report: Sender<(usize, Report)>,
+        ready: Sender<Result<(), LoadError>>,
+    ) -> Result<Loop, LoadError> {
+        let (orders, inbox) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name(format!("load-{}", setup.index))
+            .spawn(move || {
+                // A driver that is gone already needs no answer.
+                match EventLoop::connect(&setup) {
+                    Ok(event_loop) => {
+                        let _ = ready.send(Ok(()));
+                        drop(ready);
+                        event_loop.serve(&inbox, &report);
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
+                }
+            })
+            .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
+        Ok(Loop {
+            orders: Some(orders),
+            thread: Some(thread),
+        })
+    }
+}
+
+/// How many loops drive the load.
+///
+/// # Errors
+/// The workload is none to be driven, or the options cannot be used.
+fn loops_for(
+    sides: &[Vec<Endpoint>],
+    spec: &WorkloadSpec,
+    options: &DriverOptions,
+) -> Result<usize, LoadError> {
+    let invalid = |message: String| Err(LoadError::Invalid(message));
+    spec.validate()?;
+    if spec.is_job() {
+        return invalid(format!(
+            "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
+             --workload {0}` compares two servers by it",
+            spec.spelling()
+        ));
+    }
+    if sides.is_empty() || sides.iter().any(Vec::is_empty) {
+        return invalid("there is no server to load".into());
+    }
+    if !(1..=100_000).contains(&options.threads) {
+        return invalid(format!(
+            "threads = {}: must be from 1 to 100000",
+            options.threads
+        ));
+    }
+    if options.reconnect_after == Some(0) {
+        return invalid("reconnect_after = 0: must be at least 1 transaction".into());
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
+    if loops == 0 {
+        return invalid("loops = 0: must be at least 1".into());
+    }
+    Ok(loops.min(options.threads as usize))
 }
 
 /// Connections for each CPU of the machine from which on answers may gather by themselves.

@@ -30,13 +30,13 @@ const READ_BUFFER: usize = 64 * 1024;
 const MOST_EVENTS: usize = 256;
 
 /// The connections to one server.
-pub struct Side {
+pub(crate) struct Side {
     pub io: Io,
     pub connections: Vec<Connection>,
 }
 
 /// All that one thread owns.
-pub struct EventLoop {
+pub(crate) struct EventLoop {
     index: usize,
     plan: Arc<Plan>,
     kinds: Arc<Kinds>,
@@ -51,7 +51,7 @@ pub struct EventLoop {
 
 /// What is needed to make an [`EventLoop`] within its thread.
 #[derive(Clone)]
-pub struct Setup {
+pub(crate) struct Setup {
     pub index: usize,
     /// By side; the connections of a side go to its servers in turn.
     pub sides: Vec<Vec<Endpoint>>,
@@ -66,7 +66,7 @@ pub struct Setup {
 }
 
 /// CPUs of this machine that are in use, whoever may use them.
-pub fn machine_cpus() -> Result<usize, LoadError> {
+pub(crate) fn machine_cpus() -> Result<usize, LoadError> {
     match sysconf(SysconfVar::_NPROCESSORS_ONLN) {
         Ok(Some(count)) if count > 0 => Ok(count as usize),
         other => Err(LoadError::Client(format!("the number of CPUs: {other:?}"))),
@@ -75,7 +75,7 @@ pub fn machine_cpus() -> Result<usize, LoadError> {
 
 impl EventLoop {
     /// Connects this loop's share of every side.
-    pub fn connect(setup: &Setup) -> Result<Self, LoadError> {
+    pub(crate) fn connect(setup: &Setup) -> Result<Self, LoadError> {
         let reconnector = Reconnector::new(
             &setup.sides,
             setup.connections.start,
@@ -121,7 +121,7 @@ impl EventLoop {
     }
 
     /// Follows orders until no more can come, then says goodbye to the servers.
-    pub fn serve(mut self, orders: &Receiver<Order>, reports: &Sender<(usize, Report)>) {
+    pub(crate) fn serve(mut self, orders: &Receiver<Order>, reports: &Sender<(usize, Report)>) {
         // Sleeps may otherwise be 50 µs longer than asked for, and transactions of an open loop as much late. Only a
         // sandbox would refuse; then they are, and the figures say so.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));

@@ -4,15 +4,15 @@ use hdrhistogram::Histogram;
 
 /// The shortest and the longest latency told apart, in nanoseconds. Outliers count as the bound.
 const SHORTEST: u64 = 100;
-pub const LONGEST: u64 = 3_600_000_000_000;
+pub(crate) const LONGEST: u64 = 3_600_000_000_000;
 
 /// To 3 significant digits: of transactions.
-pub fn fine_histogram() -> Histogram<u64> {
+pub(crate) fn fine_histogram() -> Histogram<u64> {
     histogram(3)
 }
 
 /// To 2 significant digits: of statements.
-pub fn coarse_histogram() -> Histogram<u64> {
+pub(crate) fn coarse_histogram() -> Histogram<u64> {
     histogram(2)
 }
 

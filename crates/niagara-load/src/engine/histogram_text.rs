@@ -7,7 +7,10 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, de, ser};
 
 /// Writes every count, and the bounds and digits that the histogram was made with.
-pub fn serialize<S: ser::Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: ser::Serializer>(
+    histogram: &Histogram<u64>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     let mut bytes = Vec::new();
     V2Serializer::new()
         .serialize(histogram, &mut bytes)
@@ -16,7 +19,9 @@ pub fn serialize<S: ser::Serializer>(histogram: &Histogram<u64>, to: S) -> Resul
 }
 
 /// Reads what [`serialize`] wrote.
-pub fn deserialize<'de, D: de::Deserializer<'de>>(from: D) -> Result<Histogram<u64>, D::Error> {
+pub(crate) fn deserialize<'de, D: de::Deserializer<'de>>(
+    from: D,
+) -> Result<Histogram<u64>, D::Error> {
     let text = String::deserialize(from)?;
     let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
     Deserializer::new()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Puts the loops' intervals together.
-pub struct Intervals {
+pub(crate) struct Intervals {
     /// What each loop has reported and others have not yet.
     waiting: Vec<VecDeque<(Window, Vec<Served>)>>,
     /// What each loop's connections had done by the last interval that was handed out, if that is asked for.
@@ -33,7 +33,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    pub fn new(
+    pub(crate) fn new(
         loops: usize,
         started: SystemTime,
         run: &RunOptions,
@@ -56,19 +56,19 @@ impl Intervals {
         }
     }
 
-    pub fn push(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
+    pub(crate) fn push(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
         if self.interval.is_some() {
             self.waiting[index].push_back((window, per_connection));
         }
     }
 
-    pub fn finish(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
+    pub(crate) fn finish(&mut self, index: usize, window: Window, per_connection: Vec<Served>) {
         self.push(index, window, per_connection);
         self.finished[index] = true;
     }
 
     /// The next interval that all loops have reported and that ends within counted time, which has `counted`.
-    pub fn next(&mut self, counted: Duration) -> Option<SliceStats> {
+    pub(crate) fn next(&mut self, counted: Duration) -> Option<SliceStats> {
         let interval = self.interval?;
         let end = interval * (self.given + 1);
         if self.warming_up && self.all_reported() {
@@ -112,7 +112,7 @@ impl Intervals {
         loops.all(|(windows, finished)| *finished || !windows.is_empty())
     }
 
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.interval = None;
     }
 }

@@ -31,7 +31,7 @@ enum Handle {
 
 /// A connection that was lost, in words.
 #[derive(Debug)]
-pub struct Lost(pub String);
+pub(crate) struct Lost(pub String);
 
 impl From<io::Error> for Lost {
     fn from(error: io::Error) -> Self {
@@ -47,7 +47,7 @@ impl From<crate::protocol::ProtocolError> for Lost {
 
 /// The way to the server, replaced as a whole when it is lost.
 #[derive(Debug)]
-pub struct Link {
+pub(crate) struct Link {
     stream: Stream,
     out: Vec<u8>,
     /// Bytes of `out` that the system has taken.
@@ -62,7 +62,11 @@ pub struct Link {
 
 impl Link {
     /// Connects, logs in and prepares the plan's statements. Blocking, every wait bounded by `timeout`.
-    pub fn open(endpoint: &Endpoint, plan: &Plan, timeout: Duration) -> Result<Self, LoadError> {
+    pub(crate) fn open(
+        endpoint: &Endpoint,
+        plan: &Plan,
+        timeout: Duration,
+    ) -> Result<Self, LoadError> {
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,
@@ -123,35 +127,35 @@ impl Link {
 
 impl Link {
     /// Has what happens on it reported.
-    pub fn watch(&self, io: &mut Io, token: u32) -> io::Result<()> {
+    pub(crate) fn watch(&self, io: &mut Io, token: u32) -> io::Result<()> {
         io.watch(&self.stream, token)
     }
 
     /// The rows of the last answer whose rows were kept.
-    pub fn answer(&self) -> &Answer {
+    pub(crate) fn answer(&self) -> &Answer {
         self.reader.answer()
     }
 
     /// Whether the last answer had rows, or was of a statement that changed some.
     #[inline]
-    pub fn touched(&self) -> bool {
+    pub(crate) fn touched(&self) -> bool {
         self.reader.touched()
     }
 
     /// The error of an answer that was `Failed`.
-    pub fn error(&self) -> Result<ServerError, Lost> {
+    pub(crate) fn error(&self) -> Result<ServerError, Lost> {
         Ok(self.reader.error()?)
     }
 
     /// Counts a transaction; returns how many were completed on this link.
-    pub fn complete(&mut self) -> u64 {
+    pub(crate) fn complete(&mut self) -> u64 {
         self.transactions += 1;
         self.transactions
     }
 
     /// Writes the statement that is next in `transaction`.
     #[inline]
-    pub fn write(&mut self, plan: &Plan, transaction: &mut Transaction) {
+    pub(crate) fn write(&mut self, plan: &Plan, transaction: &mut Transaction) {
         let place = transaction.current(plan);
         let template = &plan.templates[place];
         let format = match &mut self.handles[place] {
@@ -170,14 +174,14 @@ impl Link {
     }
 
     /// Writes a statement that is no part of the workload.
-    pub fn write_text(&mut self, sql: &[u8]) {
+    pub(crate) fn write_text(&mut self, sql: &[u8]) {
         command::query(&mut self.out, sql);
         self.reader.keep_rows(false, Format::Text);
     }
 
     /// Sends what was written.
     #[inline]
-    pub fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
+    pub(crate) fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
         if io.send(token, &self.out)? {
             self.written = self.out.len();
             return Ok(());
@@ -187,25 +191,30 @@ impl Link {
     }
 
     /// Goes on with a command of which the system has taken `sent` bytes only.
-    pub fn resume_sending(&mut self, sent: usize, io: &mut Io, token: u32) -> Result<(), Lost> {
+    pub(crate) fn resume_sending(
+        &mut self,
+        sent: usize,
+        io: &mut Io,
+        token: u32,
+    ) -> Result<(), Lost> {
         self.written = sent.min(self.out.len());
         self.flush(io, token)
     }
 
     /// Says goodbye if that is possible at once.
-    pub fn quit(&mut self) {
+    pub(crate) fn quit(&mut self) {
         // Nothing depends on whether the goodbye arrives.
         let _ = self.stream.write(&command::QUIT);
     }
 
     /// Takes what was received.
     #[inline]
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
         Ok(self.reader.feed(bytes)?)
     }
 
     /// Sends what is left of a command.
-    pub fn flush(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
+    pub(crate) fn flush(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -229,7 +238,7 @@ impl Link {
 
     /// Reads what has arrived; on an `idle` connection nothing was asked for.
     #[inline]
-    pub fn receive(
+    pub(crate) fn receive(
         &mut self,
         buffer: &mut [u8],
         io: &mut Io,
@@ -262,7 +271,7 @@ impl Link {
 }
 
 /// What a server says that was not asked: usually why it closes the connection.
-pub fn unasked(bytes: &[u8]) -> String {
+pub(crate) fn unasked(bytes: &[u8]) -> String {
     match bytes.get(4..).map(ServerError::parse) {
         Some(Ok(error)) => error.to_string(),
         _ => format!("{} bytes that were not asked for", bytes.len()),

@@ -2,19 +2,20 @@
 //!
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
-//! puts together ([`stats`], [`intervals`]).
+//! puts together ([`collecting`], [`intervals`], [`stats`]).
 
-pub mod connection;
-pub mod driver;
-pub mod event_loop;
-pub mod histogram;
-pub mod histogram_text;
-pub mod intervals;
-pub mod link;
-pub mod options;
-pub mod order;
-pub mod pacing;
-pub mod reconnect;
-pub mod recorder;
-pub mod running;
-pub mod stats;
+pub(crate) mod collecting;
+pub(crate) mod connection;
+pub(crate) mod driver;
+pub(crate) mod event_loop;
+pub(crate) mod histogram;
+pub(crate) mod histogram_text;
+pub(crate) mod intervals;
+pub(crate) mod link;
+pub(crate) mod options;
+pub(crate) mod order;
+pub(crate) mod pacing;
+pub(crate) mod reconnect;
+pub(crate) mod recorder;
+pub(crate) mod running;
+pub(crate) mod stats;

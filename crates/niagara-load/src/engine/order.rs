@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// What a loop is to do for one slice or run.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub(crate) struct Order {
     pub side: usize,
     /// When the load was kicked off; arrivals count from here.
     pub kick: Instant,
@@ -40,7 +40,7 @@ pub struct Order {
 
 /// What a connection did since the kick.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Served {
+pub(crate) struct Served {
     pub transactions: u64,
     /// Time within them.
     pub busy: Duration,
@@ -52,7 +52,7 @@ pub struct Served {
 
 /// What a loop says.
 #[derive(Debug)]
-pub enum Report {
+pub(crate) enum Report {
     /// An interval is over. What each connection did since the kick, if that was asked for.
     Interval(Window, Vec<Served>),
     /// All transactions are finished.
@@ -71,7 +71,7 @@ pub enum Report {
 
 /// What is put up with.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub(crate) struct Policy {
     pub ignored_errors: IgnoredErrors,
     pub retry: Option<Retry>,
     pub reconnect_after: Option<u64>,
@@ -82,6 +82,6 @@ pub struct Policy {
 }
 
 /// An error of this machine while doing `what`.
-pub fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
+pub(crate) fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
     move |error| LoadError::Client(format!("{what}: {error}"))
 }

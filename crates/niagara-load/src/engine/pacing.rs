@@ -184,7 +184,7 @@ impl FromStr for Schedule {
 
 /// A cursor on the sequence of arrivals; clones go through the same sequence.
 #[derive(Debug, Clone)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     phases: Vec<Phase>,
     rng: Rng,
     index: usize,
@@ -198,7 +198,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// For a schedule that was validated.
-    pub fn new(schedule: &Schedule, warm_up: Duration, seed: u64) -> Self {
+    pub(crate) fn new(schedule: &Schedule, warm_up: Duration, seed: u64) -> Self {
         let first = schedule.phases.first().map_or(0.0, |phase| phase.from);
         let mut phases = vec![Phase {
             from: first,
@@ -219,14 +219,14 @@ impl Arrivals {
     }
 
     /// Takes the next arrival: how long after the kick it comes.
-    pub fn take(&mut self) -> Option<Duration> {
+    pub(crate) fn take(&mut self) -> Option<Duration> {
         let next = self.next?;
         self.next = self.draw();
         Some(next)
     }
 
     /// Goes past all arrivals until `time` after the kick and says how many they were.
-    pub fn pass(&mut self, time: Duration) -> u64 {
+    pub(crate) fn pass(&mut self, time: Duration) -> u64 {
         let mut passed = 0;
         while self.next.is_some_and(|next| next <= time) {
             self.next = self.draw();

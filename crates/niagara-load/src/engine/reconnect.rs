@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// What a loop needs to have its connections made anew.
-pub struct Reconnector {
+pub(crate) struct Reconnector {
     sides: Vec<Vec<Endpoint>>,
     first: u32,
     plan: Arc<Plan>,
@@ -36,7 +36,7 @@ struct Request {
 }
 
 /// A link that was asked for.
-pub struct Delivery {
+pub(crate) struct Delivery {
     pub side: usize,
     pub token: u32,
     pub link: Result<Link, LoadError>,
@@ -45,7 +45,7 @@ pub struct Delivery {
 }
 
 impl Reconnector {
-    pub fn new(
+    pub(crate) fn new(
         sides: &[Vec<Endpoint>],
         first: u32,
         plan: &Arc<Plan>,
@@ -70,7 +70,7 @@ impl Reconnector {
     }
 
     /// Asks for a link, tried first after `delay`. It arrives with [`take`](Self::take).
-    pub fn request(
+    pub(crate) fn request(
         &mut self,
         side: usize,
         token: u32,
@@ -99,7 +99,7 @@ impl Reconnector {
     }
 
     /// What has been delivered for `side`, if anything. What is for others stays until they are under load.
-    pub fn take(&mut self, side: usize) -> Option<Delivery> {
+    pub(crate) fn take(&mut self, side: usize) -> Option<Delivery> {
         self.arrived.extend(self.deliveries.try_iter());
         let place = self.arrived.iter().position(|one| one.side == side)?;
         Some(self.arrived.swap_remove(place))

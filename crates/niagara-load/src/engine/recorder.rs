@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// What one loop counted in one interval.
 #[derive(Debug)]
-pub struct Window {
+pub(crate) struct Window {
     pub transactions: u64,
     pub queries: u64,
     pub transactions_whole: u64,
@@ -58,7 +58,7 @@ impl Window {
 
 /// What a plan's statements and transactions are counted as.
 #[derive(Debug, Clone)]
-pub struct Kinds {
+pub(crate) struct Kinds {
     /// Of statements, `ROLLBACK` after an error last: what they are called and which class they are.
     pub names: Vec<(String, StatementClass)>,
     /// Of transactions; empty where all are of one type.
@@ -66,7 +66,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    pub fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let mut names = plan.kinds.clone();
         names.push(("rollback".into(), StatementClass::Other));
         Kinds {
@@ -82,7 +82,7 @@ impl Kinds {
 
 /// One loop's counters.
 #[derive(Debug)]
-pub struct Recorder<'a> {
+pub(crate) struct Recorder<'a> {
     kinds: &'a Kinds,
     window: Window,
     count_from: Instant,
@@ -96,7 +96,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 impl<'a> Recorder<'a> {
     /// Counts from `count_from` until `count_until`. Must be made by the loop's own thread.
-    pub fn new(
+    pub(crate) fn new(
         kinds: &'a Kinds,
         count_from: Instant,
         count_until: Instant,
@@ -111,7 +111,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Ends counted time early.
-    pub fn stop(&mut self, now: Instant) {
+    pub(crate) fn stop(&mut self, now: Instant) {
         self.count_until = self.count_until.min(now);
     }
 
@@ -122,7 +122,13 @@ impl<'a> Recorder<'a> {
     /// A statement was answered, of a kind by its place in [`Kinds`] (`None`: `ROLLBACK` after an error); `touched`: with
     /// rows, or rows were changed.
     #[inline]
-    pub fn query(&mut self, now: Instant, kind: Option<u16>, latency: Duration, touched: bool) {
+    pub(crate) fn query(
+        &mut self,
+        now: Instant,
+        kind: Option<u16>,
+        latency: Duration,
+        touched: bool,
+    ) {
         self.window.queries_whole += 1;
         if self.is_counted(now) {
             self.window.queries += 1;
@@ -133,7 +139,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// A transaction began; `late` says by how much although a connection was free, in an open loop.
-    pub fn began(&mut self, now: Instant, late: Option<Duration>) {
+    pub(crate) fn began(&mut self, now: Instant, late: Option<Duration>) {
         self.window.begun += 1;
         if let Some(late) = late
             && self.is_counted(now)
@@ -143,7 +149,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// A transaction was completed, of a type by its place in [`Kinds`].
-    pub fn transaction(&mut self, now: Instant, kind: usize, latency: Duration) {
+    pub(crate) fn transaction(&mut self, now: Instant, kind: usize, latency: Duration) {
         self.window.transactions_whole += 1;
         if self.is_counted(now) {
             self.window.transactions += 1;
@@ -156,12 +162,12 @@ impl<'a> Recorder<'a> {
     }
 
     /// A transaction was rolled back because of a server error.
-    pub fn error(&mut self, code: u16) {
+    pub(crate) fn error(&mut self, code: u16) {
         *self.window.errors.entry(code).or_default() += 1;
     }
 
     /// A connection is there again: after it was lost, or because its time had come (`renewed`).
-    pub fn reconnected(&mut self, renewed: bool) {
+    pub(crate) fn reconnected(&mut self, renewed: bool) {
         if renewed {
             self.window.renewals += 1;
         } else {
@@ -170,7 +176,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was counted so far and starts from zero.
-    pub fn take(&mut self) -> Result<Window, LoadError> {
+    pub(crate) fn take(&mut self) -> Result<Window, LoadError> {
         let fresh = Window::new(self.kinds);
         let window = std::mem::replace(&mut self.window, fresh);
         let before = self.usage;
@@ -179,7 +185,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was counted since the last time.
-    pub fn finish(self) -> Result<Window, LoadError> {
+    pub(crate) fn finish(self) -> Result<Window, LoadError> {
         Ok(ThreadUsage::now()?.since(self.usage, self.window))
     }
 }

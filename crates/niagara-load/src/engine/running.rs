@@ -33,7 +33,7 @@ const ENDING_ERRORS: [u16; 5] = [
     4031, // closed for inactivity (MySQL)
 ];
 
-pub struct Running<'a> {
+pub(crate) struct Running<'a> {
     plan: &'a Plan,
     policy: &'a Policy,
     order: &'a Order,
@@ -41,6 +41,8 @@ pub struct Running<'a> {
     reconnector: &'a mut Reconnector,
     recorder: Recorder<'a>,
     stop_at: Instant,
+    /// How long transactions in flight may take after that.
+    drain_timeout: Duration,
     /// Connections that an answer is expected on.
     in_flight: usize,
     /// Connections without a link.
@@ -61,7 +63,7 @@ pub struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    pub fn new(
+    pub(crate) fn new(
         plan: &'a Plan,
         kinds: &'a Kinds,
         policy: &'a Policy,
@@ -86,6 +88,7 @@ impl<'a> Running<'a> {
                 },
             )?,
             stop_at: order.stop_at,
+            drain_timeout: order.drain_timeout,
             in_flight: 0,
             lost: 0,
             limit_reached: false,
@@ -98,35 +101,15 @@ impl<'a> Running<'a> {
     }
 
     /// Loads the side until the time is over or the transactions are done, and all of them are finished.
-    pub fn run(
+    pub(crate) fn run(
         mut self,
         connections: &mut [Connection],
         events: &mut Vec<Event>,
         buffer: &mut [u8],
         report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Report, LoadError> {
-        self.free.reserve(connections.len());
-        self.unsent.reserve(connections.len());
-        let mut drain_timeout = self.order.drain_timeout;
-        let mut boundary = match self.order.interval {
-            // The warm-up is a window of its own.
-            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
-            Some(interval) => self.order.count_from + interval,
-            None => self.stop_at,
-        };
-
-        for connection in connections.iter_mut() {
-            connection.served = Served::default();
-            if connection.state != State::Idle {
-                connection.state = State::Lost { resume: false };
-                self.lost += 1;
-                continue;
-            }
-            let now = Instant::now();
-            connection.free_since = now;
-            self.next(connection, now)?;
-        }
-        self.deliver(connections)?;
+        let mut boundary = self.first_boundary();
+        self.start(connections)?;
         let mut now = Instant::now();
         let mut heard = now;
         self.begin_due(connections, now)?;
@@ -162,30 +145,8 @@ impl<'a> Running<'a> {
             if self.order.abort.load(Ordering::Relaxed) {
                 return Ok(Report::Failed(LoadError::Cancelled));
             }
-            let cancelled = self.order.cancel.load(Ordering::Relaxed);
-            if cancelled || self.order.stop.load(Ordering::Relaxed) {
-                self.stop_at = self.stop_at.min(now);
-                if !self.order.count_drain {
-                    self.recorder.stop(now);
-                }
-            }
-            if cancelled {
-                drain_timeout = drain_timeout.min(CANCELLED_DRAIN);
-            }
-            if now >= self.stop_at + drain_timeout {
-                return Err(self.server_lost(format!(
-                    "{} transactions were not finished {:.1} s after the stop",
-                    self.in_flight,
-                    drain_timeout.as_secs_f64()
-                )));
-            }
-            if now.saturating_duration_since(heard) >= self.order.stall_timeout {
-                return Err(self.server_lost(format!(
-                    "no answer on {} connections for {:.1} s",
-                    self.in_flight,
-                    self.order.stall_timeout.as_secs_f64()
-                )));
-            }
+            self.obey(now);
+            self.check_bounds(now, heard)?;
         }
         Ok(Report::Finished {
             window: self.recorder.finish()?,
@@ -193,6 +154,67 @@ impl<'a> Running<'a> {
             stopped: self.stop_at.min(now),
             per_connection: shares(connections),
         })
+    }
+
+    /// When the first interval is over.
+    fn first_boundary(&self) -> Instant {
+        match self.order.interval {
+            // The warm-up is a window of its own.
+            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
+            Some(interval) => self.order.count_from + interval,
+            None => self.stop_at,
+        }
+    }
+
+    /// Begins a transaction on every connection that has a link.
+    fn start(&mut self, connections: &mut [Connection]) -> Result<(), LoadError> {
+        self.free.reserve(connections.len());
+        self.unsent.reserve(connections.len());
+        for connection in connections.iter_mut() {
+            connection.served = Served::default();
+            if connection.state != State::Idle {
+                connection.state = State::Lost { resume: false };
+                self.lost += 1;
+                continue;
+            }
+            let now = Instant::now();
+            connection.free_since = now;
+            self.next(connection, now)?;
+        }
+        self.deliver(connections)
+    }
+
+    /// Ends counted time if that is wanted.
+    fn obey(&mut self, now: Instant) {
+        let cancelled = self.order.cancel.load(Ordering::Relaxed);
+        if cancelled || self.order.stop.load(Ordering::Relaxed) {
+            self.stop_at = self.stop_at.min(now);
+            if !self.order.count_drain {
+                self.recorder.stop(now);
+            }
+        }
+        if cancelled {
+            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
+        }
+    }
+
+    /// Gives up a server that takes too long with what is in flight, or was last `heard` of too long ago.
+    fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
+        if now >= self.stop_at + self.drain_timeout {
+            return Err(self.server_lost(format!(
+                "{} transactions were not finished {:.1} s after the stop",
+                self.in_flight,
+                self.drain_timeout.as_secs_f64()
+            )));
+        }
+        if now.saturating_duration_since(heard) >= self.order.stall_timeout {
+            return Err(self.server_lost(format!(
+                "no answer on {} connections for {:.1} s",
+                self.in_flight,
+                self.order.stall_timeout.as_secs_f64()
+            )));
+        }
+        Ok(())
     }
 
     /// Whether there may be more to do although no answer is expected.

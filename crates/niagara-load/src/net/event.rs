@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What a loop hears.
 #[derive(Debug, Clone, Copy)]
-pub enum Event {
+pub(crate) enum Event {
     /// Another thread has something to say.
     Wake,
     /// A socket can be read or written; only by epoll.
@@ -25,7 +25,7 @@ pub enum Event {
 
 /// How long answers may gather before they are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gather {
+pub(crate) struct Gather {
     /// So many are taken at once.
     pub want: usize,
     /// Fewer are after this time.
@@ -39,7 +39,7 @@ const MOST_GATHERED: usize = 32;
 
 impl Gather {
     /// Up to half of the answers `expected`.
-    pub fn half_of(expected: usize, patience: Duration) -> Gather {
+    pub(crate) fn half_of(expected: usize, patience: Duration) -> Gather {
         Gather {
             want: (expected / GATHERED_OF).clamp(1, MOST_GATHERED),
             patience,
@@ -47,7 +47,7 @@ impl Gather {
     }
 
     /// Whatever comes is taken at once.
-    pub const NOTHING: Gather = Gather {
+    pub(crate) const NOTHING: Gather = Gather {
         want: 1,
         patience: Duration::ZERO,
     };

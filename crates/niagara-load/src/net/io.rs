@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// The sockets of one side on one loop. It belongs to the thread that made it.
-pub enum Io {
+pub(crate) enum Io {
     Epoll { poll: Poll, ready: Vec<poll::Event> },
     Uring(Box<Ring>),
 }
@@ -22,7 +22,11 @@ const MOST_EVENTS: usize = 64;
 
 impl Io {
     /// For tokens below `tokens`, of connections to `servers`.
-    pub fn new(choice: IoChoice, servers: &[Endpoint], tokens: usize) -> Result<Self, LoadError> {
+    pub(crate) fn new(
+        choice: IoChoice,
+        servers: &[Endpoint],
+        tokens: usize,
+    ) -> Result<Self, LoadError> {
         let encrypted = servers.iter().any(is_encrypted);
         if choice == IoChoice::Uring && encrypted {
             return Err(LoadError::Invalid(
@@ -51,7 +55,7 @@ impl Io {
 
     /// What it came to.
     #[cfg(test)]
-    pub fn choice(&self) -> IoChoice {
+    pub(crate) fn choice(&self) -> IoChoice {
         match self {
             Io::Epoll { .. } => IoChoice::Epoll,
             Io::Uring(_) => IoChoice::Uring,
@@ -59,7 +63,7 @@ impl Io {
     }
 
     /// Reports whatever comes on `socket`.
-    pub fn watch(&mut self, socket: impl AsFd, token: u32) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, socket: impl AsFd, token: u32) -> io::Result<()> {
         match self {
             Io::Epoll { poll, .. } => poll.add(socket, token.into()),
             Io::Uring(ring) => ring.watch(socket, token),
@@ -67,7 +71,7 @@ impl Io {
     }
 
     /// Has to be called before a watched socket is closed.
-    pub fn forget(&mut self, token: u32) -> io::Result<()> {
+    pub(crate) fn forget(&mut self, token: u32) -> io::Result<()> {
         match self {
             // Closing takes it off the poll.
             Io::Epoll { .. } => Ok(()),
@@ -76,7 +80,7 @@ impl Io {
     }
 
     /// Reports [`Event::Wake`] after every [`Waker::wake`].
-    pub fn wake_by(&mut self, waker: &Waker) -> io::Result<()> {
+    pub(crate) fn wake_by(&mut self, waker: &Waker) -> io::Result<()> {
         match self {
             Io::Epoll { poll, .. } => waker.register(poll),
             Io::Uring(ring) => ring.wake_by(waker),
@@ -84,7 +88,7 @@ impl Io {
     }
 
     /// Reports when a socket has room, or no longer does.
-    pub fn want_writable(
+    pub(crate) fn want_writable(
         &mut self,
         socket: impl AsFd,
         token: u32,
@@ -100,7 +104,7 @@ impl Io {
 
     /// Sends a command with the next [`wait`](Self::wait). False: it is for the caller to write.
     #[inline]
-    pub fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
+    pub(crate) fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
         match self {
             Io::Epoll { .. } => Ok(false),
             Io::Uring(ring) => ring.send(token, command),
@@ -108,7 +112,7 @@ impl Io {
     }
 
     /// Waits for at most `timeout`; `events` then holds what happened.
-    pub fn wait(
+    pub(crate) fn wait(
         &mut self,
         events: &mut Vec<Event>,
         gather: Gather,
@@ -129,7 +133,7 @@ impl Io {
     }
 
     /// What came in an [`Event::Received`].
-    pub fn bytes(&self, buffer: u16, length: u32) -> &[u8] {
+    pub(crate) fn bytes(&self, buffer: u16, length: u32) -> &[u8] {
         match self {
             Io::Epoll { .. } => &[],
             Io::Uring(ring) => ring.bytes(buffer, length),
@@ -137,7 +141,7 @@ impl Io {
     }
 
     /// Gives the buffer of an [`Event::Received`] back.
-    pub fn give(&mut self, buffer: u16) {
+    pub(crate) fn give(&mut self, buffer: u16) {
         if let Io::Uring(ring) = self {
             ring.give(buffer);
         }

@@ -52,7 +52,7 @@ impl IoChoice {
 }
 
 /// Whether connections to `server` may be encrypted.
-pub fn is_encrypted(server: &Endpoint) -> bool {
+pub(crate) fn is_encrypted(server: &Endpoint) -> bool {
     match server.tls.mode {
         TlsMode::Disabled => false,
         TlsMode::Preferred => !matches!(server.transport, Transport::Unix(_)),

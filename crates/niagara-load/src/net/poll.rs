@@ -8,26 +8,26 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-pub use rustix::event::epoll::Event;
+pub(crate) use rustix::event::epoll::Event;
 
 /// The token of [`Waker`]s; sockets have smaller ones.
-pub const WAKE: u64 = u64::MAX;
+pub(crate) const WAKE: u64 = u64::MAX;
 
 /// A set of sockets that is waited for.
 #[derive(Debug)]
-pub struct Poll {
+pub(crate) struct Poll {
     epoll: OwnedFd,
 }
 
 impl Poll {
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Poll {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
         })
     }
 
     /// Reports `source` under `token` whenever something new can be read. Closing it ends that.
-    pub fn add(&self, source: impl AsFd, token: u64) -> io::Result<()> {
+    pub(crate) fn add(&self, source: impl AsFd, token: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(
             &self.epoll,
@@ -38,7 +38,12 @@ impl Poll {
     }
 
     /// Also reports when it can be written to, or no longer does.
-    pub fn want_writable(&self, source: impl AsFd, token: u64, writable: bool) -> io::Result<()> {
+    pub(crate) fn want_writable(
+        &self,
+        source: impl AsFd,
+        token: u64,
+        writable: bool,
+    ) -> io::Result<()> {
         let mut flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
         flags.set(EventFlags::OUT, writable);
         Ok(epoll::modify(
@@ -50,7 +55,7 @@ impl Poll {
     }
 
     /// Waits for at most `timeout`; `events` then holds what happened, as many as its capacity.
-    pub fn wait(&self, events: &mut Vec<Event>, timeout: Duration) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Vec<Event>, timeout: Duration) -> io::Result<()> {
         events.clear();
         let timeout = Timespec {
             tv_sec: timeout.as_secs().min(1 << 30) as i64,
@@ -71,23 +76,23 @@ impl AsFd for Waker {
 
 /// Ends a wait from another thread.
 #[derive(Debug)]
-pub struct Waker {
+pub(crate) struct Waker {
     counter: OwnedFd,
 }
 
 impl Waker {
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Waker {
             counter: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
 
     /// Makes `poll` report [`WAKE`] after every [`wake`](Self::wake). Edge-triggered, so nobody has to read the counter.
-    pub fn register(&self, poll: &Poll) -> io::Result<()> {
+    pub(crate) fn register(&self, poll: &Poll) -> io::Result<()> {
         poll.add(&self.counter, WAKE)
     }
 
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         // It could only fail after 2^64 wake-ups.
         let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());
     }

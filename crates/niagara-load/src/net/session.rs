@@ -18,14 +18,14 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// MySQL's ER_UNSUPPORTED_PS: the statement cannot be prepared, only sent as text.
-pub const CANNOT_BE_PREPARED: u16 = 1295;
+pub(crate) const CANNOT_BE_PREPARED: u16 = 1295;
 
 /// Bytes read at once.
 const READ: usize = 4096;
 
 /// Why a step of the set-up failed.
 #[derive(Debug, thiserror::Error)]
-pub enum SessionError {
+pub(crate) enum SessionError {
     #[error("{}", describe_io(.0))]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -46,7 +46,7 @@ impl From<ExchangeError> for SessionError {
 }
 
 /// An I/O error in words for somebody whose server does not answer.
-pub fn describe_io(error: &io::Error) -> String {
+pub(crate) fn describe_io(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "no answer within the time allowed".into()
@@ -62,7 +62,7 @@ pub fn describe_io(error: &io::Error) -> String {
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects for work of which a single statement may take until `timeout`.
-pub fn connect(
+pub(crate) fn connect(
     endpoint: &Endpoint,
     database: Option<&str>,
     timeout: Duration,
@@ -75,7 +75,7 @@ pub fn connect(
 }
 
 /// As [`connect`], for rows that are inserted [many at once](Session::insert_bulk) where the server knows how.
-pub fn connect_for_bulk(
+pub(crate) fn connect_for_bulk(
     endpoint: &Endpoint,
     database: Option<&str>,
     timeout: Duration,
@@ -102,7 +102,7 @@ fn bounded(
 
 /// A logged-in blocking connection.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     stream: Stream,
     capabilities: u32,
     out: Vec<u8>,
@@ -116,7 +116,7 @@ pub struct Session {
 impl Session {
     /// Connects and logs in within `timeout`; `database` may be left out to create it first. The timeout then
     /// bounds every single command.
-    pub fn connect(
+    pub(crate) fn connect(
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// As [`connect`](Self::connect), and asks for [`insert_bulk`](Self::insert_bulk).
-    pub fn connect_for_bulk(
+    pub(crate) fn connect_for_bulk(
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
@@ -179,13 +179,13 @@ impl Session {
     }
 
     /// Whether the server takes many rows in one execution of a statement: MariaDB, when it was asked for.
-    pub fn takes_bulk(&self) -> bool {
+    pub(crate) fn takes_bulk(&self) -> bool {
         self.capabilities & capability::LONG_PASSWORD == 0
     }
 
     /// Executes a prepared statement once for each of `rows`, which hold the parameters as
     /// [`command::bulk_execute`] says. Only where [`takes_bulk`](Self::takes_bulk).
-    pub fn insert_bulk(
+    pub(crate) fn insert_bulk(
         &mut self,
         statement: u32,
         types: &[ParameterType],
@@ -200,12 +200,12 @@ impl Session {
     }
 
     /// Changes the bound on every single command.
-    pub fn set_timeout(&mut self, timeout: Duration) {
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
     /// The stream, the capabilities, and the buffer, for a connection under load.
-    pub fn into_parts(self) -> (Stream, u32, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> (Stream, u32, Vec<u8>) {
         (self.stream, self.capabilities, self.out)
     }
 
@@ -238,7 +238,7 @@ impl Session {
     }
 
     /// Prepares a statement.
-    pub fn prepare(&mut self, sql: &str) -> Result<Prepared, SessionError> {
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<Prepared, SessionError> {
         check_length(sql)?;
         let deadline = Instant::now() + self.timeout;
         command::prepare(&mut self.out, sql.as_bytes());
@@ -247,7 +247,7 @@ impl Session {
     }
 
     /// Runs a statement in text form and keeps its rows.
-    pub fn rows(&mut self, sql: &str) -> Result<Vec<Row>, SessionError> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, SessionError> {
         check_length(sql)?;
         let deadline = Instant::now() + self.timeout;
         command::query(&mut self.out, sql.as_bytes());
@@ -258,12 +258,12 @@ impl Session {
     }
 
     /// Warnings that the server counted for the last statement of [`rows`](Session::rows); 0 where it was refused.
-    pub fn warnings(&self) -> u16 {
+    pub(crate) fn warnings(&self) -> u16 {
         self.warnings
     }
 
     /// Runs a statement in text form and discards what it returns.
-    pub fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
+    pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
         let mut payload = Vec::new();
         if sql.len() + 1 < MAX_PAYLOAD {
             command::query(&mut self.out, sql);
@@ -293,12 +293,12 @@ impl Session {
     }
 
     /// What ends the connection from another thread.
-    pub fn hangup(&self) -> io::Result<Hangup> {
+    pub(crate) fn hangup(&self) -> io::Result<Hangup> {
         self.stream.hangup()
     }
 
     /// Says goodbye; the server may then forget the connection without a warning in its log.
-    pub fn quit(mut self) {
+    pub(crate) fn quit(mut self) {
         // Nothing depends on whether the goodbye arrives.
         let _ = self.stream.write(&command::QUIT);
     }

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 /// A connected socket, Unix or TCP.
 #[derive(Debug)]
-pub struct Socket {
+pub(crate) struct Socket {
     socket: socket2::Socket,
     is_unix: bool,
 }
 
 impl Socket {
     /// Connects before `deadline`. Names are resolved anew; the resolver has bounds of its own.
-    pub fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
+    pub(crate) fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
         match transport {
             Transport::Unix(path) => Self::unix(path, deadline),
             Transport::Tcp(address) => Self::tcp(*address, time_left(deadline)?),
@@ -67,18 +67,18 @@ impl Socket {
     }
 
     /// Whether both ends are on this machine, with nobody in between.
-    pub fn is_unix(&self) -> bool {
+    pub(crate) fn is_unix(&self) -> bool {
         self.is_unix
     }
 
     /// Bounds the next reads and writes of a blocking socket, each by the time left.
-    pub fn set_deadline(&self, deadline: Instant) -> io::Result<()> {
+    pub(crate) fn set_deadline(&self, deadline: Instant) -> io::Result<()> {
         let left = Some(time_left(deadline)?);
         self.socket.set_read_timeout(left)?;
         self.socket.set_write_timeout(left)
     }
 
-    pub fn set_nonblocking(&self) -> io::Result<()> {
+    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)
     }
 }

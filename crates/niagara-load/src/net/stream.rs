@@ -12,19 +12,19 @@ use std::time::Instant;
 ///
 /// A non-blocking write that would block has to be repeated with the same bytes: TLS has encrypted them already.
 #[derive(Debug)]
-pub enum Stream {
+pub(crate) enum Stream {
     Plain(Socket),
     Tls(Box<TlsStream>),
 }
 
 impl Stream {
     /// Connects before `deadline`.
-    pub fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
+    pub(crate) fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
         Ok(Stream::Plain(Socket::connect(transport, deadline)?))
     }
 
     /// Shakes hands before `deadline`; what is encrypted already stays as it is.
-    pub fn encrypt(self, client: &TlsClient, deadline: Instant) -> io::Result<Self> {
+    pub(crate) fn encrypt(self, client: &TlsClient, deadline: Instant) -> io::Result<Self> {
         match self {
             Stream::Plain(socket) => Ok(Stream::Tls(Box::new(TlsStream::shake_hands(
                 socket, client, deadline,
@@ -41,12 +41,16 @@ impl Stream {
     }
 
     /// Whether this is a Unix socket.
-    pub fn is_unix(&self) -> bool {
+    pub(crate) fn is_unix(&self) -> bool {
         self.socket().is_unix()
     }
 
     /// Reads what comes first, blocking until `deadline`; an end of the stream is an error.
-    pub fn read_before(&mut self, deadline: Instant, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_before(
+        &mut self,
+        deadline: Instant,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
         loop {
             self.socket().set_deadline(deadline)?;
             match self.read(buffer) {
@@ -58,7 +62,7 @@ impl Stream {
     }
 
     /// Writes everything, blocking until `deadline`.
-    pub fn write_before(&mut self, deadline: Instant, mut bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_before(&mut self, deadline: Instant, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.socket().set_deadline(deadline)?;
             match self.write(bytes) {
@@ -72,12 +76,12 @@ impl Stream {
     }
 
     /// What ends the stream from another thread.
-    pub fn hangup(&self) -> io::Result<Hangup> {
+    pub(crate) fn hangup(&self) -> io::Result<Hangup> {
         Ok(Hangup(self.as_fd().try_clone_to_owned()?.into()))
     }
 
     /// Makes the stream non-blocking.
-    pub fn into_nonblocking(self) -> io::Result<Self> {
+    pub(crate) fn into_nonblocking(self) -> io::Result<Self> {
         self.socket().set_nonblocking()?;
         Ok(self)
     }
@@ -85,11 +89,11 @@ impl Stream {
 
 /// Ends a stream that another thread reads or writes.
 #[derive(Debug)]
-pub struct Hangup(socket2::Socket);
+pub(crate) struct Hangup(socket2::Socket);
 
 impl Hangup {
     /// Whoever waits on the stream is told that it has ended.
-    pub fn hang_up(&self) {
+    pub(crate) fn hang_up(&self) {
         // It fails where the other end was faster.
         let _ = self.0.shutdown(std::net::Shutdown::Both);
     }

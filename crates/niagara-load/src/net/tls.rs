@@ -24,7 +24,7 @@ use std::time::Instant;
 
 /// What every TLS connection to one endpoint has in common.
 #[derive(Debug, Clone)]
-pub struct TlsClient {
+pub(crate) struct TlsClient {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     ca: Option<PathBuf>,
@@ -33,11 +33,11 @@ pub struct TlsClient {
 /// Options that cannot be used as they are.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS: {0}")]
-pub struct TlsError(String);
+pub(crate) struct TlsError(String);
 
 impl TlsClient {
     /// Reads the files that `options` name. `transport` has the name that the server must prove.
-    pub fn new(options: &TlsOptions, transport: &Transport) -> Result<Self, TlsError> {
+    pub(crate) fn new(options: &TlsOptions, transport: &Transport) -> Result<Self, TlsError> {
         let verifies = matches!(options.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
         let provider = Arc::new(ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
@@ -218,7 +218,7 @@ impl ServerCertVerifier for AnyName {
 
 /// An encrypted stream over a socket, which may block or not.
 #[derive(Debug)]
-pub struct TlsStream {
+pub(crate) struct TlsStream {
     socket: Socket,
     tls: ClientConnection,
     /// Bytes that a write has encrypted without all of them going out; that write is repeated.
@@ -227,7 +227,7 @@ pub struct TlsStream {
 
 impl TlsStream {
     /// Shakes hands on a blocking socket.
-    pub fn shake_hands(
+    pub(crate) fn shake_hands(
         socket: Socket,
         client: &TlsClient,
         deadline: Instant,
@@ -261,7 +261,7 @@ impl TlsStream {
         Ok(stream)
     }
 
-    pub fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }
 

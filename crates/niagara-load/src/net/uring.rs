@@ -88,7 +88,7 @@ impl Memory {
 }
 
 /// An io_uring with its memory. It belongs to the thread that made it.
-pub struct Ring {
+pub(crate) struct Ring {
     ring: IoUring,
     /// Some until drop.
     memory: Option<Memory>,
@@ -111,7 +111,7 @@ impl Ring {
     ///
     /// # Errors
     /// The kernel is older than 6.1, or does not let this process use io_uring.
-    pub fn new(tokens: usize) -> io::Result<Self> {
+    pub(crate) fn new(tokens: usize) -> io::Result<Self> {
         let completions = (4 * tokens).clamp(2 * QUEUE as usize, 1 << 15) as u32;
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -152,7 +152,7 @@ impl Ring {
     }
 
     /// Gives a buffer (back) to the kernel.
-    pub fn give(&mut self, buffer: u16) {
+    pub(crate) fn give(&mut self, buffer: u16) {
         if !self.owns(buffer) {
             return;
         }
@@ -177,7 +177,7 @@ impl Ring {
     }
 
     /// What came in an [`Event::Received`]; nothing once its buffer was given back.
-    pub fn bytes(&self, buffer: u16, length: u32) -> &[u8] {
+    pub(crate) fn bytes(&self, buffer: u16, length: u32) -> &[u8] {
         if !self.owns(buffer) || length as usize > BUFFER {
             return &[];
         }
@@ -221,7 +221,7 @@ impl Ring {
     }
 
     /// Receives what comes on `socket`, until [`forget`](Self::forget).
-    pub fn watch(&mut self, socket: impl AsFd, token: u32) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, socket: impl AsFd, token: u32) -> io::Result<()> {
         self.watched[token as usize].0 = socket.as_fd().as_raw_fd();
         self.receive(token)?;
         self.submit()
@@ -235,7 +235,7 @@ impl Ring {
     }
 
     /// Reports nothing more of this token's socket and lets go of it.
-    pub fn forget(&mut self, token: u32) -> io::Result<()> {
+    pub(crate) fn forget(&mut self, token: u32) -> io::Result<()> {
         // Of the generation that ends here: its completion is passed over too.
         let data = self.user_data(SEND, token);
         let (socket, generation) = &mut self.watched[token as usize];
@@ -248,7 +248,7 @@ impl Ring {
     }
 
     /// Reports [`Event::Wake`] whenever `counter` (an eventfd) is added to.
-    pub fn wake_by(&mut self, counter: impl AsFd) -> io::Result<()> {
+    pub(crate) fn wake_by(&mut self, counter: impl AsFd) -> io::Result<()> {
         self.counter = counter.as_fd().as_raw_fd();
         self.watch_counter()?;
         self.submit()
@@ -262,7 +262,7 @@ impl Ring {
     }
 
     /// Reports [`Event::Writable`] once the token's socket has room.
-    pub fn want_writable(&mut self, token: u32) -> io::Result<()> {
+    pub(crate) fn want_writable(&mut self, token: u32) -> io::Result<()> {
         let socket = Fd(self.watched[token as usize].0);
         let poll = opcode::PollAdd::new(socket, libc::POLLOUT as u32).build();
         let data = self.user_data(WRITABLE, token);
@@ -271,7 +271,7 @@ impl Ring {
 
     /// Sends a command with the next [`wait`](Self::wait); an [`Event::Short`] follows if not all of it could be. False:
     /// it is too long for that.
-    pub fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
+    pub(crate) fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
         if self.commands + command.len() > COMMANDS {
             self.submit()?;
         }
@@ -295,7 +295,7 @@ impl Ring {
 
     /// Sends what is queued, then waits for at most `timeout`: for `want` answers, or for one once `patience` is over.
     /// `events` then holds what happened; what was received is there until its buffer is given back.
-    pub fn wait(
+    pub(crate) fn wait(
         &mut self,
         events: &mut Vec<Event>,
         want: usize,

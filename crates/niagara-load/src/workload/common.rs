@@ -42,7 +42,7 @@ impl Default for CommonOptions {
 
 /// The options by name; `create_table_options` and `reconnect` are of sysbench's development version 1.1.
 #[rustfmt::skip]
-pub const OPTIONS: [WorkloadOption; 4] = [
+pub(super) const OPTIONS: [WorkloadOption; 4] = [
     option(OptionGroup::Oltp, "create_table_options", OptionValue::Text, "", "Text to append to CREATE TABLE"),
     option(OptionGroup::Oltp, "mysql_storage_engine", OptionValue::Text, "innodb", "Storage engine of the tables"),
     option(OptionGroup::Oltp, "reconnect", OptionValue::Number, "0", "Connect anew after so many transactions; 0: never"),

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Does a number of jobs on several connections at once: those numbered from 1 to the number given.
-pub type Each<'e> = dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError> + 'e;
+pub(crate) type Each<'e> = dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError> + 'e;
 
 /// What a measurement of a workload is about, besides its throughput and latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ pub enum Measure {
 }
 
 /// A workload with its options.
-pub trait Family {
+pub(crate) trait Family {
     /// Its name; `None`: the user's own file has none that is known to everybody.
     fn kind(&self) -> Option<WorkloadKind>;
 
@@ -165,7 +165,7 @@ pub trait Family {
 }
 
 /// A family whose types are known: what [the registry](super::registry) needs of it besides.
-pub trait Registered: Family + Sized + Serialize + DeserializeOwned {
+pub(crate) trait Registered: Family + Sized + Serialize + DeserializeOwned {
     /// Its options, beside [those of all workloads](CommonOptions).
     const OPTIONS: &[WorkloadOption] = &[];
     /// What all connections of a load share; boxed where it is large.
@@ -191,7 +191,7 @@ pub trait Registered: Family + Sized + Serialize + DeserializeOwned {
 }
 
 /// What all connections of a load share.
-pub trait Script {
+pub(crate) trait Script {
     /// Where one of them is; boxed where it is large.
     type Transaction;
 
@@ -205,7 +205,7 @@ pub trait Script {
 }
 
 /// Where one connection is in a transaction of its script: a small state machine over the templates.
-pub trait Steps {
+pub(crate) trait Steps {
     /// What it shares with the other connections.
     type Script;
 

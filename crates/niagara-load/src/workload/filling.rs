@@ -30,7 +30,7 @@ pub enum TableEvent {
 }
 
 /// A connection that works on tables.
-pub struct Work<'a> {
+pub(crate) struct Work<'a> {
     session: Session,
     events: Sender<TableEvent>,
     failed: &'a AtomicBool,
@@ -43,7 +43,7 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// `failed` says that another connection has failed, `cancel` that the user wants no more.
-    pub fn new(
+    pub(crate) fn new(
         session: Session,
         events: Sender<TableEvent>,
         failed: &'a AtomicBool,
@@ -60,16 +60,16 @@ impl<'a> Work<'a> {
     }
 
     /// Says goodbye to the server.
-    pub fn quit(self) {
+    pub(crate) fn quit(self) {
         self.session.quit();
     }
 
-    pub fn say(&self, event: TableEvent) {
+    pub(crate) fn say(&self, event: TableEvent) {
         // The receiver is there as long as this thread is.
         let _ = self.events.send(event);
     }
 
-    pub fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
+    pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<(), LoadError> {
         self.try_again(|session| session.execute(sql))
             .map_err(|error| failed(&error, sql))
     }
@@ -92,12 +92,12 @@ impl<'a> Work<'a> {
     }
 
     /// Whether the server takes rows by [`insert_bulk`](Self::insert_bulk).
-    pub fn takes_bulk(&self) -> bool {
+    pub(crate) fn takes_bulk(&self) -> bool {
         self.session.takes_bulk()
     }
 
     /// Inserts rows by one execution of `sql`, whose parameters are those of one row: see [`Session::insert_bulk`].
-    pub fn insert_bulk(
+    pub(crate) fn insert_bulk(
         &mut self,
         sql: String,
         types: &[ParameterType],
@@ -118,16 +118,16 @@ impl<'a> Work<'a> {
     }
 
     /// Whether there is a reason to do no more.
-    pub fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
     }
 }
 
 /// What is done for a job, by its number.
-pub type JobWork<'f> = dyn Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync + 'f;
+pub(crate) type JobWork<'f> = dyn Fn(&mut Work<'_>, u32) -> Result<(), LoadError> + Sync + 'f;
 
 /// The error of a statement, with the statement's beginning.
-pub fn failed(error: &SessionError, sql: &[u8]) -> LoadError {
+pub(crate) fn failed(error: &SessionError, sql: &[u8]) -> LoadError {
     let start = String::from_utf8_lossy(&sql[..sql.len().min(80)]);
     LoadError::Prepare(format!("{error} in: {start}"))
 }

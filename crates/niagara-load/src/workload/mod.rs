@@ -7,26 +7,27 @@
 
 mod builder;
 mod common;
-pub mod draw;
-pub mod family;
-pub mod file;
-pub mod filling;
+pub(crate) mod draw;
+pub(crate) mod family;
+pub(crate) mod file;
+pub(crate) mod filling;
 mod kind;
 mod option;
-pub mod parameters;
-pub mod plan;
+pub(crate) mod parameters;
+pub(crate) mod plan;
 mod random_options;
 mod registry;
-pub mod spec;
+pub(crate) mod spec;
 mod statement_class;
 mod stored;
-pub mod sysbench;
-pub mod template;
-pub mod tpcc;
+pub(crate) mod sysbench;
+pub(crate) mod template;
+pub(crate) mod tpcc;
 
 pub use builder::WorkloadBuilder;
 pub use common::{CommonOptions, PreparedStatements};
-pub use draw::{Distribution, Rng};
+pub use draw::Distribution;
+pub(crate) use draw::Rng;
 pub use family::Measure;
 pub use kind::WorkloadKind;
 pub use option::{OptionGroup, OptionValue, WorkloadOption};

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub templates: Vec<Template>,
     /// What statements are counted as: name and class.
     pub kinds: Vec<(String, StatementClass)>,
@@ -28,7 +28,7 @@ pub struct Plan {
 
 impl Plan {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
+    pub(crate) fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
         let mut templates = Templates::default();
         let script = spec
             .workload
@@ -43,7 +43,7 @@ impl Plan {
     }
 
     /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
-    pub fn transaction(&self, number: u32) -> Transaction {
+    pub(crate) fn transaction(&self, number: u32) -> Transaction {
         let rng = Rng::seed_from_u64(
             self.seed
                 .wrapping_add(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
@@ -54,41 +54,41 @@ impl Plan {
 
 /// Where one connection is in its transaction.
 #[derive(Debug)]
-pub struct Transaction(registry::Transaction);
+pub(crate) struct Transaction(registry::Transaction);
 
 impl Transaction {
     /// A new transaction begins: what stays the same when it is begun again after an error is drawn.
     #[inline]
-    pub fn draw(&mut self, plan: &Plan) {
+    pub(crate) fn draw(&mut self, plan: &Plan) {
         self.0.draw(&plan.script);
     }
 
     /// Goes to the first statement, for the first time or again after an error.
     #[inline]
-    pub fn restart(&mut self, plan: &Plan) {
+    pub(crate) fn restart(&mut self, plan: &Plan) {
         self.0.restart(&plan.script);
     }
 
     /// The template of the statement that is next. To be asked once for each: it may draw.
     #[inline]
-    pub fn current(&mut self, plan: &Plan) -> usize {
+    pub(crate) fn current(&mut self, plan: &Plan) -> usize {
         self.0.current(&plan.script)
     }
 
     /// As [`current`](Self::current) said last.
     #[inline]
-    pub fn peek(&self, plan: &Plan) -> usize {
+    pub(crate) fn peek(&self, plan: &Plan) -> usize {
         self.0.peek(&plan.script)
     }
 
     /// Writes the parameters of the statement at hand, which is of `template`, into the prepared statement's command.
     #[inline]
-    pub fn encode(&mut self, plan: &Plan, template: usize, command: Execute<'_>) {
+    pub(crate) fn encode(&mut self, plan: &Plan, template: usize, command: Execute<'_>) {
         self.0.encode(&plan.script, template, command);
     }
 
     /// Writes the statement at hand as text into `out`, which is emptied.
-    pub fn encode_text(&mut self, plan: &Plan, template: usize, out: &mut Vec<u8>) {
+    pub(crate) fn encode_text(&mut self, plan: &Plan, template: usize, out: &mut Vec<u8>) {
         if !self.0.encode_text(&plan.script, out) {
             let text = Text::new(out, plan.templates[template].sql.as_bytes());
             self.0.encode(&plan.script, template, text);
@@ -97,28 +97,28 @@ impl Transaction {
 
     /// Moves on after the answer to the statement at hand.
     #[inline]
-    pub fn advance(&mut self, plan: &Plan, answer: &Answer) -> Result<Next, Unexpected> {
+    pub(crate) fn advance(&mut self, plan: &Plan, answer: &Answer) -> Result<Next, Unexpected> {
         self.0.advance(&plan.script, answer)
     }
 
     /// Whether the server may hold a transaction open that has to be rolled back when a statement fails.
-    pub fn is_open(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_open(&self, plan: &Plan) -> bool {
         self.0.is_open(&plan.script)
     }
 
     /// How long the connection rests after the transaction that has just completed.
-    pub fn pause(&mut self, plan: &Plan) -> Duration {
+    pub(crate) fn pause(&mut self, plan: &Plan) -> Duration {
         self.0.pause(&plan.script)
     }
 
     /// Its place in [`Plan::types`].
     #[inline]
-    pub fn kind(&self, plan: &Plan) -> usize {
+    pub(crate) fn kind(&self, plan: &Plan) -> usize {
         self.0.kind(&plan.script)
     }
 
     /// The statement at hand, with question marks for its parameters.
-    pub fn sql(&self, plan: &Plan) -> String {
+    pub(crate) fn sql(&self, plan: &Plan) -> String {
         let own = self.0.sql(&plan.script);
         own.unwrap_or_else(|| plan.templates[self.peek(plan)].sql.clone())
     }

@@ -8,7 +8,7 @@ use crate::error::LoadError;
 
 /// The options by name; `zipfian` with its exponent is of sysbench's development version 1.1.
 #[rustfmt::skip]
-pub const OPTIONS: [WorkloadOption; 6] = [
+pub(super) const OPTIONS: [WorkloadOption; 6] = [
     option(Random, "rand_pareto_h", Real, "0.2", "pareto: the share of the rows that takes the share 1 - h of the draws"),
     option(Random, "rand_spec_iter", Number, "12", "special, gaussian: uniform numbers per draw"),
     option(Random, "rand_spec_pct", Number, "1", "special: percentage of the rows that are special"),
@@ -19,7 +19,7 @@ pub const OPTIONS: [WorkloadOption; 6] = [
 
 /// A distribution in the making.
 #[derive(Debug, Clone)]
-pub struct RandomOptions {
+pub(super) struct RandomOptions {
     rand_type: &'static str,
     iterations: u32,
     percent: u32,
@@ -33,7 +33,7 @@ impl RandomOptions {
     ///
     /// # Errors
     /// A value that the option does not take.
-    pub fn set(&mut self, option: &WorkloadOption, value: &str) -> Result<bool, LoadError> {
+    pub(super) fn set(&mut self, option: &WorkloadOption, value: &str) -> Result<bool, LoadError> {
         match option.name {
             "rand_pareto_h" => self.h = real(option, value)?,
             "rand_spec_iter" => self.iterations = number(option, value)?,
@@ -47,7 +47,7 @@ impl RandomOptions {
     }
 
     /// What the options come to.
-    pub fn distribution(&self) -> Distribution {
+    pub(super) fn distribution(&self) -> Distribution {
         match self.rand_type {
             "uniform" => Distribution::Uniform,
             "gaussian" => Distribution::Gaussian {

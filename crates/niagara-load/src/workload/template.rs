@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// A statement that a connection prepares, or sends as text.
 #[derive(Debug)]
-pub struct Template {
+pub(crate) struct Template {
     /// With question marks for its parameters.
     pub sql: String,
     /// Their types, in order.
@@ -22,14 +22,14 @@ pub struct Template {
 
 /// Templates and kinds in the making.
 #[derive(Debug, Default)]
-pub struct Templates {
+pub(crate) struct Templates {
     pub list: Vec<Template>,
     pub kinds: Vec<(String, StatementClass)>,
 }
 
 impl Templates {
     /// A new kind of statement, called `name`; its class is that of `sql`.
-    pub fn kind(&mut self, name: impl Into<String>, sql: &str) -> u16 {
+    pub(crate) fn kind(&mut self, name: impl Into<String>, sql: &str) -> u16 {
         self.kinds.push((name.into(), StatementClass::of(sql)));
         (self.kinds.len() - 1) as u16
     }
@@ -37,7 +37,7 @@ impl Templates {
 
 /// What comes after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Another statement.
     Statement,
     /// Nothing: the transaction is complete.
@@ -46,7 +46,7 @@ pub enum Next {
 
 /// An answer that cannot be: the data are not the workload's, or the server is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unexpected {
+pub(crate) enum Unexpected {
     /// The bytes make no sense.
     Protocol(ProtocolError),
     /// What is missing, in words.

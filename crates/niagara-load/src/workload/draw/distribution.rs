@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// sysbench's `rand-spec-iter`.
-pub const ITERATIONS: u32 = 12;
+pub(crate) const ITERATIONS: u32 = 12;
 /// sysbench's `rand-spec-pct`.
-pub const PERCENT: u32 = 1;
+pub(crate) const PERCENT: u32 = 1;
 /// sysbench's `rand-spec-res`.
-pub const SHARE: u32 = 75;
+pub(crate) const SHARE: u32 = 75;
 /// sysbench's `rand-pareto-h`.
-pub const PARETO_H: f64 = 0.2;
+pub(crate) const PARETO_H: f64 = 0.2;
 /// `rand-zipfian-exp` of sysbench 1.1.
-pub const ZIPF_EXPONENT: f64 = 0.8;
+pub(crate) const ZIPF_EXPONENT: f64 = 0.8;
 
 /// A distribution over the row numbers 1 to n. In text: its name alone for the default parameters, or a
 /// table with `type` and parameters.
@@ -247,7 +247,7 @@ impl Distribution {
 
 /// Draws row numbers from a fixed range.
 #[derive(Debug, Clone)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     first: u32,
     /// Last minus first.
     span: u32,
@@ -277,12 +277,12 @@ enum Shape {
 
 impl Sampler {
     /// For rows 1 to `rows`, which must be at least 1.
-    pub fn new(distribution: Distribution, rows: u32) -> Self {
+    pub(crate) fn new(distribution: Distribution, rows: u32) -> Self {
         Sampler::between(distribution, 1, rows.max(1))
     }
 
     /// For rows `first` to `last`, both included, which must be below 2^31 and in order.
-    pub fn between(distribution: Distribution, first: u32, last: u32) -> Self {
+    pub(crate) fn between(distribution: Distribution, first: u32, last: u32) -> Self {
         let rows = last.saturating_sub(first);
         let span = f64::from(rows);
         let shape = match distribution {
@@ -314,7 +314,7 @@ impl Sampler {
     }
 
     /// One row number.
-    pub fn draw(&self, rng: &mut super::rng::Rng) -> i32 {
+    pub(crate) fn draw(&self, rng: &mut super::rng::Rng) -> i32 {
         let span = f64::from(self.span);
         let offset = match &self.shape {
             Shape::Uniform => rng.random::<f64>() * (span + 1.0),

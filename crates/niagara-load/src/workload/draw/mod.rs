@@ -6,9 +6,8 @@ mod text;
 mod unique;
 mod zipf;
 
-pub use distribution::{
-    Distribution, ITERATIONS, PARETO_H, PERCENT, SHARE, Sampler, ZIPF_EXPONENT,
-};
-pub use rng::Rng;
-pub use text::{decimal, letters};
-pub use unique::UniqueIds;
+pub use distribution::Distribution;
+pub(crate) use distribution::{ITERATIONS, PARETO_H, PERCENT, SHARE, Sampler, ZIPF_EXPONENT};
+pub(crate) use rng::Rng;
+pub(crate) use text::{decimal, letters};
+pub(crate) use unique::UniqueIds;

@@ -7,7 +7,7 @@ use rand::RngExt;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AZ";
 
 /// Appends letters and digits, at least `fewest` and at most `most` of them: an a-string (clause 4.3.2.2).
-pub fn letters(out: &mut Vec<u8>, rng: &mut Rng, fewest: usize, most: usize) {
+pub(crate) fn letters(out: &mut Vec<u8>, rng: &mut Rng, fewest: usize, most: usize) {
     let count = if fewest == most {
         most
     } else {
@@ -26,7 +26,7 @@ pub fn letters(out: &mut Vec<u8>, rng: &mut Rng, fewest: usize, most: usize) {
 }
 
 /// Hundredths as a decimal number, within the buffer.
-pub fn decimal(value: i64, buffer: &mut [u8; 24]) -> &[u8] {
+pub(crate) fn decimal(value: i64, buffer: &mut [u8; 24]) -> &[u8] {
     let mut at = buffer.len();
     let mut rest = value.unsigned_abs();
     let mut digits = 0;

@@ -3,14 +3,14 @@
 /// One connection's ids. Connection i of n takes numbers i, i + n, i + 2n … of one sequence, so that connections
 /// share nothing while they run. The sequence has 2^32 numbers before it begins again.
 #[derive(Debug)]
-pub struct UniqueIds {
+pub(crate) struct UniqueIds {
     next: u32,
     step: u32,
 }
 
 impl UniqueIds {
     /// For connection `number` (from 0) of `connections`; `seed` says where the sequence starts.
-    pub fn new(seed: u64, number: u32, connections: u32) -> Self {
+    pub(crate) fn new(seed: u64, number: u32, connections: u32) -> Self {
         // Seeds that differ little start far apart.
         let start = scatter(seed as u32 ^ scatter((seed >> 32) as u32));
         UniqueIds {
@@ -19,7 +19,7 @@ impl UniqueIds {
         }
     }
 
-    pub fn draw(&mut self) -> i32 {
+    pub(crate) fn draw(&mut self) -> i32 {
         let id = scatter(self.next);
         self.next = self.next.wrapping_add(self.step);
         // every one of the 2^32 values once, negative ones among them

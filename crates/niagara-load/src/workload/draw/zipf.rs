@@ -10,7 +10,7 @@ use super::rng::Rng;
 use rand::RngExt;
 
 #[derive(Debug, Clone)]
-pub struct Zipf {
+pub(super) struct Zipf {
     largest: u32,
     exponent: f64,
     /// The ends of the area: H(3/2) − h(1), so that all of it that rounds to 1 is kept, and H(n + 1/2).
@@ -22,7 +22,7 @@ pub struct Zipf {
 
 impl Zipf {
     /// For 1 to `n`, at least 1, and an exponent of at least 0.
-    pub fn new(n: u32, exponent: f64) -> Self {
+    pub(super) fn new(n: u32, exponent: f64) -> Self {
         let n = n.max(1);
         Zipf {
             largest: n,
@@ -33,7 +33,7 @@ impl Zipf {
         }
     }
 
-    pub fn draw(&self, rng: &mut Rng) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> u32 {
         loop {
             // in (low, high]
             let area = self.high + rng.random::<f64>() * (self.low - self.high);

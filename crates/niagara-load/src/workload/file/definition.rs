@@ -6,7 +6,7 @@ use crate::workload::family::Measure;
 
 /// A workload.
 #[derive(Debug, Clone)]
-pub struct Definition {
+pub(crate) struct Definition {
     pub title: String,
     /// Whether it is a batch job, done once: its statements that have names are timed.
     pub job: bool,
@@ -19,7 +19,7 @@ pub struct Definition {
 }
 
 #[derive(Debug, Clone)]
-pub struct Table {
+pub(crate) struct Table {
     pub name: String,
     pub rows: u64,
     /// `{engine}` stands for the storage engine.
@@ -30,14 +30,14 @@ pub struct Table {
 }
 
 #[derive(Debug, Clone)]
-pub enum Column {
+pub(crate) enum Column {
     /// The row's number, from 1.
     Row,
     Drawn(Generator),
 }
 
 #[derive(Debug, Clone)]
-pub struct Transaction {
+pub(crate) struct Transaction {
     pub name: String,
     pub weight: u32,
     /// Values by their names, in the order in which statements know them.
@@ -49,7 +49,7 @@ pub struct Transaction {
 
 /// Where a value comes from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub(crate) enum Source {
     /// Drawn when the transaction begins; the same when it is begun again after a deadlock.
     Transaction(Generator),
     /// Drawn whenever the step of this place is executed.
@@ -59,7 +59,7 @@ pub enum Source {
 }
 
 #[derive(Debug, Clone)]
-pub struct Step {
+pub(crate) struct Step {
     /// What it is called, if it has a name: what a job times.
     pub name: Option<String>,
     /// With question marks.
@@ -74,7 +74,7 @@ pub struct Step {
 
 impl Definition {
     /// Whether its transactions change data or lock rows.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         let mut steps = self.transactions.iter().flat_map(|one| &one.steps);
         steps.any(|step| !sql::only_reads(&step.sql))
     }

@@ -5,7 +5,7 @@ use rand::RngExt;
 
 /// How a value is drawn, as the file says it.
 #[derive(Debug, Clone)]
-pub enum Generator {
+pub(crate) enum Generator {
     /// A whole number, both ends included.
     Int(u32, u32, Distribution),
     /// A number with two digits after the point, in hundredths, both ends included.
@@ -22,12 +22,12 @@ pub enum Generator {
 
 impl Generator {
     /// Whether its values are whole numbers and go as such.
-    pub fn is_int(&self) -> bool {
+    pub(crate) fn is_int(&self) -> bool {
         matches!(self, Generator::Int(..) | Generator::Unique)
     }
 
     /// The most bytes that a value of it has as text.
-    pub fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         match self {
             Generator::Int(..) | Generator::Unique => 11,
             Generator::Decimal(..) => 24,
@@ -40,7 +40,7 @@ impl Generator {
 
 /// A generator at work.
 #[derive(Debug)]
-pub struct Drawer {
+pub(super) struct Drawer {
     generator: Generator,
     sampler: Option<Sampler>,
     unique: Option<UniqueIds>,
@@ -48,14 +48,14 @@ pub struct Drawer {
 
 /// What was drawn; a text is in the buffer it was drawn into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawn {
+pub(super) enum Drawn {
     Int(i32),
     Text,
 }
 
 impl Drawer {
     /// For connection `number` (from 0) of `connections`.
-    pub fn new(generator: &Generator, seed: u64, number: u32, connections: u32) -> Self {
+    pub(super) fn new(generator: &Generator, seed: u64, number: u32, connections: u32) -> Self {
         Drawer {
             sampler: match *generator {
                 Generator::Int(first, last, distribution) => {
@@ -70,7 +70,7 @@ impl Drawer {
     }
 
     /// Draws a value; a text replaces what `text` holds.
-    pub fn draw(&mut self, rng: &mut Rng, text: &mut Vec<u8>) -> Drawn {
+    pub(super) fn draw(&mut self, rng: &mut Rng, text: &mut Vec<u8>) -> Drawn {
         if let Some(sampler) = &self.sampler {
             return Drawn::Int(sampler.draw(rng));
         }

@@ -15,7 +15,11 @@ const INSERT_BYTES: usize = 512 * 1024;
 const ROWS_AT_ONCE: u64 = 50_000;
 
 /// Makes the tables and fills them. `each` does a number of jobs on several connections at once.
-pub fn load(definition: &Definition, engine: &str, each: &mut Each<'_>) -> Result<(), LoadError> {
+pub(super) fn load(
+    definition: &Definition,
+    engine: &str,
+    each: &mut Each<'_>,
+) -> Result<(), LoadError> {
     each(1, &|work, _| {
         for table in &definition.tables {
             let sql = table.create.replace("{engine}", engine);

@@ -14,6 +14,6 @@ mod toml_table;
 mod transaction;
 mod workload;
 
-pub use definition::{Definition, Step};
+pub(crate) use definition::{Definition, Step};
 pub use source::WorkloadFile;
 pub use workload::FileWorkload;

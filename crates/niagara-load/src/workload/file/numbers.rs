@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Numbers by name.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub(super) struct Numbers {
     scale: BTreeMap<String, u64>,
     /// Names that set another number to a multiple: which one, and of what.
     multiples: BTreeMap<String, (String, u64)>,
@@ -13,7 +13,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// Those of a file, of which `set` are set otherwise.
-    pub fn read(file: Table<'_>, set: &BTreeMap<String, u64>) -> Read<Self> {
+    pub(super) fn read(file: Table<'_>, set: &BTreeMap<String, u64>) -> Read<Self> {
         let mut numbers = Numbers::default();
         if let Some(scale) = file.get("scale") {
             for (_, item) in scale.entries("write [scale], then as in rows = 1_000")? {
@@ -67,7 +67,7 @@ impl Numbers {
     }
 
     /// All names.
-    pub fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         self.scale
             .keys()
             .chain(self.multiples.keys())
@@ -93,7 +93,7 @@ impl Numbers {
 }
 
 /// A number up to `most`, or the name of one.
-pub fn number(item: Item<'_>, numbers: &Numbers, most: u64) -> Read<u64> {
+pub(super) fn number(item: Item<'_>, numbers: &Numbers, most: u64) -> Read<u64> {
     let number = match item.as_text() {
         Some(_) => Some(numbers.known(item)?),
         None => item

@@ -27,7 +27,11 @@ const TRANSACTION: [&str; 4] = ["name", "weight", "draw", "statements"];
 ///
 /// # Errors
 /// The first mistake: `path:line:column: cause`, then `remedy: …`.
-pub fn read(path: &str, text: &str, set: &BTreeMap<String, u64>) -> Result<Definition, String> {
+pub(super) fn read(
+    path: &str,
+    text: &str,
+    set: &BTreeMap<String, u64>,
+) -> Result<Definition, String> {
     let remedy = "correct it here; docs/own-workload.md shows the format";
     toml_table::read(text, remedy, |document| {
         definition(toml_table::Table::new("the file", 0, document, &FILE)?, set)

@@ -21,11 +21,11 @@ const WAYS: [(&str, &str); 6] = [
 ];
 
 /// The ways, as a file writes them.
-pub const GENERATORS: &str = "{ int = [FROM, TO] }, { decimal = [FROM, TO] }, { text = [FEWEST, MOST] }, \
+pub(super) const GENERATORS: &str = "{ int = [FROM, TO] }, { decimal = [FROM, TO] }, { text = [FEWEST, MOST] }, \
                               { pattern = \"##-##\" }, { one_of = [\"a\", \"b\"] }, { unique = true }";
 
 /// A generator, for a value of a transaction (`in_load`) or a column of a table.
-pub fn generator(item: Item<'_>, numbers: &Numbers, in_load: bool) -> Read<Generator> {
+pub(super) fn generator(item: Item<'_>, numbers: &Numbers, in_load: bool) -> Read<Generator> {
     let wrong = |cause: String| mistake(item.at, cause, format!("write one of: {GENERATORS}"));
     if !item.is_table() {
         return wrong("how the value is drawn was expected here".into());

@@ -10,7 +10,7 @@ use super::toml_table::{Item, Read, mistake};
 const MOST_TIMES: u64 = 10_000;
 
 /// A name of the author's: of a table, a column, a transaction, a value.
-pub fn name(at: usize, name: &str, what: &str) -> Read<String> {
+pub(super) fn name(at: usize, name: &str, what: &str) -> Read<String> {
     if is_name(name) {
         return Ok(name.to_owned());
     }
@@ -23,13 +23,13 @@ pub fn name(at: usize, name: &str, what: &str) -> Read<String> {
 
 /// The values of a transaction, by name, in the order in which statements know them.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     pub values: Vec<(String, Source)>,
 }
 
 impl Names {
     /// A value that is called so from here on; its place.
-    pub fn add(&mut self, at: usize, text: &str, source: Source) -> Read<usize> {
+    pub(super) fn add(&mut self, at: usize, text: &str, source: Source) -> Read<usize> {
         let text = name(at, text, "value")?;
         if self.values.iter().any(|(known, _)| *known == text) {
             return mistake(
@@ -43,7 +43,7 @@ impl Names {
     }
 
     /// Values that are drawn: a table of names and how.
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         draw: Item<'_>,
         numbers: &Numbers,
@@ -76,7 +76,12 @@ impl Names {
 }
 
 /// The statement of this `place` in its transaction: a text, or a table with `sql` and how it is executed.
-pub fn statement(place: usize, item: Item<'_>, names: &mut Names, numbers: &Numbers) -> Read<Step> {
+pub(super) fn statement(
+    place: usize,
+    item: Item<'_>,
+    names: &mut Names,
+    numbers: &Numbers,
+) -> Read<Step> {
     const KEYS: [&str; 5] = ["sql", "name", "times", "draw", "keep"];
     if item.as_text().is_some() {
         let (sql, parameters) = sql(item, names)?;
@@ -156,7 +161,7 @@ fn sql(item: Item<'_>, names: &Names) -> Read<(String, Vec<usize>)> {
 }
 
 /// `BEGIN`, `BEGIN WORK`, `START TRANSACTION` and what may follow.
-pub fn begins_transaction(sql: &str) -> bool {
+pub(super) fn begins_transaction(sql: &str) -> bool {
     let mut words = sql.split(|c: char| c.is_whitespace() || c == ';');
     let mut next = || {
         words

@@ -2,7 +2,7 @@
 
 /// What a statement's text came to.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named {
+pub(super) struct Named {
     /// With question marks.
     pub sql: String,
     /// The names, in order, and where each stood in the text.
@@ -13,7 +13,7 @@ pub struct Named {
 ///
 /// # Errors
 /// Where a question mark stands: the statement would have a parameter without a name.
-pub fn named(text: &str) -> Result<Named, usize> {
+pub(super) fn named(text: &str) -> Result<Named, usize> {
     let mut sql = String::with_capacity(text.len());
     let mut names = Vec::new();
     let mut quote = None;
@@ -54,7 +54,7 @@ const READS: [&str; 9] = [
 ];
 
 /// Whether a statement surely leaves data as it is and locks no rows.
-pub fn only_reads(sql: &str) -> bool {
+pub(super) fn only_reads(sql: &str) -> bool {
     let words = words(sql);
     let follow = |one: &str, other: &str| {
         let mut pairs = words.windows(2);
@@ -113,7 +113,7 @@ fn is_part(letter: char) -> bool {
 }
 
 /// Whether it can be the name of a table, column or value without quotes.
-pub fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     name.chars().next().is_some_and(is_start) && name.chars().all(is_part)
 }
 

@@ -7,17 +7,21 @@ use toml::de::{DeTable, DeValue};
 
 /// A mistake: at which byte of the text, what it is, and what to do about it.
 #[derive(Debug)]
-pub struct Mistake {
+pub(super) struct Mistake {
     at: usize,
     cause: String,
     remedy: String,
 }
 
 /// What is read, or the first mistake.
-pub type Read<T> = Result<T, Mistake>;
+pub(super) type Read<T> = Result<T, Mistake>;
 
 /// A mistake at byte `at`.
-pub fn mistake<T>(at: usize, cause: impl Into<String>, remedy: impl Into<String>) -> Read<T> {
+pub(super) fn mistake<T>(
+    at: usize,
+    cause: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Read<T> {
     Err(Mistake {
         at,
         cause: cause.into(),
@@ -27,7 +31,7 @@ pub fn mistake<T>(at: usize, cause: impl Into<String>, remedy: impl Into<String>
 
 impl Mistake {
     /// `path:line:column: cause`, then `remedy: …`; columns are characters, and both counts begin at 1.
-    pub fn told(&self, path: &str, text: &str) -> String {
+    pub(super) fn told(&self, path: &str, text: &str) -> String {
         let before = text.get(..self.at).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -37,7 +41,7 @@ impl Mistake {
 }
 
 /// Reads a text and hands its document to `read`; `remedy` is for what is not TOML.
-pub fn read<T>(
+pub(super) fn read<T>(
     text: &str,
     remedy: &str,
     read: impl FnOnce(&DeTable<'_>) -> Read<T>,
@@ -52,13 +56,13 @@ pub fn read<T>(
 }
 
 /// A message of the parser on one line.
-pub fn one_line(message: &str) -> String {
+pub(super) fn one_line(message: &str) -> String {
     message.trim_end().replace('\n', ", ")
 }
 
 /// A table whose keys are known.
 #[derive(Debug, Clone, Copy)]
-pub struct Table<'t> {
+pub(super) struct Table<'t> {
     /// How messages call it.
     what: &'static str,
     /// Where it begins.
@@ -68,7 +72,7 @@ pub struct Table<'t> {
 
 impl<'t> Table<'t> {
     /// Refuses keys other than `keys`.
-    pub fn new(
+    pub(super) fn new(
         what: &'static str,
         at: usize,
         entries: &'t DeTable<'t>,
@@ -88,13 +92,13 @@ impl<'t> Table<'t> {
     }
 
     /// The value of a key, if it is there.
-    pub fn get(&self, key: &'t str) -> Option<Item<'t>> {
+    pub(super) fn get(&self, key: &'t str) -> Option<Item<'t>> {
         let value = self.entries.get(key)?;
         Some(Item::new(key, value))
     }
 
     /// The value of a key that must be there; `example` is how it is written.
-    pub fn require(&self, key: &'t str, example: &str) -> Read<Item<'t>> {
+    pub(super) fn require(&self, key: &'t str, example: &str) -> Read<Item<'t>> {
         match self.get(key) {
             Some(item) => Ok(item),
             None => mistake(
@@ -106,7 +110,12 @@ impl<'t> Table<'t> {
     }
 
     /// The tables of a list, each with `keys`; none where the key is not there.
-    pub fn tables(&self, key: &'t str, what: &'static str, keys: &[&str]) -> Read<Vec<Table<'t>>> {
+    pub(super) fn tables(
+        &self,
+        key: &'t str,
+        what: &'static str,
+        keys: &[&str],
+    ) -> Read<Vec<Table<'t>>> {
         let Some(list) = self.get(key) else {
             return Ok(Vec::new());
         };
@@ -117,7 +126,7 @@ impl<'t> Table<'t> {
 
 /// A value, with its place and the key or list that it stands in.
 #[derive(Debug, Clone, Copy)]
-pub struct Item<'t> {
+pub(super) struct Item<'t> {
     /// The key.
     pub name: &'t str,
     /// Where the value begins.
@@ -139,28 +148,28 @@ impl<'t> Item<'t> {
     }
 
     /// Its text, if it is one.
-    pub fn as_text(&self) -> Option<&'t str> {
+    pub(super) fn as_text(&self) -> Option<&'t str> {
         self.value.get_ref().as_str()
     }
 
     /// Its whole number, if it is one.
-    pub fn as_whole(&self) -> Option<i64> {
+    pub(super) fn as_whole(&self) -> Option<i64> {
         let number = self.value.get_ref().as_integer()?;
         i64::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
     /// Its number with a point, if it is one.
-    pub fn as_real(&self) -> Option<f64> {
+    pub(super) fn as_real(&self) -> Option<f64> {
         self.value.get_ref().as_float()?.as_str().parse().ok()
     }
 
     /// Whether it is a table.
-    pub fn is_table(&self) -> bool {
+    pub(super) fn is_table(&self) -> bool {
         self.value.get_ref().is_table()
     }
 
     /// A text that is not empty, without the space around it.
-    pub fn text(&self) -> Read<&'t str> {
+    pub(super) fn text(&self) -> Read<&'t str> {
         match self.as_text().map(str::trim) {
             Some(text) if !text.is_empty() => Ok(text),
             Some(_) => mistake(
@@ -173,7 +182,7 @@ impl<'t> Item<'t> {
     }
 
     /// A whole number within bounds.
-    pub fn whole(&self, bounds: RangeInclusive<u64>) -> Read<u64> {
+    pub(super) fn whole(&self, bounds: RangeInclusive<u64>) -> Read<u64> {
         let number = self
             .as_whole()
             .and_then(|number| u64::try_from(number).ok());
@@ -191,7 +200,7 @@ impl<'t> Item<'t> {
     }
 
     /// true or false.
-    pub fn yes_or_no(&self) -> Read<bool> {
+    pub(super) fn yes_or_no(&self) -> Read<bool> {
         match self.value.get_ref().as_bool() {
             Some(value) => Ok(value),
             None => self.wrong("true or false", "write it without quotes"),
@@ -199,7 +208,7 @@ impl<'t> Item<'t> {
     }
 
     /// One of a few words.
-    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Read<T> {
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Read<T> {
         let text = self.as_text();
         match words.iter().find(|(word, _)| Some(*word) == text) {
             Some((_, meaning)) => Ok(*meaning),
@@ -214,7 +223,7 @@ impl<'t> Item<'t> {
     }
 
     /// A list; its items are called as it is.
-    pub fn list(&self, example: &str) -> Read<Vec<Item<'t>>> {
+    pub(super) fn list(&self, example: &str) -> Read<Vec<Item<'t>>> {
         match self.value.get_ref().as_array() {
             Some(items) => Ok(items
                 .iter()
@@ -225,13 +234,13 @@ impl<'t> Item<'t> {
     }
 
     /// A list of texts that are not empty.
-    pub fn texts(&self) -> Read<Vec<&'t str>> {
+    pub(super) fn texts(&self) -> Read<Vec<&'t str>> {
         let example = format!("write as in {} = [\"…\"]", self.name);
         self.list(&example)?.iter().map(Item::text).collect()
     }
 
     /// A table with known keys.
-    pub fn table(&self, what: &'static str, keys: &[&str]) -> Read<Table<'t>> {
+    pub(super) fn table(&self, what: &'static str, keys: &[&str]) -> Read<Table<'t>> {
         match self.value.get_ref().as_table() {
             Some(entries) => Table::new(what, self.at, entries, keys),
             None => self.wrong(
@@ -242,7 +251,7 @@ impl<'t> Item<'t> {
     }
 
     /// The entries of a table whose keys are the author's, by name, each with the place of its key.
-    pub fn entries(&self, example: &str) -> Read<Vec<(usize, Item<'t>)>> {
+    pub(super) fn entries(&self, example: &str) -> Read<Vec<(usize, Item<'t>)>> {
         let Some(entries) = self.value.get_ref().as_table() else {
             return self.wrong("a table", example);
         };
@@ -255,7 +264,7 @@ impl<'t> Item<'t> {
     }
 
     /// What serde makes of the value.
-    pub fn parse<T: serde::de::DeserializeOwned>(&self, remedy: &str) -> Read<T> {
+    pub(super) fn parse<T: serde::de::DeserializeOwned>(&self, remedy: &str) -> Read<T> {
         T::deserialize(toml::de::ValueDeserializer::from(self.value.clone()))
             .or_else(|error| mistake(self.at, one_line(error.message()), remedy))
     }

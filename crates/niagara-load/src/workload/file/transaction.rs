@@ -17,7 +17,7 @@ const LONGEST_KEPT: usize = 250;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct FileScript {
+pub(crate) struct FileScript {
     definition: Arc<Definition>,
     /// By transaction: the templates of its steps.
     templates: Vec<Vec<usize>>,
@@ -32,7 +32,7 @@ pub struct FileScript {
 
 impl FileScript {
     /// For a definition that was read, and `threads` connections that draw from `seed`.
-    pub fn new(
+    pub(crate) fn new(
         definition: Arc<Definition>,
         as_text: bool,
         threads: u32,
@@ -149,7 +149,7 @@ struct Slot {
 
 /// Where one connection is.
 #[derive(Debug)]
-pub struct FileTransaction {
+pub(crate) struct FileTransaction {
     rng: Rng,
     /// By transaction.
     values: Vec<Vec<Slot>>,

@@ -4,13 +4,13 @@ use crate::protocol::command;
 
 /// Bytes of a multi-row insert, a final zero byte included: the size of sysbench's buffer. Every server's
 /// max_allowed_packet has room for it.
-pub const BULK_BYTES: usize = 512 * 1024;
+pub(super) const BULK_BYTES: usize = 512 * 1024;
 
 /// Bytes of a packet before the statement: its header and the command.
 const BEFORE: usize = 5;
 
 /// Writes COM_QUERY with rows `first`, `first` + 1 and so on into `out`, which is emptied; returns how many.
-pub fn write_insert(out: &mut Vec<u8>, table: u32, first: u64) -> u64 {
+pub(super) fn write_insert(out: &mut Vec<u8>, table: u32, first: u64) -> u64 {
     let mut digits = itoa::Buffer::new();
     command::query(out, b"INSERT INTO sbtest");
     out.extend_from_slice(digits.format(table).as_bytes());

@@ -13,7 +13,11 @@ use std::io::Write;
 const INSERT_BYTES: usize = 512 * 1024;
 
 /// Fills table `table` in the order of its ids.
-pub fn fill_table(work: &mut Work<'_>, spec: &Sysbench, table: u32) -> Result<(), LoadError> {
+pub(super) fn fill_table(
+    work: &mut Work<'_>,
+    spec: &Sysbench,
+    table: u32,
+) -> Result<(), LoadError> {
     // Validation holds the size within i32.
     let sampler = Sampler::new(spec.distribution, spec.table_size as u32);
     let mut rng = Rng::seed_from_u64(u64::from(table));

@@ -2,7 +2,6 @@
 
 use super::statement::MOST_PARAMETERS;
 use super::test::SysbenchTest;
-use super::transaction::steps;
 use crate::error::LoadError;
 use crate::workload::draw::Distribution;
 use crate::workload::option::OptionGroup::{Oltp, RandomPoints, RandomRanges};
@@ -98,7 +97,7 @@ impl From<SysbenchTest> for Sysbench {
 
 /// The options by name: those of sysbench 1.0.20.
 #[rustfmt::skip]
-pub const OPTIONS: &[WorkloadOption] = &[
+pub(super) const OPTIONS: &[WorkloadOption] = &[
     option(Oltp, "auto_inc", Flag, "on", "Let the server number the rows (AUTO_INCREMENT); off: the client does"),
     option(Oltp, "create_secondary", Flag, "on", "Make an index on k besides the primary key"),
     option(Oltp, "delete_inserts", Number, "1", "Deletes followed by an insert of the same row, per transaction"),
@@ -198,12 +197,6 @@ impl Sysbench {
             if value > most {
                 return invalid(format!("{field} = {value}: must be at most {most}"));
             }
-        }
-        if steps(self).is_empty() {
-            return invalid(format!(
-                "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
-                self.test
-            ));
         }
         self.distribution.validate().map_err(LoadError::Invalid)
     }

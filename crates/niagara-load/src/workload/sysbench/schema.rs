@@ -5,7 +5,7 @@ use super::test::SysbenchTest;
 use crate::workload::common::CommonOptions;
 
 /// `CREATE TABLE` for table `number`.
-pub fn create_table(spec: &Sysbench, common: &CommonOptions, number: u32) -> String {
+pub(super) fn create_table(spec: &Sysbench, common: &CommonOptions, number: u32) -> String {
     let engine = &common.mysql_storage_engine;
     if spec.test == SysbenchTest::BulkInsert {
         // sysbench names no engine here, which is the server's default: InnoDB, as is ours.
@@ -29,24 +29,24 @@ pub fn create_table(spec: &Sysbench, common: &CommonOptions, number: u32) -> Str
 }
 
 /// `CREATE INDEX` for table `number`, after its rows are in; `None` where none is asked for.
-pub fn create_index(spec: &Sysbench, number: u32) -> Option<String> {
+pub(super) fn create_index(spec: &Sysbench, number: u32) -> Option<String> {
     (spec.create_secondary && spec.test != SysbenchTest::BulkInsert)
         .then(|| format!("CREATE INDEX k_{number} ON sbtest{number}(k)"))
 }
 
 /// The start of a multi-row insert.
-pub fn insert_into(spec: &Sysbench, number: u32) -> String {
+pub(super) fn insert_into(spec: &Sysbench, number: u32) -> String {
     let id = if spec.auto_inc { "" } else { "id, " };
     format!("INSERT INTO sbtest{number}({id}k, c, pad) VALUES")
 }
 
 /// `DROP TABLE` for table `number`.
-pub fn drop_table(number: u32) -> String {
+pub(super) fn drop_table(number: u32) -> String {
     format!("DROP TABLE IF EXISTS sbtest{number}")
 }
 
 /// Statements that read table `number` and its index on k.
-pub fn warm_up(spec: &Sysbench, number: u32) -> Vec<String> {
+pub(super) fn warm_up(spec: &Sysbench, number: u32) -> Vec<String> {
     let rows = spec.table_size;
     let clustered = if spec.secondary { "xid" } else { "PRIMARY" };
     vec![
@@ -64,7 +64,7 @@ pub fn warm_up(spec: &Sysbench, number: u32) -> Vec<String> {
 }
 
 /// Statements that read table `number` of `database` and each of its indexes once.
-pub fn read_all(spec: &Sysbench, database: &str, number: u32) -> Vec<String> {
+pub(super) fn read_all(spec: &Sysbench, database: &str, number: u32) -> Vec<String> {
     let table = format!("{database}.sbtest{number}");
     if spec.test == SysbenchTest::BulkInsert {
         return vec![format!("SELECT SUM(k) FROM {table}")];

@@ -3,11 +3,11 @@
 use crate::protocol::command::ParameterType;
 
 /// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
-pub const MOST_PARAMETERS: u32 = u16::MAX as u32;
+pub(super) const MOST_PARAMETERS: u32 = u16::MAX as u32;
 
 /// A statement; those on a table exist once per table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Statement {
+pub(crate) enum Statement {
     Begin,
     Commit,
     PointSelect,
@@ -37,10 +37,10 @@ static INTS: [ParameterType; MOST_PARAMETERS as usize] =
     [ParameterType::Int; MOST_PARAMETERS as usize];
 
 impl Statement {
-    pub const COUNT: usize = 16;
+    pub(crate) const COUNT: usize = 16;
 
     #[cfg(test)]
-    pub const ALL: [Statement; Statement::COUNT] = [
+    pub(crate) const ALL: [Statement; Statement::COUNT] = [
         Statement::Begin,
         Statement::Commit,
         Statement::PointSelect,
@@ -60,7 +60,7 @@ impl Statement {
     ];
 
     /// Whether there is one of it for every table.
-    pub fn has_table(self) -> bool {
+    pub(crate) fn has_table(self) -> bool {
         !matches!(
             self,
             Statement::Begin
@@ -72,13 +72,13 @@ impl Statement {
     }
 
     /// Whether sysbench sends it as text whatever it may prepare.
-    pub fn is_text(self) -> bool {
+    pub(crate) fn is_text(self) -> bool {
         matches!(self, Statement::NewRow | Statement::BulkInsert)
     }
 
     /// The text to prepare, for table `table`; `repeats` is the number of points or ranges of the statements that
     /// have any.
-    pub fn sql(self, table: u32, repeats: u32) -> String {
+    pub(crate) fn sql(self, table: u32, repeats: u32) -> String {
         match self {
             Statement::Begin => "BEGIN".into(),
             Statement::Commit => "COMMIT".into(),
@@ -116,7 +116,7 @@ impl Statement {
     }
 
     /// The types of its parameters, in order.
-    pub fn parameters(self, repeats: u32) -> &'static [ParameterType] {
+    pub(crate) fn parameters(self, repeats: u32) -> &'static [ParameterType] {
         use ParameterType::{Int, String};
         match self {
             Statement::Begin | Statement::Commit => &[],

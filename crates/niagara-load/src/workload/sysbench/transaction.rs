@@ -14,7 +14,7 @@ use rand::RngExt;
 
 /// One statement of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     pub statement: Statement,
     /// Draw a table before this statement; the following ones use it too. Every group of
     /// statements of one kind has one table, as in sysbench.
@@ -22,7 +22,7 @@ pub struct Step {
 }
 
 /// The statements of one transaction, in order.
-pub fn steps(spec: &Sysbench) -> Vec<Step> {
+pub(super) fn steps(spec: &Sysbench) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut group = |statements: &[Statement], count: u32| {
         for repetition in 0..count {
@@ -85,7 +85,7 @@ pub fn steps(spec: &Sysbench) -> Vec<Step> {
 
 /// What all connections of such a workload share.
 #[derive(Debug)]
-pub struct SysbenchScript {
+pub(crate) struct SysbenchScript {
     pub steps: Vec<Step>,
     tables: u32,
     spec: Sysbench,
@@ -105,7 +105,7 @@ pub struct SysbenchScript {
 
 impl SysbenchScript {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    pub fn new(
+    pub(crate) fn new(
         spec: &Sysbench,
         as_text: bool,
         threads: u32,
@@ -212,7 +212,7 @@ fn snake_case(name: &str) -> String {
 
 /// Where one connection is in its transaction.
 #[derive(Debug)]
-pub struct SysbenchTransaction {
+pub(crate) struct SysbenchTransaction {
     rng: Rng,
     sampler: Sampler,
     /// Of the connection.

@@ -4,15 +4,15 @@ use crate::workload::draw::Rng;
 use rand::Rng as _;
 
 /// Bytes of a value for column c: ten groups.
-pub const C_LENGTH: u8 = 119;
+pub(super) const C_LENGTH: u8 = 119;
 /// Bytes of a value for column pad: five groups.
-pub const PAD_LENGTH: u8 = 59;
+pub(super) const PAD_LENGTH: u8 = 59;
 
 const GROUP: usize = 11;
 const GROUP_VALUES: u128 = 100_000_000_000;
 
 /// Fills `text` with groups of digits; its length must be that of whole groups.
-pub fn fill_digits(text: &mut [u8], rng: &mut Rng) {
+pub(super) fn fill_digits(text: &mut [u8], rng: &mut Rng) {
     for group in text.chunks_mut(GROUP + 1) {
         let (digits, dash) = group.split_at_mut(GROUP.min(group.len()));
         // One draw for eleven digits: the high half of a product is even to 1 in 10^8.

@@ -4,7 +4,7 @@ use super::fill::fill_table;
 use super::options::{OPTIONS, Sysbench};
 use super::schema;
 use super::test::SysbenchTest;
-use super::transaction::{SysbenchScript, SysbenchTransaction};
+use super::transaction::{SysbenchScript, SysbenchTransaction, steps};
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
 use crate::workload::draw::Distribution;
@@ -16,7 +16,7 @@ use crate::workload::template::Templates;
 
 impl Sysbench {
     /// How many tables there are when the load has `threads` connections: `bulk_insert` has one for each.
-    pub(crate) fn table_count(&self, threads: u32) -> u32 {
+    fn table_count(&self, threads: u32) -> u32 {
         match self.test {
             SysbenchTest::BulkInsert => threads,
             _ => self.tables,
@@ -69,7 +69,14 @@ impl Family for Sysbench {
     }
 
     fn validate(&self) -> Result<(), LoadError> {
-        self.check_options()
+        self.check_options()?;
+        if !steps(self).is_empty() {
+            return Ok(());
+        }
+        Err(LoadError::Invalid(format!(
+            "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
+            self.test
+        )))
     }
 
     fn table_names(&self, threads: u32) -> Vec<String> {

@@ -27,7 +27,7 @@ enum Job {
 }
 
 /// Rows of all tables of `warehouses`, lines of orders by their mean.
-pub fn expected_rows(warehouses: u32) -> u64 {
+pub(super) fn expected_rows(warehouses: u32) -> u64 {
     let customers = (DISTRICTS * CUSTOMERS) as u64;
     let new_orders = (DISTRICTS * (CUSTOMERS - DELIVERED)) as u64;
     let of_warehouse =
@@ -36,7 +36,11 @@ pub fn expected_rows(warehouses: u32) -> u64 {
 }
 
 /// Makes the tables and fills them. `each` does a number of jobs on several connections at once.
-pub fn load(warehouses: u32, common: &CommonOptions, each: &mut Each<'_>) -> Result<(), LoadError> {
+pub(super) fn load(
+    warehouses: u32,
+    common: &CommonOptions,
+    each: &mut Each<'_>,
+) -> Result<(), LoadError> {
     each(1, &|work, _| {
         work.say(TableEvent::Step("making the tables"));
         for table in TABLES {

@@ -1,9 +1,9 @@
 //! Where a connection is in one of the five transactions: a state machine over the statements.
 
 use super::inputs::{Customer, Deck, Inputs, Terminal, Type};
+use super::options::Tpcc;
 use super::random::Constants;
 use super::statements::{Places, Sql};
-use super::workload::Tpcc;
 use super::{DISTRICTS, MOST_LINES};
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct TpccScript {
+pub(crate) struct TpccScript {
     pub places: Places,
     constants: Constants,
     warehouses: u32,
@@ -26,7 +26,7 @@ pub struct TpccScript {
 
 impl TpccScript {
     /// For a spec that was validated; `seed` decides the constants of the run.
-    pub fn new(spec: &Tpcc, as_text: bool, seed: u64, templates: &mut Templates) -> Self {
+    pub(crate) fn new(spec: &Tpcc, as_text: bool, seed: u64, templates: &mut Templates) -> Self {
         TpccScript {
             places: Places::new(spec.batch, as_text, templates),
             constants: Constants::run(&mut Rng::seed_from_u64(seed)),
@@ -63,7 +63,7 @@ impl Script for TpccScript {
 
 /// What a transaction keeps of the answers; the meaning of each is its transaction's.
 #[derive(Debug, Default)]
-pub struct Work {
+pub(crate) struct Work {
     /// The number of the order at hand.
     pub order: i32,
     /// The customer's number, once it is known.
@@ -82,7 +82,7 @@ pub struct Work {
 
 /// Where one connection is.
 #[derive(Debug)]
-pub struct TpccTransaction {
+pub(crate) struct TpccTransaction {
     pub rng: Rng,
     terminal: Terminal,
     deck: Deck,
@@ -176,7 +176,7 @@ impl Steps for TpccTransaction {
 
 impl TpccTransaction {
     /// The customer in the middle of those with the name, in the order of their first names (clause 2.5.2.2).
-    pub fn take_middle_customer(&mut self, answer: &Answer) -> Result<(), Unexpected> {
+    pub(crate) fn take_middle_customer(&mut self, answer: &Answer) -> Result<(), Unexpected> {
         let count = answer.rows();
         let mut row = answer
             .row(count.div_ceil(2).saturating_sub(1))
@@ -187,24 +187,24 @@ impl TpccTransaction {
 }
 
 /// An answer without what must be there.
-pub fn missing(what: &'static str) -> Unexpected {
+pub(super) fn missing(what: &'static str) -> Unexpected {
     Unexpected::Data(what.into())
 }
 
 /// A number that must not be NULL.
-pub fn number(value: Option<i64>) -> Result<i32, Unexpected> {
+pub(super) fn number(value: Option<i64>) -> Result<i32, Unexpected> {
     value
         .and_then(|number| i32::try_from(number).ok())
         .ok_or_else(|| missing("a number is NULL or out of range"))
 }
 
 /// An amount that must not be NULL.
-pub fn amount(value: Option<i64>) -> Result<i64, Unexpected> {
+pub(super) fn amount(value: Option<i64>) -> Result<i64, Unexpected> {
     value.ok_or_else(|| missing("an amount is NULL"))
 }
 
 /// A text as it fits an array, and how long it is.
-pub fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Unexpected> {
+pub(super) fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Unexpected> {
     let text = text.ok_or_else(|| missing("a text is NULL"))?;
     let length = text.len().min(N);
     let mut kept = [0; N];

@@ -1,49 +1,16 @@
-//! What TPC-C is as a workload: options, properties, tables.
+//! What TPC-C is as a workload: properties, tables, data.
 
+use super::options::{OPTIONS, Tpcc};
 use super::transaction::{TpccScript, TpccTransaction};
 use super::{TABLES, load, schema};
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
 use crate::workload::family::{Each, Family, Measure, Registered, plural, takes_common};
 use crate::workload::kind::WorkloadKind;
-use crate::workload::option::OptionGroup::Other;
-use crate::workload::option::OptionValue::{Flag, Number};
-use crate::workload::option::{WorkloadOption, flag, number, option};
+use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
-use serde::{Deserialize, Serialize};
 
 const NAME: &str = "tpcc";
-
-/// TPC-C with its options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tpcc {
-    /// Warehouses.
-    pub warehouses: u32,
-    /// Rows that one transaction wants of one table are asked for with one statement where that is possible; otherwise
-    /// one by one, as in the specification's words.
-    #[serde(rename = "tpcc_batch")]
-    pub batch: bool,
-    /// Connections wait between transactions as people at terminals do.
-    pub think_time: bool,
-}
-
-impl Default for Tpcc {
-    fn default() -> Self {
-        Tpcc::of(5)
-    }
-}
-
-impl Tpcc {
-    /// With so many warehouses.
-    pub fn of(warehouses: u32) -> Self {
-        Tpcc {
-            warehouses,
-            batch: true,
-            think_time: false,
-        }
-    }
-}
 
 impl Family for Tpcc {
     fn kind(&self) -> Option<WorkloadKind> {
@@ -67,17 +34,11 @@ impl Family for Tpcc {
     }
 
     fn takes(&self, option: &WorkloadOption) -> bool {
-        takes_common(option, true) || Self::OPTIONS.contains(option)
+        takes_common(option, true) || OPTIONS.contains(option)
     }
 
     fn set(&mut self, option: &WorkloadOption, value: &str) -> Result<bool, LoadError> {
-        match option.name {
-            "think_time" => self.think_time = flag(option, value)?,
-            "tpcc_batch" => self.batch = flag(option, value)?,
-            "warehouses" => self.warehouses = number(option, value)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
+        self.set_option(option, value)
     }
 
     fn validate(&self) -> Result<(), LoadError> {
@@ -125,12 +86,7 @@ impl Family for Tpcc {
 }
 
 impl Registered for Tpcc {
-    #[rustfmt::skip]
-    const OPTIONS: &'static [WorkloadOption] = &[
-        option(Other, "think_time", Flag, "off", "Wait between transactions as people at terminals do (keying and think times)"),
-        option(Other, "tpcc_batch", Flag, "on", "Ask for the rows that a transaction wants of one table with one statement"),
-        option(Other, "warehouses", Number, "5", "Warehouses"),
-    ];
+    const OPTIONS: &'static [WorkloadOption] = OPTIONS;
     type Script = Box<TpccScript>;
     // Boxed: it holds an order, and connections of other workloads need not be as large.
     type Transaction = Box<TpccTransaction>;
