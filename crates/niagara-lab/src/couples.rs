@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::checkpoint;
 use crate::duel_plan::couples_for;
 use crate::history::History;
 use crate::question::StudyDescription;
@@ -30,15 +31,11 @@ pub(crate) fn recalled_couples(
     question: &StudyDescription,
     history: Option<&History>,
 ) -> Result<u32> {
-    const COUPLES: &str = "couples";
-    if let Some(text) = study.decision(COUPLES)? {
-        return Ok(text.parse().unwrap_or(question.lengths().couples));
-    }
-    // A study that was begun before this was decided had the default.
-    let couples = match study.is_resumed() {
-        true => question.lengths().couples,
-        false => couples_of(question, history),
-    };
-    study.decide(COUPLES, &couples.to_string())?;
-    Ok(couples)
+    study.recall_or(&checkpoint::couples(), || {
+        // A study that was begun before this was decided had the default.
+        Ok(match study.is_resumed() {
+            true => question.lengths().couples,
+            false => couples_of(question, history),
+        })
+    })
 }

@@ -7,6 +7,7 @@ use niagara_stats::{
 };
 use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
+use crate::checkpoint;
 use crate::observer::{Event, Observer};
 use crate::study::Study;
 use crate::variant::Variant;
@@ -60,8 +61,8 @@ pub(crate) fn ask(
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
     let mut inquiry = Inquiry::new(look_plan(study, question)?, question.goal);
-    let ended_name = format!("ended {:?} {}", question.phase, question.subject);
-    let ended: Option<u64> = study.decision(&ended_name)?.and_then(|n| n.parse().ok());
+    let ended_key = checkpoint::ended(question.phase, question.subject);
+    let ended = study.recall(&ended_key)?;
     loop {
         let scores = inquiry.scores();
         let judgement = judge(&scores, &inquiry.plan, &question.rule);
@@ -80,7 +81,7 @@ pub(crate) fn ask(
         };
         if late {
             if ended.is_none() {
-                study.decide(&ended_name, &inquiry.attempts.to_string())?;
+                study.keep(&ended_key, &inquiry.attempts)?;
             }
             return Ok(inquiry.out_of_time(question));
         }
@@ -108,23 +109,19 @@ pub(crate) fn ask(
 
 /// The looks at a question: planned once, for the duels that its time can pay for, and kept with the study.
 fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
-    let name = format!("looks {:?} {}", question.phase, question.subject);
-    if let Some(text) = study.decision(&name)? {
-        return Ok(serde_json::from_str(&text)?);
-    }
-    let plan = if question.rule.to_the_end || study.has_recalled() {
-        // Of results from before looks were planned: as they were then.
-        question.errors.plan(question.errors.max_duels)
-    } else {
+    let key = checkpoint::looks(question.phase, question.subject);
+    study.recall_or(&key, || {
+        if question.rule.to_the_end || study.has_recalled() {
+            // Of results from before looks were planned: as they were then.
+            return Ok(question.errors.plan(question.errors.max_duels));
+        }
         let seconds = study.left_seconds() - question.reserve_seconds;
         let affordable = HOPE * seconds / study.duel_seconds(question.couples);
         let fewest = question.errors.fewest_duels().unwrap_or(0);
-        question
+        Ok(question
             .errors
-            .plan((affordable.max(0.0) as usize).max(fewest))
-    };
-    study.decide(&name, &serde_json::to_string(&plan)?)?;
-    Ok(plan)
+            .plan((affordable.max(0.0) as usize).max(fewest)))
+    })
 }
 
 /// The duels of a question so far.

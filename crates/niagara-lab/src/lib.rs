@@ -11,6 +11,7 @@ mod arena;
 mod breakdown;
 mod build_note;
 mod candidate;
+mod checkpoint;
 mod choose_levers;
 mod client_host;
 mod combinations;

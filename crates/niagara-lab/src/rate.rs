@@ -1,8 +1,9 @@
 //! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_store::{Ending, Phase};
 
+use crate::checkpoint;
 use crate::duel::{fight, throughput};
 use crate::observer::{Event, Observer};
 use crate::spec::{DuelSpec, Lengths, Protocol};
@@ -80,11 +81,19 @@ pub(crate) fn find_rate(
         RateChoice::PerSecond(rate) => return Ok(rate),
         RateChoice::Share(share) => share,
     };
-    if let Some(text) = study.decision("rate")? {
-        return text
-            .parse()
-            .context("the rate kept with the study is no number");
-    }
+    study.recall_or(&checkpoint::rate(), || {
+        share_of_start(bench, study, start, share, observer)
+    })
+}
+
+/// A share of what the start does under closed load, in transactions per second.
+fn share_of_start(
+    bench: &Workbench,
+    study: &Study,
+    start: &Variant,
+    share: f64,
+    observer: &mut dyn Observer,
+) -> Result<f64> {
     observer.see(Event::SettingUp(
         "finding the rate: what the start does under closed load",
     ));
@@ -119,7 +128,6 @@ pub(crate) fn find_rate(
             share * 100.0
         );
     }
-    study.decide("rate", &rate.to_string())?;
     observer.see(Event::Note(&format!(
         "rate: {rate} transactions per second, {:.0} % of the {capacity:.0} that the start does under closed load",
         share * 100.0

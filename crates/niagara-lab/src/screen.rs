@@ -10,6 +10,7 @@ use niagara_stats::{
 use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::candidate::{Candidate, LeverFactor, factors, with_levels};
+use crate::checkpoint;
 use crate::lever::Role;
 use crate::observer::{Event, Observer};
 use crate::probe::culprits;
@@ -25,7 +26,6 @@ const WRECKED: f64 = std::f64::consts::LN_2;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const LEAST_DF: f64 = 4.0;
 /// The decision by which a study that goes on later ends its screening at the same duel.
-const ENDED: &str = "screening ended";
 /// Duels that must agree before a lever is set aside for it.
 const WITNESSES: usize = 4;
 
@@ -120,7 +120,7 @@ pub(crate) fn screen(
             .map(|candidate| candidate.lever.role() == Role::Lever)
             .collect(),
     };
-    let ended: Option<u64> = study.decision(ENDED)?.and_then(|n| n.parse().ok());
+    let ended = study.recall(&checkpoint::screening_ended())?;
     let mut fought = 0;
     let mut generation = 0;
     observer.see(Event::Stage {
@@ -144,7 +144,7 @@ pub(crate) fn screen(
             };
             if over {
                 if ended.is_none() {
-                    study.decide(ENDED, &fought.to_string())?;
+                    study.keep(&checkpoint::screening_ended(), &fought)?;
                 }
                 break 'designs;
             }
@@ -296,24 +296,18 @@ impl Floor {
         duel: u64,
         reason: &str,
     ) -> Result<()> {
-        let name = format!("blame {duel}");
-        // Asked once: a study that goes on later must take the same way.
-        let found: Vec<NotTried> = match study.decision(&name)? {
-            Some(text) => serde_json::from_str(&text)?,
-            None => {
-                let levers: Vec<usize> = self
-                    .factors
-                    .iter()
-                    .zip(levels)
-                    .filter(|&(_, &level)| level > 0)
-                    .map(|(factor, &level)| factor.levels[level - 1])
-                    .collect();
-                let found = culprits(bench, base, candidates, &levers)?;
-                study.decide(&name, &serde_json::to_string(&found)?)?;
-                study.note("side failed", reason)?;
-                found
-            }
-        };
+        let found = study.recall_or(&checkpoint::blame(duel), || {
+            let levers: Vec<usize> = self
+                .factors
+                .iter()
+                .zip(levels)
+                .filter(|&(_, &level)| level > 0)
+                .map(|(factor, &level)| factor.levels[level - 1])
+                .collect();
+            let found = culprits(bench, base, candidates, &levers)?;
+            study.note("side failed", reason)?;
+            Ok(found)
+        })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
             let index = candidates
                 .iter()

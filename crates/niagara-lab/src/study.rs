@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use niagara_load::StepTime;
 use niagara_stats::TakenSlope;
 use niagara_store::{
     DuelRecord, Ending, Phase, RunTime, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::arena::unix_ms;
+use crate::checkpoint::{self, Checkpoint};
 use crate::duel::{fight, learn_taken};
 use crate::duel_plan::unit_seconds;
 use crate::observer::{Event, Observer};
@@ -22,10 +25,6 @@ use crate::workbench::Workbench;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
 const DECISION: &str = "decision";
-/// The decision by which a study that goes on later warms up as long as before.
-const WARM_UP: &str = "warm-up";
-/// Under this and its number a duel's warm-up curves are kept while they are wanted for that decision.
-const WARM_UP_CURVES: &str = "warm-up curves";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
 /// Times one duel is repeated when the machine disturbed it.
@@ -142,15 +141,13 @@ impl Study {
 
     /// Takes over the warm-up that an earlier sitting settled, or what it had learned until then.
     fn recall_warm_up(&mut self) -> Result<()> {
-        if let Some(text) = self.decision(WARM_UP)? {
-            self.warm_up
-                .decided(text.parse().unwrap_or(self.lengths.warm_up_seconds));
+        if let Some(seconds) = self.recall(&checkpoint::warm_up())? {
+            self.warm_up.decided(seconds);
             return Ok(());
         }
-        for seq in 0..self.recalled.len() {
-            let kept = self.decision(&format!("{WARM_UP_CURVES} {seq}"))?;
-            if let Some(text) = kept {
-                self.learn_warm_up(&serde_json::from_str(&text)?)?;
+        for duel in 0..self.recalled.len() as u32 {
+            if let Some(curves) = self.recall(&checkpoint::warm_up_curves(duel))? {
+                self.learn_warm_up(&curves)?;
             }
         }
         Ok(())
@@ -162,15 +159,12 @@ impl Study {
         if self.warm_up.is_settled() {
             return Ok(());
         }
-        self.decide(
-            &format!("{WARM_UP_CURVES} {seq}"),
-            &serde_json::to_string(curves)?,
-        )
+        self.keep(&checkpoint::warm_up_curves(seq), curves)
     }
 
     fn learn_warm_up(&mut self, curves: &[Vec<f64>; 2]) -> Result<()> {
         if let Some(seconds) = self.warm_up.learn(curves) {
-            self.decide(WARM_UP, &seconds.to_string())?;
+            self.keep(&checkpoint::warm_up(), &seconds)?;
         }
         Ok(())
     }
@@ -300,22 +294,49 @@ impl Study {
         }
     }
 
-    /// A decision kept earlier under `name`.
+    /// What was decided earlier under this key.
     ///
     /// # Errors
-    /// The results file cannot be read.
-    pub fn decision(&self, name: &str) -> Result<Option<String>> {
-        Ok(self.store.events()?.into_iter().rev().find_map(|event| {
-            (event.kind == DECISION)
-                .then(|| {
-                    event
-                        .text
-                        .strip_prefix(name)?
-                        .strip_prefix('\t')
-                        .map(str::to_owned)
-                })
-                .flatten()
-        }))
+    /// The results file cannot be read, or does not hold under this name what the key says.
+    pub(crate) fn recall<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
+        let events = self.store.events()?;
+        let text = events.iter().rev().find_map(|event| {
+            let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
+            kept.strip_prefix(key.name())?.strip_prefix('\t')
+        });
+        text.map(serde_json::from_str).transpose().with_context(|| {
+            format!(
+                "{}: the decision {} cannot be read; begin again with another --out",
+                self.folder.join(RESULTS_FILE).display(),
+                key.name()
+            )
+        })
+    }
+
+    /// Keeps a decision, so that a sitting that continues the study takes the same way.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub(crate) fn keep<T: Serialize>(&self, key: &Checkpoint<T>, decided: &T) -> Result<()> {
+        let text = serde_json::to_string(decided)?;
+        self.note(DECISION, &format!("{}\t{text}", key.name()))
+    }
+
+    /// What was decided earlier under this key; decided now, and kept, where it was not.
+    ///
+    /// # Errors
+    /// As with [`recall`](Self::recall) and [`keep`](Self::keep); what `decide` fails with.
+    pub(crate) fn recall_or<T: DeserializeOwned + Serialize>(
+        &self,
+        key: &Checkpoint<T>,
+        decide: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if let Some(kept) = self.recall(key)? {
+            return Ok(kept);
+        }
+        let decided = decide()?;
+        self.keep(key, &decided)?;
+        Ok(decided)
     }
 
     /// The steps of every pair of jobs so far, of A and of B.
@@ -328,14 +349,6 @@ impl Study {
         Ok(kept
             .filter_map(|event| serde_json::from_str(&event.text).ok())
             .collect())
-    }
-
-    /// Keeps a decision, so that a study that goes on later takes the same way.
-    ///
-    /// # Errors
-    /// The results file cannot be written.
-    pub fn decide(&self, name: &str, text: &str) -> Result<()> {
-        self.note(DECISION, &format!("{name}\t{text}"))
     }
 
     /// Keeps a line about what happened.
@@ -623,6 +636,40 @@ mod tests {
         assert_eq!(study.lengths().warm_up_seconds, LONGEST);
         fought(&mut study, 2);
         assert!(study.lengths().warm_up_seconds < LONGEST);
+    }
+
+    #[test]
+    fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let study = open(folder.path()).expect("new");
+        for line in [
+            "couples\t23",
+            "warm-up\t1",
+            "ended Claim malloc-jemalloc\t7",
+        ] {
+            study.note(DECISION, line).expect("room");
+        }
+        let couples = || study.recall_or(&checkpoint::couples(), || Ok(40));
+        assert_eq!(couples().expect("readable"), 23);
+        assert_eq!(
+            study.recall(&checkpoint::warm_up()).expect("readable"),
+            Some(1.0)
+        );
+        let ended = checkpoint::ended(Phase::Claim, "malloc-jemalloc");
+        assert_eq!(study.recall(&ended).expect("readable"), Some(7));
+        let other = checkpoint::ended(Phase::Claim, "malloc");
+        assert_eq!(study.recall(&other).expect("readable"), None);
+        let promoted = || vec!["transport-unix".to_owned()];
+        for decided in [promoted(), Vec::new()] {
+            let kept = study.recall_or(&checkpoint::promoted(), || Ok(decided));
+            assert_eq!(kept.expect("readable"), promoted());
+        }
+        study.note(DECISION, "couples\tmany").expect("room");
+        let error = format!("{:#}", couples().expect_err("no number"));
+        assert!(
+            error.contains("couples") && error.contains("--out"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use niagara_store::{
 use crate::announced::{Announced, TunePlan};
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::candidate::{Candidate, crowded_out, factors, with_all};
+use crate::checkpoint;
 use crate::client_host::ClientHost;
 use crate::deployment::deployment;
 use crate::duel_plan::{assumed_sd, duel_seconds};
@@ -215,15 +216,11 @@ impl<'a> Ladder<'a> {
 
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
     fn drop_misfits(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
-        let misfits: Vec<NotTried> = match study.decision("misfits")? {
-            Some(text) => serde_json::from_str(&text)?,
-            None => {
-                let probed = probe(self.bench, &self.options.base, &self.candidates, observer)?;
-                study.note(START_SETTINGS, &probed.start)?;
-                study.decide("misfits", &serde_json::to_string(&probed.misfits)?)?;
-                probed.misfits
-            }
-        };
+        let misfits = study.recall_or(&checkpoint::misfits(), || {
+            let probed = probe(self.bench, &self.options.base, &self.candidates, observer)?;
+            study.note(START_SETTINGS, &probed.start)?;
+            Ok(probed.misfits)
+        })?;
         self.candidates
             .retain(|candidate| !misfits.iter().any(|m| m.lever == candidate.lever.id()));
         self.not_tried.extend(misfits);
@@ -231,9 +228,11 @@ impl<'a> Ladder<'a> {
     }
 
     fn plan(&self, study: &Study) -> Result<TunePlan> {
-        if let Some(text) = study.decision("plan")? {
-            return Ok(serde_json::from_str(&text)?);
-        }
+        study.recall_or(&checkpoint::tune_plan(), || self.new_plan(study))
+    }
+
+    /// What there is time for: levers and duels of the screening, with the total behind it.
+    fn new_plan(&self, study: &Study) -> Result<TunePlan> {
         let options = self.options;
         let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
         let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
@@ -293,7 +292,6 @@ impl<'a> Ladder<'a> {
                 total_duels[0],
             ),
         };
-        study.decide("plan", &serde_json::to_string(&plan)?)?;
         Ok(plan)
     }
 
@@ -394,40 +392,38 @@ impl<'a> Ladder<'a> {
             .map_or(&[], |screening| &screening.together)
     }
 
+    /// What the screening promotes, by identifiers.
+    fn newly_promoted(&self) -> Vec<String> {
+        let factors = factors(&self.candidates);
+        let prospects: Vec<Prospect> = self
+            .screened(Role::Lever)
+            .filter_map(|(index, screened)| {
+                Some(Prospect {
+                    index,
+                    factor: factors.iter().position(|f| f.levels.contains(&index))?,
+                    log_effect: screened.effect.ratio.ln(),
+                    std_err: screened.std_err,
+                })
+            })
+            .collect();
+        let bonds: Vec<Bond> = self
+            .together()
+            .iter()
+            .map(|(levers, together)| Bond {
+                levers: *levers,
+                log_effect: together.effect.ratio.ln(),
+                std_err: together.std_err,
+            })
+            .collect();
+        promote(&prospects, &bonds, self.options.rule.min_effect)
+            .into_iter()
+            .map(|index| self.candidates[index].lever.id().to_owned())
+            .collect()
+    }
+
     /// The levers that go on, best first; of an exclusive choice only the best.
     fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
-        let ids: Vec<String> = match study.decision("promoted")? {
-            Some(text) => serde_json::from_str(&text)?,
-            None => {
-                let factors = factors(&self.candidates);
-                let prospects: Vec<Prospect> = self
-                    .screened(Role::Lever)
-                    .filter_map(|(index, screened)| {
-                        Some(Prospect {
-                            index,
-                            factor: factors.iter().position(|f| f.levels.contains(&index))?,
-                            log_effect: screened.effect.ratio.ln(),
-                            std_err: screened.std_err,
-                        })
-                    })
-                    .collect();
-                let bonds: Vec<Bond> = self
-                    .together()
-                    .iter()
-                    .map(|(levers, together)| Bond {
-                        levers: *levers,
-                        log_effect: together.effect.ratio.ln(),
-                        std_err: together.std_err,
-                    })
-                    .collect();
-                let ids: Vec<String> = promote(&prospects, &bonds, self.options.rule.min_effect)
-                    .into_iter()
-                    .map(|index| self.candidates[index].lever.id().to_owned())
-                    .collect();
-                study.decide("promoted", &serde_json::to_string(&ids)?)?;
-                ids
-            }
-        };
+        let ids = study.recall_or(&checkpoint::promoted(), || Ok(self.newly_promoted()))?;
         Ok(ids
             .iter()
             .filter_map(|id| {

@@ -267,6 +267,55 @@ fn engines_meet_in_duels() {
     assert_eq!(sweep.ratios[0].duels, 2);
 }
 
+/// What a comparison kept of its plan: decisions, and of every duel its couples, seed and variants.
+fn kept_plan(place: &Place) -> (Vec<String>, Vec<String>) {
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let decisions = store.events().expect("readable").into_iter();
+    let decisions = decisions.filter(|event| {
+        let plans = ["couples\t", "looks "];
+        event.kind == "decision" && plans.iter().any(|name| event.text.starts_with(name))
+    });
+    let duels = store.duels().expect("readable").into_iter();
+    (
+        decisions.map(|event| event.text).collect(),
+        duels
+            .map(|duel| format!("{} {} {:?}", duel.couples, duel.seed, duel.variants))
+            .collect(),
+    )
+}
+
+#[test]
+fn a_comparison_of_a_file_runs_as_the_same_one_of_the_command_line() {
+    let of_file = Place::new();
+    let sides = "a = \"base\"\nb = \"transport=unix\"\nthreads = 2";
+    let path = file_of(
+        &of_file,
+        "compare",
+        sides,
+        "oltp_point_select",
+        "table_size = 1000, tables = 1",
+    );
+    let text = std::fs::read_to_string(&path).expect("there");
+    std::fs::write(&path, text.replace("couples = 2\n", "")).expect("written");
+    let (code, _, stderr) = run(&mut study(&of_file, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    let typed = Place::new();
+    let line = "compare base transport=unix --threads 2 --workload oltp_point_select --table-size 1000 --tables 1 \
+                --max-duels 2 --slice 100ms --warm-up 200ms --disturbance 100% --budget 4m --seed 3 --out";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (code, _, stderr) = run(typed.niagara(&words).arg(typed.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let [one, other] = [&of_file, &typed].map(kept_plan);
+    assert_eq!(one.0.len(), 2, "couples and looks: {:?}", one.0);
+    assert_eq!(one.0, other.0);
+    assert_eq!(one.1[..2], other.1[..2]);
+    let key = |place: &Place| {
+        let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+        store.study().expect("begun").key
+    };
+    assert_eq!(key(&of_file), key(&typed));
+}
+
 #[test]
 fn a_study_takes_a_workload_that_stands_beside_it() {
     let place = Place::new();

@@ -354,7 +354,9 @@ mod tests {
     }
 
     fn ladder(rungs: usize, minutes: usize) -> RunPlan {
-        let mut text = format!("kind = \"ladder\"\nduels = 16\nbudget = \"{minutes}m\"\n");
+        let mut text = format!(
+            "kind = \"ladder\"\nduels = 16\ncouples = 20\nslice = \"500ms\"\nbudget = \"{minutes}m\"\n"
+        );
         for rung in 0..rungs {
             text += &format!("[[rungs]]\ntitle = \"{rung}\"\nconfig = {{ x = {rung} }}\n");
         }
