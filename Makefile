@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -25,6 +25,9 @@ bench: setup-bench ## What the load generator costs, beside sysbench and a bare 
 bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
+
+bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
+	$(CARGO) run --release --locked -p niagara-capture --example throughput
 
 setup:
 	@scripts/setup
@@ -82,7 +85,7 @@ release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 docs-levers: ## Writes the list of levers in docs/levers.md anew, from the files
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
 
-fuzz: ## Fuzzes the protocol's decoders for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
+fuzz: ## Fuzzes the protocol's decoders and the readers of logs for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 corpus: ## Records anew what the fuzzer starts from, from real servers

@@ -1,11 +1,12 @@
 //! What is measured: arrangements, workloads, contestants, and the rounds.
 
-use crate::contestant::{Contestant, Kind, Sample};
+use crate::contestant::{Contestant, Kind};
 use crate::ground::{Ground, Placement};
 use crate::memory::{self, Memory};
 use crate::ratio::ratio;
+use crate::sample::Sample;
 use anyhow::Result;
-use niagara_load::WorkloadKind;
+use niagara_load::SysbenchTest;
 use niagara_stats::Estimate;
 use rand::seq::SliceRandom;
 use serde::Serialize;
@@ -22,7 +23,7 @@ const MANY: u32 = 1000;
 pub struct Case {
     pub name: &'static str,
     pub placement: Placement,
-    pub workload: WorkloadKind,
+    pub workload: SysbenchTest,
     pub contestants: &'static [Kind],
     /// Which of them are held against which.
     pub pairs: &'static [Pair],
@@ -78,35 +79,35 @@ pub const CASES: [Case; 5] = [
     Case {
         name: "shared-read-only",
         placement: Placement::Shared,
-        workload: WorkloadKind::OltpReadOnly,
+        workload: SysbenchTest::OltpReadOnly,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "shared-point-select",
         placement: Placement::Shared,
-        workload: WorkloadKind::OltpPointSelect,
+        workload: SysbenchTest::OltpPointSelect,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-read-only",
         placement: Placement::Pinned,
-        workload: WorkloadKind::OltpReadOnly,
+        workload: SysbenchTest::OltpReadOnly,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-point-select",
         placement: Placement::Pinned,
-        workload: WorkloadKind::OltpPointSelect,
+        workload: SysbenchTest::OltpPointSelect,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
     Case {
         name: "pinned-connections",
         placement: Placement::Pinned,
-        workload: WorkloadKind::OltpPointSelect,
+        workload: SysbenchTest::OltpPointSelect,
         contestants: &[
             Kind::Niagara(4096),
             Kind::Niagara(64),

@@ -1,10 +1,11 @@
 //! Who is measured: the driver, the bare loop, sysbench.
 
 use crate::ground::{Stand, endpoint, spec};
+use crate::sample::Sample;
 use crate::sysbench::Sysbench;
 use anyhow::Result;
 use niagara_load::floor::Floor;
-use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, WorkloadKind};
+use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, SysbenchTest};
 use niagara_server::RunningServer;
 use serde::Serialize;
 use std::time::Duration;
@@ -53,23 +54,6 @@ impl Kind {
     }
 }
 
-/// What a slice did.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Sample {
-    /// Queries answered per second.
-    pub queries_per_second: f64,
-    /// Client's CPU time per query, in microseconds.
-    pub cpu_microseconds: f64,
-    /// Server's CPU time per query, in microseconds.
-    pub server_cpu_microseconds: f64,
-    /// Transactions completed per second.
-    pub transactions_per_second: f64,
-    /// Client's CPU time per transaction, in microseconds.
-    pub cpu_per_transaction: f64,
-    /// Transactions of the busiest connection over those of the mean one; 0 where it is not known.
-    pub unevenness: f64,
-}
-
 /// A contestant with its connections.
 pub enum Contestant {
     Niagara(Box<Driver>),
@@ -81,7 +65,7 @@ impl Contestant {
     /// Connects to the server.
     pub fn new(
         kind: Kind,
-        workload: WorkloadKind,
+        workload: SysbenchTest,
         stand: &Stand,
         loops: Option<usize>,
     ) -> Result<Contestant> {

@@ -1,7 +1,7 @@
 //! What all cases stand on: a fetched server, a dataset image, and where client and server may run.
 
 use anyhow::{Context, Result};
-use niagara_load::{Endpoint, TlsOptions, Transport, WorkloadKind, WorkloadSpec};
+use niagara_load::{Endpoint, Sysbench, SysbenchTest, TlsOptions, Transport, WorkloadSpec};
 use niagara_server::{
     Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime,
     WorkFolder, get, launch,
@@ -39,12 +39,12 @@ pub struct Stand {
 }
 
 /// The workload of a kind, in sysbench's own defaults but for the table's size.
-pub fn spec(kind: WorkloadKind) -> WorkloadSpec {
-    WorkloadSpec {
-        kind,
+pub fn spec(test: SysbenchTest) -> WorkloadSpec {
+    WorkloadSpec::of(Sysbench {
+        test,
         table_size: TABLE_SIZE,
-        ..WorkloadSpec::default()
-    }
+        ..Sysbench::default()
+    })
 }
 
 impl Ground {
@@ -55,10 +55,10 @@ impl Ground {
         let install = get(&cache, catalog.get(server)?, &mut |text| {
             eprintln!("{text}");
         })?;
-        let spec = spec(WorkloadKind::OltpReadOnly);
+        let spec = spec(SysbenchTest::OltpReadOnly);
         let image = ImageStore::new(&cache).ensure(
             &install,
-            &format!("oltp-{}x{}", spec.tables, spec.table_size),
+            &spec.data_key(1),
             "InnoDB",
             &mut |server| {
                 niagara_load::prepare(&endpoint(server), &spec, "InnoDB", &mut |_, _| {})?;

@@ -11,6 +11,7 @@ mod ground;
 mod memory;
 mod ratio;
 mod report;
+mod sample;
 mod sysbench;
 mod tpcc;
 

@@ -2,7 +2,7 @@
 
 use crate::ground::{Stand, endpoint, spec};
 use anyhow::{Context, Result, bail};
-use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, WorkloadKind};
+use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, SysbenchTest};
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdin};
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ struct Task {
 pub const HOLD: &str = "--hold-connections";
 
 /// Connects and loads in a process of its own, and asks it what that took.
-pub fn measure(stand: &Stand, workload: WorkloadKind, connections: u32) -> Result<Memory> {
+pub fn measure(stand: &Stand, workload: SysbenchTest, connections: u32) -> Result<Memory> {
     let task = Task {
         endpoint: endpoint(&stand.server),
         workload: workload.name().into(),

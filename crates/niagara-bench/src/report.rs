@@ -1,7 +1,7 @@
 //! The table on the terminal, and everything as JSON.
 
 use crate::case::CaseResult;
-use crate::contestant::Sample;
+use crate::sample::Sample;
 use anyhow::{Context, Result};
 use niagara_stats::{Estimate, median};
 use serde::Serialize;

@@ -3,9 +3,9 @@
 //! It reports once a second. What counts goes from its first report to a later one: queries from the reports, CPU time
 //! from its process' clock at the moments the reports come. Start-up, connecting and preparing stay outside.
 
-use crate::contestant::Sample;
+use crate::sample::Sample;
 use anyhow::{Context, Result, bail};
-use niagara_load::{Endpoint, Transport, WorkloadSpec};
+use niagara_load::{Endpoint, Transport, Workload, WorkloadSpec};
 use niagara_server::RunningServer;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -47,17 +47,19 @@ impl Sysbench {
             ("mysql-user", endpoint.user.clone()),
             ("mysql-password", endpoint.password.clone()),
             ("mysql-db", endpoint.database.clone()),
-            ("tables", spec.tables.to_string()),
-            ("table-size", spec.table_size.to_string()),
             ("threads", threads.to_string()),
             ("report-interval", "1".to_owned()),
         ] {
             writeln!(options, "{name}={value}")?;
         }
+        if let Workload::Sysbench(sizes) = &spec.workload {
+            writeln!(options, "tables={}", sizes.tables)?;
+            writeln!(options, "table-size={}", sizes.table_size)?;
+        }
         options.flush()?;
         Ok(Sysbench {
             options,
-            workload: spec.kind.name().into(),
+            workload: spec.name().into(),
         })
     }
 
@@ -69,7 +71,9 @@ impl Sysbench {
         path: &Path,
     ) -> Result<Sysbench> {
         let mut sysbench = Sysbench::new(endpoint, spec, threads)?;
-        writeln!(sysbench.options, "warehouses={}", spec.warehouses)?;
+        if let Workload::Tpcc(tpcc) = &spec.workload {
+            writeln!(sysbench.options, "warehouses={}", tpcc.warehouses)?;
+        }
         sysbench.options.flush()?;
         sysbench.workload = path.display().to_string();
         Ok(sysbench)

@@ -3,14 +3,15 @@
 //! The other side is `tpcc.lua`, the specification's statements for sysbench as such scripts send them: in text, one row
 //! at a time. Niagara is measured with the same statements one by one (prepared), and as it is by default.
 
-use crate::contestant::{Contestant, Sample};
+use crate::contestant::Contestant;
 use crate::ground::endpoint;
 use crate::ratio::ratio;
+use crate::sample::Sample;
 use crate::sysbench::{Sysbench, cpu_time};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use niagara_load::{
-    Admin, Conditions, Driver, DriverOptions, TableOptions, WorkloadKind, WorkloadSpec, check_tpcc,
+    Admin, Conditions, Driver, DriverOptions, TableOptions, Tpcc, WorkloadSpec, check_tpcc,
     cleanup, prepare_tables, tpcc_schema,
 };
 use niagara_server::{
@@ -40,11 +41,7 @@ const LOAD_TARGET: f64 = 0.5;
 const FEWEST_ROUNDS: usize = 6;
 
 fn spec() -> WorkloadSpec {
-    WorkloadSpec {
-        kind: WorkloadKind::Tpcc,
-        warehouses: WAREHOUSES,
-        ..WorkloadSpec::default()
-    }
+    WorkloadSpec::of(Tpcc::of(WAREHOUSES))
 }
 
 /// A server and its data, both gone when it is dropped.
@@ -206,10 +203,10 @@ fn measure_loading(server: &str, time: Duration, script: &NamedTempFile) -> Resu
 
 /// A small workload whose tables make the database.
 fn bare() -> WorkloadSpec {
-    WorkloadSpec {
+    WorkloadSpec::of(niagara_load::Sysbench {
         table_size: 1,
-        ..WorkloadSpec::default()
-    }
+        ..niagara_load::Sysbench::default()
+    })
 }
 
 /// Rounds of one slice each, in random order.
@@ -224,11 +221,11 @@ fn measure_running(
         stand.server.query(&statement)?;
     }
     let endpoint = endpoint(&stand.server);
-    let niagara = |tpcc_batch| -> Result<Contestant> {
-        let spec = WorkloadSpec {
-            tpcc_batch,
-            ..spec()
-        };
+    let niagara = |batch| -> Result<Contestant> {
+        let spec = WorkloadSpec::of(Tpcc {
+            batch,
+            ..Tpcc::of(WAREHOUSES)
+        });
         let options = DriverOptions {
             threads: THREADS,
             ..DriverOptions::default()
@@ -236,7 +233,6 @@ fn measure_running(
         let driver = Driver::connect(std::slice::from_ref(&endpoint), &spec, &options)?;
         Ok(Contestant::Niagara(Box::new(driver)))
     };
-    let names = ["niagara", "niagara, rows one by one", "sysbench"];
     let mut contestants = [
         niagara(true)?,
         niagara(false)?,
@@ -268,6 +264,16 @@ fn measure_running(
     drop(contestants);
     consistent(&stand.server, Conditions::All)?;
     stand.server.kill();
+    tell(&samples, slice);
+    println!("all consistency conditions hold");
+    Ok(())
+}
+
+/// The contestants of a run, in the order of their samples.
+const NAMES: [&str; 3] = ["niagara", "niagara, rows one by one", "sysbench"];
+
+/// Prints the medians of each contestant, and the ratios to sysbench.
+fn tell(samples: &[Vec<Sample>; 3], slice: Duration) {
     println!(
         "\n{WAREHOUSES} warehouses, {THREADS} connections, {} rounds of {:.0} s each (medians, ratios with 95 % intervals)\n\
          {:<28} {:>15} {:>12} {:>20}",
@@ -281,7 +287,7 @@ fn measure_running(
     let all = |who: usize, value: fn(&Sample) -> f64| -> Vec<f64> {
         samples[who].iter().map(value).collect()
     };
-    for (who, name) in names.into_iter().enumerate() {
+    for (who, name) in NAMES.into_iter().enumerate() {
         let middle = |value| median(&all(who, value)).unwrap_or(f64::NAN);
         println!(
             "{name:<28} {:>15.1} {:>12.0} {:>20.1}",
@@ -297,7 +303,7 @@ fn measure_running(
         println!(
             "{} / sysbench: transactions/s × {:.3} [{:.3}, {:.3}], client CPU per transaction × {:.3} [{:.3}, {:.3}] \
              (targets: at least 1, below 1: {})",
-            names[who],
+            NAMES[who],
             throughput.ratio,
             throughput.low,
             throughput.high,
@@ -311,6 +317,4 @@ fn measure_running(
             }
         );
     }
-    println!("all consistency conditions hold");
-    Ok(())
 }

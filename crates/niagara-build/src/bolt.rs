@@ -56,34 +56,16 @@ pub(crate) fn lay_out(
     let name = order.binary_name();
     store::go_on(&folder, &mut record);
 
-    // A profile that an attempt before this one left is of the binary that was there then.
-    let trained = folder.join("bolt.base");
-    let digest = file_digest(&base.install.server)?;
-    if data.is_file() && fs::read_to_string(&trained).ok().as_ref() != Some(&digest) {
-        fs::remove_file(&data)?;
-    }
-    if !data.is_file() {
-        // First, so that no profile is ever beside the digest of another binary.
-        fs::write(&trained, &digest)
-            .with_context(|| format!("cannot write {}", trained.display()))?;
-        let raw = folder.join("raw");
-        fresh(&raw)?;
-        let way = order.tools.bolt_profile.unwrap_or(BoltProfile::Counters);
-        let taking = Taking {
-            base,
-            training,
-            bolt,
-            raw: &raw,
-            log: &log,
-            title: &title,
-        };
-        match Sampling::new(way, &raw) {
-            Some(sampling) => taking.sampled(builder, &sampling)?,
-            None => taking.counted(builder, &folder.join("instrumented"), name)?,
-        }
-        merge(bolt, &raw, &data)?;
-        builder.tidy(&raw);
-    }
+    let raw = folder.join("raw");
+    let taking = Taking {
+        base,
+        training,
+        bolt,
+        raw: &raw,
+        log: &log,
+        title: &title,
+    };
+    taking.take(builder, order, &folder, &data)?;
 
     let usr = folder.join("prefix/usr");
     if usr.exists() {
@@ -132,8 +114,39 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
+    /// Makes sure that the file `data` is the profile of this very base: taken where none is there yet.
+    fn take(
+        &self,
+        builder: &mut Builder<'_>,
+        order: &Order,
+        folder: &Path,
+        data: &Path,
+    ) -> Result<()> {
+        // A profile that an attempt before this one left is of the binary that was there then.
+        let trained = folder.join("bolt.base");
+        let digest = file_digest(&self.base.install.server)?;
+        if data.is_file() && fs::read_to_string(&trained).ok().as_ref() != Some(&digest) {
+            fs::remove_file(data)?;
+        }
+        if data.is_file() {
+            return Ok(());
+        }
+        // First, so that no profile is ever beside the digest of another binary.
+        fs::write(&trained, &digest)
+            .with_context(|| format!("cannot write {}", trained.display()))?;
+        fresh(self.raw)?;
+        let way = order.tools.bolt_profile.unwrap_or(BoltProfile::Counters);
+        match Sampling::new(way, self.raw) {
+            Some(sampling) => self.sampled(builder, &sampling)?,
+            None => self.counted(builder, &folder.join("instrumented"), order.binary_name())?,
+        }
+        merge(self.bolt, self.raw, data)?;
+        builder.tidy(self.raw);
+        Ok(())
+    }
+
     /// By counters, in a binary made for it in the folder `work`.
-    fn counted(&self, builder: &mut Builder<'_>, work: &PathBuf, name: &OsStr) -> Result<()> {
+    fn counted(&self, builder: &mut Builder<'_>, work: &Path, name: &OsStr) -> Result<()> {
         fresh(work)?;
         // Where the server looks for libraries of its own build: beside itself.
         copy_folder(&self.base.install.basedir.join("lib"), &work.join("lib"))?;

@@ -1,7 +1,6 @@
 //! What builds are made with, and what comes of one.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -91,7 +90,7 @@ impl Builder<'_> {
 }
 
 /// An empty folder.
-pub(crate) fn fresh(folder: &PathBuf) -> Result<()> {
+pub(crate) fn fresh(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

@@ -31,19 +31,14 @@ mod trainer;
 mod training;
 
 pub use builder::{Builder, Built};
-pub use compiler_profile::ProfileSummary;
 pub use forecast::Forecast;
 pub use load_trainer::{LoadTrainer, stopped};
 pub use patch::Patch;
-pub use recipe::{
-    BoltProfile, Compiler, CompilerFamily, Linker, Lto, RECIPE_KEYS, Recipe, StaticLibrary,
-};
-pub use sampling::{Sampler, Sampling};
-pub use setting::{BuildMistake, check_build_setting, check_names};
+pub use recipe::{BoltProfile, Linker, Lto, Recipe};
+pub use sampling::Sampler;
+pub use setting::{check_build_setting, check_names};
 pub use shipped_patches::{lever_texts, patch_names, patch_text};
 pub use source::Source;
 pub use step::BuildStopped;
-pub use store::{BuildKind, BuildRecord, BuildStore, Collected, InUse, StoredBuild, Unreadable};
-pub use toolchain::{LinkerFound, Toolchain};
+pub use store::{BuildKind, BuildRecord, BuildStore, InUse, StoredBuild, Unreadable};
 pub use trainer::{Trainer, TrainingJob};
-pub use training::Training;

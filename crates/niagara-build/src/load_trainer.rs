@@ -57,15 +57,14 @@ impl Trainer for LoadTrainer<'_> {
 
 /// What is trained on: the workload with the training's tables.
 fn workload(kind: WorkloadKind, training: &Training) -> Result<WorkloadSpec> {
-    let mut builder = WorkloadBuilder::from(WorkloadSpec {
-        kind,
-        tables: training.tables,
-        table_size: training.table_size,
-        ..WorkloadSpec::default()
-    });
-    if kind.is_job() {
+    let mut builder = WorkloadBuilder::new(kind);
+    let rows = training.table_size.to_string();
+    // Not every workload has tables of a size and number that can be chosen.
+    builder.set("tables", &training.tables.to_string())?;
+    builder.set("table_size", &rows)?;
+    if WorkloadSpec::of(kind).is_job() {
         // Its own size is made to exceed memory: a training that waits for the disk counts little.
-        builder.set_scale("rows", &training.table_size.to_string())?;
+        builder.set_scale("rows", &rows)?;
     }
     Ok(builder.build()?)
 }
@@ -80,7 +79,7 @@ impl LoadTrainer<'_> {
         progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let image = self.image(job, workload, progress)?;
-        if workload.kind.is_job() {
+        if workload.is_job() {
             self.do_jobs(job, workload, &image, seconds, progress)
         } else {
             self.load(job, workload, &image, seconds, progress)
@@ -169,7 +168,7 @@ impl LoadTrainer<'_> {
             let left = (seconds - began.elapsed().as_secs_f64()).max(0.0);
             progress(&format!(
                 "training on {}: {transactions} transactions, {left:.0} s left",
-                workload.kind
+                workload.name()
             ));
             true
         });
@@ -205,7 +204,7 @@ impl LoadTrainer<'_> {
                 let left = (seconds - spent - began.elapsed().as_secs_f64()).max(0.0);
                 progress(&format!(
                     "training on {}, time {times}: {step}, {left:.0} s left",
-                    workload.kind
+                    workload.name()
                 ));
             };
             run_job(&endpoint, workload, &self.cancel.flag(), &mut on_step).map_err(stopped)?;

@@ -89,7 +89,7 @@ pub fn check_names(recipe: &Recipe) -> Result<(), BuildMistake> {
 }
 
 fn workloads() -> Vec<&'static str> {
-    WorkloadKind::ALL.iter().map(|kind| kind.name()).collect()
+    WorkloadKind::names()
 }
 
 #[cfg(test)]

@@ -90,98 +90,7 @@ impl Source {
         if let Some(source) = here() {
             return Ok(source);
         }
-        let package = &build.source;
-        let work = WorkFolder::beside(&folder, &server.name)?;
-        progress(&format!(
-            "reading the source lists of {}",
-            server.archive.suites.join(", ")
-        ));
-        // Ctrl-C ends apt-get, too: what it says of that is not what went wrong.
-        let unless_stopped = |error| match cancelled() {
-            true => BuildStopped.into(),
-            false => error,
-        };
-        let apt =
-            Apt::open_sources(&work.path().join("apt"), &server.archive).map_err(unless_stopped)?;
-        let mut fetched = None;
-        let mut missing = Vec::new();
-        for version in apt.source_versions(package)? {
-            if cancelled() {
-                return Err(BuildStopped.into());
-            }
-            let name = format!("{package} {version}");
-            if let Some(source) = all(&folder).into_iter().find(|here| here.name == name) {
-                return Ok(source);
-            }
-            progress(&format!("downloading the source of {name}"));
-            match apt
-                .download_source(package, &version)
-                .map_err(unless_stopped)?
-            {
-                SourceDownload::Here(dsc) => {
-                    fetched = Some((version, dsc));
-                    break;
-                }
-                SourceDownload::NotThere(told) => {
-                    progress(&format!(
-                        "the archive lists {name} but does not have it ({told}); trying an older one"
-                    ));
-                    missing.push(told);
-                }
-            }
-        }
-        let Some((version, dsc)) = fetched else {
-            bail!(
-                "the archive lists the source package {package} but has none of its versions:\n{}\n\
-                 remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
-                 build a source tree of your own (source)",
-                missing.join("\n")
-            );
-        };
-        if cancelled() {
-            return Err(BuildStopped.into());
-        }
-        progress(&format!("unpacking {package} {version}"));
-        let tree = work.path().join("tree");
-        let output = Command::new("dpkg-source")
-            .args(["--no-check", "-x"])
-            .args([&dsc, &tree])
-            .env("LC_ALL", "C")
-            .output()
-            .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
-        if !output.status.success() {
-            bail!(
-                "dpkg-source -x {} failed: {}",
-                dsc.display(),
-                String::from_utf8_lossy(&output.stderr).trim()
-            );
-        }
-        let (family, found) = version_of(&tree)?;
-        if found.series() != server.series {
-            bail!(
-                "the archive holds the source of {found}, not of {}",
-                server.series
-            );
-        }
-        let dsc_digest = Sha256::digest(fs::read(&dsc)?);
-        fs::remove_dir_all(work.path().join("apt"))?;
-        let destination = folder.join(file_name(&format!("{package}-{version}")));
-        let source = Source {
-            name: format!("{package} {version}"),
-            digest: hex(&dsc_digest[..16]),
-            tree: destination.join("tree"),
-            family,
-            version: found,
-        };
-        write_private(
-            &work.path().join(MANIFEST),
-            &serde_json::to_vec_pretty(&source)?,
-        )?;
-        if destination.exists() {
-            fs::remove_dir_all(&destination)?;
-        }
-        work.rename(&destination)?;
-        Ok(source)
+        fetch(&folder, server, build, cancelled, progress)
     }
 
     /// This source with `patches` applied: a tree of its own that shares the untouched files.
@@ -213,6 +122,115 @@ impl Source {
         work.rename(&destination)?;
         Ok(destination.join("tree"))
     }
+}
+
+/// Fetches the newest version of a source package that the archive has, into a folder of its own in `folder`.
+fn fetch(
+    folder: &Path,
+    server: &ServerDescription,
+    build: &BuildDescription,
+    cancelled: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Source> {
+    let package = &build.source;
+    let work = WorkFolder::beside(folder, &server.name)?;
+    progress(&format!(
+        "reading the source lists of {}",
+        server.archive.suites.join(", ")
+    ));
+    // Ctrl-C ends apt-get, too: what it says of that is not what went wrong.
+    let unless_stopped = |error| match cancelled() {
+        true => BuildStopped.into(),
+        false => error,
+    };
+    let apt =
+        Apt::open_sources(&work.path().join("apt"), &server.archive).map_err(unless_stopped)?;
+    let mut missing = Vec::new();
+    for version in apt.source_versions(package)? {
+        if cancelled() {
+            return Err(BuildStopped.into());
+        }
+        let name = format!("{package} {version}");
+        if let Some(source) = all(folder).into_iter().find(|here| here.name == name) {
+            return Ok(source);
+        }
+        progress(&format!("downloading the source of {name}"));
+        match apt
+            .download_source(package, &version)
+            .map_err(unless_stopped)?
+        {
+            SourceDownload::Here(dsc) => {
+                if cancelled() {
+                    return Err(BuildStopped.into());
+                }
+                progress(&format!("unpacking {name}"));
+                return unpack(work, folder, server, package, &version, &dsc);
+            }
+            SourceDownload::NotThere(told) => {
+                progress(&format!(
+                    "the archive lists {name} but does not have it ({told}); trying an older one"
+                ));
+                missing.push(told);
+            }
+        }
+    }
+    bail!(
+        "the archive lists the source package {package} but has none of its versions:\n{}\n\
+         remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
+         build a source tree of your own (source)",
+        missing.join("\n")
+    )
+}
+
+/// Unpacks a source package in `work` and moves it to its place in `folder`.
+fn unpack(
+    work: WorkFolder,
+    folder: &Path,
+    server: &ServerDescription,
+    package: &str,
+    version: &str,
+    dsc: &Path,
+) -> Result<Source> {
+    let tree = work.path().join("tree");
+    let output = Command::new("dpkg-source")
+        .args(["--no-check", "-x"])
+        .args([dsc, tree.as_path()])
+        .env("LC_ALL", "C")
+        .output()
+        .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
+    if !output.status.success() {
+        bail!(
+            "dpkg-source -x {} failed: {}",
+            dsc.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    let (family, found) = version_of(&tree)?;
+    if found.series() != server.series {
+        bail!(
+            "the archive holds the source of {found}, not of {}",
+            server.series
+        );
+    }
+    let dsc_digest = Sha256::digest(fs::read(dsc)?);
+    fs::remove_dir_all(work.path().join("apt"))?;
+    let destination = folder.join(file_name(&format!("{package}-{version}")));
+    let source = Source {
+        name: format!("{package} {version}"),
+        digest: hex(&dsc_digest[..16]),
+        tree: destination.join("tree"),
+        family,
+        version: found,
+    };
+    write_private(
+        &work.path().join(MANIFEST),
+        &serde_json::to_vec_pretty(&source)?,
+    )?;
+    if destination.exists() {
+        fs::remove_dir_all(&destination)?;
+    }
+    work.rename(&destination)?;
+    Ok(source)
 }
 
 /// Where sources are kept.

@@ -22,7 +22,7 @@ mod suite;
 
 pub use answers::{AnswersOptions, Planted, compare_answers};
 pub use crash::{CrashOptions, crash_recovery};
-pub use outcome::{Figure, LeftOut, Outcome, Part, PartReport};
+pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;
 pub use record::{CheckRecord, Standing, passed, standing};
 pub use run::{CheckOptions, Subject, check};

@@ -252,6 +252,15 @@ fn what_was_found_is_kept_for_the_binary() {
     );
 }
 
+/// The content of the log that a finding names.
+fn log_named_in(finding: &str) -> String {
+    let path = finding
+        .split("log: ")
+        .nth(1)
+        .and_then(|rest| rest.strip_suffix(')'));
+    std::fs::read_to_string(path.expect("a path")).expect("a log")
+}
+
 /// The suite's own runner against the binary: two tests that pass, and one that cannot.
 #[test]
 fn the_suite_runs_against_the_binary() {
@@ -308,11 +317,7 @@ fn the_suite_runs_against_the_binary() {
         "{planted:#?}"
     );
     let told = &planted.findings[0];
-    let log = told
-        .split("log: ")
-        .nth(1)
-        .and_then(|rest| rest.strip_suffix(')'));
-    let log = std::fs::read_to_string(log.expect("a path")).expect("a log");
+    let log = log_named_in(told);
     assert!(
         told.starts_with("main.alias") && log.contains("alias"),
         "{told}\n{log}"

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_load::{Conditions, LoadError, RunOptions, SliceOptions, SliceStats, check_tpcc};
+use niagara_load::{
+    Conditions, LoadError, Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
+};
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::{AccountsRecord, SliceRecord};
@@ -198,7 +200,17 @@ impl<'a> Arena<'a> {
         let Some(driver) = self.driver.as_mut() else {
             return Err(anyhow::anyhow!("the load generator is gone").into());
         };
-        let outcome = driver.slice(seat, &options);
+        let outcome = match self.spec.rate {
+            None => driver.slice(seat, &options),
+            Some(rate) => driver.run(
+                seat,
+                &RunOptions {
+                    pacing: Pacing::Open(Schedule::constant(rate)),
+                    ..RunOptions::from(&options)
+                },
+                &mut |_| {},
+            ),
+        };
         let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
         let cpu_here = driver.cpu_seconds_here(&stats);
         let after = self.meter.sample()?;

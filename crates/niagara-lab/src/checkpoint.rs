@@ -69,6 +69,11 @@ pub(crate) fn misfits() -> Checkpoint<Vec<NotTried>> {
     Checkpoint::named("misfits")
 }
 
+/// The rate at which latencies are compared, transactions per second.
+pub(crate) fn rate() -> Checkpoint<f64> {
+    Checkpoint::named("rate")
+}
+
 /// What a tuning does with its time.
 pub(crate) fn tune_plan() -> Checkpoint<TunePlan> {
     Checkpoint::named("plan")

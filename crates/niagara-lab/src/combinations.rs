@@ -96,7 +96,8 @@ impl Combinations {
                 .map(|(index, workload)| MatrixWorkload {
                     name: workload.name.clone(),
                     one_line: without_threads(&workload.load),
-                    trained: workload.trained || self.trains_on(index, workload.load.workload.kind),
+                    trained: workload.trained
+                        || self.trains_on(index, workload.load.workload.kind()),
                 })
                 .collect(),
             threads: study.threads.clone(),
@@ -112,11 +113,11 @@ impl Combinations {
     }
 
     /// Whether some build of this matrix had its profile from the workload.
-    fn trains_on(&self, workload: usize, kind: WorkloadKind) -> bool {
+    fn trains_on(&self, workload: usize, kind: Option<WorkloadKind>) -> bool {
         self.combinations
             .iter()
             .filter_map(|combination| combination.variants[workload].as_ref().ok())
             .filter_map(|variant| variant.build.as_ref())
-            .any(|recipe| recipe.trained_on().contains(kind.name()))
+            .any(|recipe| kind.is_some_and(|kind| recipe.trained_on().contains(kind.name())))
     }
 }

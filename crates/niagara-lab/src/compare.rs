@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, detectable};
-use niagara_store::{About, CompareSummary, Phase, Summary};
+use niagara_store::{About, CompareSummary, Goal, Phase, Summary};
 
 use crate::announced::{Announced, ComparePlan};
 use crate::build_note::build_notes;
@@ -15,6 +15,7 @@ use crate::judged::{Answer, Question, ask, comparison};
 use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
 use crate::question::StudyDescription;
+use crate::rate::{RateChoice, find_rate};
 use crate::set_up::SetUp;
 use crate::spec::Protocol;
 use crate::study::Study;
@@ -28,6 +29,10 @@ pub(crate) struct CompareOptions {
     pub a: Variant,
     /// B, the candidate.
     pub b: Variant,
+    /// What decides.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// How they meet.
     pub protocol: Protocol,
     /// Error probability, most duels.
@@ -69,6 +74,8 @@ impl<'a> Comparing<'a> {
             options: CompareOptions {
                 a,
                 b,
+                goal: question.goal,
+                rate: question.rate,
                 protocol: question.protocol,
                 errors: ErrorBudget::two_sided(question.alpha, question.duels),
                 rule: question.rule(),
@@ -88,6 +95,7 @@ impl<'a> Comparing<'a> {
         Question {
             phase: Phase::Compare,
             subject: "",
+            goal: options.goal,
             a: &options.a,
             b: &options.b,
             errors: match options.protocol {
@@ -132,8 +140,12 @@ impl<'a> Comparing<'a> {
 }
 
 impl Measuring for Comparing<'_> {
-    fn prepare(&mut self, _study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+    fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         observer.see(Event::Announced(Announced::Compare(&self.plan)));
+        if let Some(choice) = self.options.rate {
+            let rate = find_rate(self.bench, study, &self.options.a, choice, observer)?;
+            study.set_rate(rate);
+        }
         Ok(())
     }
 

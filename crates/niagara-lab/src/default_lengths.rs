@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use niagara_store::Goal;
+
 use crate::spec::{Lengths, Load, Protocol};
 
 /// Couples of a duel that nobody gave a number for. Of short slices there can be many in a duel, and they are what averages
@@ -57,13 +59,16 @@ pub struct LengthOptions {
 }
 
 /// The lengths that the options and the defaults of the protocol give.
-pub fn lengths(options: &LengthOptions, load: &Load, protocol: Protocol) -> Lengths {
+pub fn lengths(options: &LengthOptions, load: &Load, protocol: Protocol, goal: Goal) -> Lengths {
     let writes = load.workload.writes();
     // Room for some transactions of each connection: on few CPUs a connection waits for the turn of all others.
     let some_transactions = MS_A_THREAD * load.threads;
     let slice = options.slice.unwrap_or(match protocol {
-        // Background flushing needs its share of a slice, so writers get longer ones.
-        Protocol::Duel if writes => some_transactions.max(Duration::from_secs(1)),
+        // Background flushing needs its share of a slice, so writers get longer ones; and so does a percentile, which is
+        // made of the few slowest.
+        Protocol::Duel if writes || goal.is_latency() => {
+            some_transactions.max(Duration::from_secs(1))
+        }
         // The machine's speed wanders: the sooner the other side's turn, the more alike what both get of it.
         Protocol::Duel => some_transactions.max(Duration::from_millis(100)),
         Protocol::Solo if writes => Duration::from_secs(2),

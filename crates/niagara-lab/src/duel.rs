@@ -34,7 +34,7 @@ pub fn fight(
     let clock = Instant::now();
     let mut load_seconds = 0.0;
     let fought = match protocol {
-        _ if spec.load.workload.kind.is_job() => job_pair(bench, spec, observer, &mut load_seconds),
+        _ if spec.load.workload.is_job() => job_pair(bench, spec, observer, &mut load_seconds),
         Protocol::Duel => duel(bench, spec, observer, &mut load_seconds),
         Protocol::Pair => pair(bench, spec, observer, &mut load_seconds),
         Protocol::Trimmed => trimmed(bench, spec, observer, &mut load_seconds),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
-use niagara_store::{DuelRecord, Phase};
+use niagara_store::{DuelRecord, Goal, Phase};
 
 use crate::duel_plan::couple_seconds;
 use crate::history::{History, score_again};
@@ -52,6 +52,7 @@ impl Measuring for Watching<'_> {
         let question = Question {
             phase: Phase::Noise,
             subject: "",
+            goal: Goal::Throughput,
             a: self.variant,
             b: self.variant,
             errors: ErrorBudget::two_sided(ALPHA, MAX_DUELS),

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
-use niagara_stats::{ErrorBudget, Judgement, LookPlan, Rule, judge, judge_final, signed_rank};
-use niagara_store::{Comparison, DuelRecord, Ending, Phase, SliceRecord};
+use niagara_stats::{
+    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+};
+use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
 use crate::checkpoint;
 use crate::observer::{Event, Observer};
@@ -25,6 +27,7 @@ pub(crate) const OVERRUN: f64 = 0.2;
 pub(crate) struct Question<'a> {
     pub phase: Phase,
     pub subject: &'a str,
+    pub goal: Goal,
     pub a: &'a Variant,
     pub b: &'a Variant,
     pub errors: ErrorBudget,
@@ -57,7 +60,7 @@ pub(crate) fn ask(
     question: &Question<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
-    let mut inquiry = Inquiry::new(look_plan(study, question)?);
+    let mut inquiry = Inquiry::new(look_plan(study, question)?, question.goal);
     let ended_key = checkpoint::ended(question.phase, question.subject);
     let ended = study.recall(&ended_key)?;
     loop {
@@ -124,6 +127,7 @@ fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
 /// The duels of a question so far.
 struct Inquiry {
     plan: LookPlan,
+    goal: Goal,
     duels: Vec<DuelRecord>,
     attempts: u64,
     failures_in_a_row: u32,
@@ -134,9 +138,10 @@ struct Inquiry {
 }
 
 impl Inquiry {
-    fn new(plan: LookPlan) -> Self {
+    fn new(plan: LookPlan, goal: Goal) -> Self {
         Self {
             plan,
+            goal,
             duels: Vec::new(),
             attempts: 0,
             failures_in_a_row: 0,
@@ -155,11 +160,17 @@ impl Inquiry {
         observer: &mut dyn Observer,
     ) -> bool {
         let typical = study.duel_seconds(question.couples);
-        if study.left_seconds() - question.reserve_seconds > typical {
-            return false;
-        }
         let wanted = question.errors.fewest_duels().unwrap_or(0);
         let missing = wanted.saturating_sub(scored);
+        // What comes behind the study's answer gives way to it.
+        let reserve = if question.must_answer && missing > 0 {
+            0.0
+        } else {
+            question.reserve_seconds
+        };
+        if study.left_seconds() - reserve > typical {
+            return false;
+        }
         let allowed = study.budget_seconds() * (1.0 + OVERRUN);
         if !question.must_answer
             || missing == 0
@@ -178,7 +189,8 @@ impl Inquiry {
     }
 
     fn scores(&self) -> Vec<f64> {
-        self.duels.iter().filter_map(|duel| duel.score).collect()
+        let gains = self.duels.iter().filter_map(|duel| self.goal.gain(duel));
+        gains.collect()
     }
 
     fn take(&mut self, record: DuelRecord) {
@@ -230,6 +242,15 @@ impl Inquiry {
                  there is, of {:.0} % confidence; give a longer --budget",
                 question.errors.alpha,
                 confidence * 100.0
+            ));
+        } else if answer.judgement.critical.is_none() {
+            answer.warnings.push(format!(
+                "the time ended after {}: there is no interval; give a longer --budget, or shorter duels (--couples)",
+                match answer.judgement.duels {
+                    0 => "no duel".to_owned(),
+                    1 => "one duel".to_owned(),
+                    duels => format!("{duels} duels"),
+                }
             ));
         } else if over_budget > 0 {
             answer.warnings.push(format!(
@@ -313,7 +334,16 @@ pub(crate) fn comparison(
     Ok(Comparison {
         a: question.a.label(),
         b: question.b.label(),
-        throughput: answer.judgement.clone(),
+        goal: question.goal,
+        on_goal: (question.goal != Goal::Throughput).then(|| answer.judgement.clone()),
+        throughput: match question.goal {
+            Goal::Throughput => answer.judgement.clone(),
+            _ => judge_beside(
+                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
+                &answer.judgement,
+                &question.rule,
+            ),
+        },
         unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
         cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
         latency_p50: beside(

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{About, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::client_host::ClientHost;
@@ -223,6 +223,7 @@ impl Climb<'_> {
         let question = Question {
             phase: Phase::Claim,
             subject: &rung.title,
+            goal: Goal::Throughput,
             a: &best,
             b: &candidate,
             errors,
@@ -288,6 +289,7 @@ impl Climb<'_> {
         let question = Question {
             phase: Phase::Total,
             subject: "",
+            goal: Goal::Throughput,
             a: &options.start,
             b: &best,
             errors: self.total_errors(),

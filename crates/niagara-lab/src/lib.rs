@@ -46,6 +46,7 @@ mod profile;
 mod promotion;
 pub mod quantity;
 mod question;
+mod rate;
 mod recipe;
 mod resolve;
 mod results_folder;
@@ -95,6 +96,7 @@ pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
+pub use rate::RateChoice;
 pub use recipe::VariantRecipe;
 pub use resolve::variant_of;
 pub use results_folder::{RESULTS, file_name};

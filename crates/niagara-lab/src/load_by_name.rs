@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use niagara_load::{
-    LoadError, OwnFile, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadKind, WorkloadOption,
+    FileWorkload, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadFile, WorkloadKind, WorkloadOption,
     WorkloadSpec,
 };
 
@@ -20,27 +20,28 @@ pub fn load_of<'o>(
     engine: &str,
     threads: u32,
 ) -> Result<Load> {
-    let kind = base.kind;
-    let mut builder = WorkloadBuilder::from(base);
+    let mut builder = WorkloadBuilder::from(base.clone());
     builder.set("mysql_storage_engine", engine)?;
     for (name, value) in options {
-        let known = WorkloadOption::find(name).is_some_and(|option| option.applies_to(kind));
+        let known = WorkloadOption::find(name).is_some_and(|option| base.takes(option));
         if known && builder.set(name, value)? {
             continue;
         }
-        if !kind.is_from_file() {
+        if base.numbers().is_none() {
             bail!(
-                "{name}: {kind} has no such option\nits options: {}",
-                options_of(kind).join(", ")
+                "{name}: {} has no such option\nits options: {}",
+                base.name(),
+                options_of(&base).join(", ")
             );
         }
         builder.set_scale(name, value)?;
     }
+    let workload = builder.build()?;
     Ok(Load {
-        workload: builder.build()?,
         engine: engine.to_owned(),
         // A job is one connection's work, whatever was asked for.
-        threads: if kind.is_job() { 1 } else { threads },
+        threads: if workload.is_job() { 1 } else { threads },
+        workload,
     })
 }
 
@@ -52,43 +53,37 @@ pub fn names_file(text: &str) -> bool {
 /// The workload that the file at `path` describes.
 ///
 /// # Errors
-/// It cannot be read. What it says is looked at when a load is made of it.
+/// It cannot be read, or has a mistake.
 pub fn own_workload(path: &Path) -> Result<WorkloadSpec> {
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(
             "cannot read the workload {}\nremedy: name a file as docs/own-workload.md describes it, or one of: {}",
             path.display(),
-            WorkloadKind::ALL.map(WorkloadKind::name).join(", ")
+            WorkloadKind::names().join(", ")
         )
     })?;
-    Ok(WorkloadSpec {
-        kind: WorkloadKind::Own,
-        own: Some(OwnFile {
-            path: path.display().to_string(),
-            text,
-        }),
-        ..WorkloadSpec::default()
-    })
+    let workload = FileWorkload::read(WorkloadFile {
+        path: path.display().to_string(),
+        text,
+    })?;
+    Ok(WorkloadSpec::of(workload))
 }
 
 /// Names of what can be set of `workload`: its options, and the numbers of its file.
-///
-/// # Errors
-/// A mistake in its file.
-pub(crate) fn settings_of(workload: &WorkloadSpec) -> Result<Vec<String>, LoadError> {
-    let mut names: Vec<String> = options_of(workload.kind)
+pub(crate) fn settings_of(workload: &WorkloadSpec) -> Vec<String> {
+    let mut names: Vec<String> = options_of(workload)
         .into_iter()
         .map(str::to_owned)
         .collect();
-    names.extend(workload.numbers()?);
-    Ok(names)
+    names.extend(workload.numbers().unwrap_or_default());
+    names
 }
 
-/// Names of the options that `kind` has.
-fn options_of(kind: WorkloadKind) -> Vec<&'static str> {
+/// Names of the options that `workload` has.
+fn options_of(workload: &WorkloadSpec) -> Vec<&'static str> {
     WORKLOAD_OPTIONS
         .iter()
-        .filter(|option| option.applies_to(kind))
+        .filter(|option| workload.takes(option))
         .map(|option| option.name)
         .collect()
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
-    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, Phase,
-    Summary,
+    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Goal, MatrixSummary, MatrixWorkload,
+    Phase, Summary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -202,6 +202,7 @@ impl<'a> Filling<'a> {
         let question = Question {
             phase,
             subject,
+            goal: Goal::Throughput,
             a: &sides[0],
             b: &sides[1],
             errors,

@@ -14,6 +14,15 @@ use crate::workbench::Workbench;
 /// Starts that the search for levers that fail only together may take: enough for three of them among 64.
 const MOST_STARTS: u32 = 24;
 
+/// What the starts showed.
+#[derive(Debug)]
+pub(crate) struct Probed {
+    /// Levers that are not worth a duel, each with the reason.
+    pub misfits: Vec<NotTried>,
+    /// The main settings of `base`, for people.
+    pub start: String,
+}
+
 /// Starts `base`, then the levers in groups; returns those that the server refuses, that change nothing, that set only
 /// what the server itself calls without effect, or that need another setting than `base` has, each with the reason.
 ///
@@ -24,7 +33,7 @@ pub(crate) fn probe(
     base: &Variant,
     candidates: &[Candidate],
     observer: &mut dyn Observer,
-) -> Result<Vec<NotTried>> {
+) -> Result<Probed> {
     observer.see(Event::SettingUp(
         "trying every lever on a start of the server",
     ));
@@ -45,7 +54,10 @@ pub(crate) fn probe(
         });
         try_group(bench, base, candidates, &group, &defaults, &mut misfits)?;
     }
-    Ok(misfits)
+    Ok(Probed {
+        misfits,
+        start: defaults.main_ones(),
+    })
 }
 
 /// Which of `levers` keep the server from starting on top of `base`, each with the reason: those with which alone it
@@ -304,14 +316,14 @@ fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_load::WorkloadSpec;
+    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_server::{Cache, Catalog};
 
     use super::*;
-    use niagara_server::Cancel;
     use crate::lever::{Context, Lever, load};
     use crate::observer::Observer;
     use crate::spec::Load;
+    use niagara_server::Cancel;
 
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";
@@ -357,10 +369,10 @@ mod tests {
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let load = Load {
-            workload: WorkloadSpec {
+            workload: WorkloadSpec::of(Sysbench {
                 table_size: 10,
-                ..WorkloadSpec::default()
-            },
+                ..Sysbench::default()
+            }),
             engine: "InnoDB".to_owned(),
             threads: 1,
         };
@@ -391,8 +403,16 @@ mod tests {
             ("works", "[change.config]\ninnodb_io_capacity = 777\n"),
             ("refused", "[change.config]\nno_such_variable = 1\n"),
         ]);
-        let misfits =
+        let probed =
             probe(&bench, &Variant::base(SERVER), &candidates, &mut Silent).expect("probed");
+        assert!(
+            probed.start.starts_with(
+                "innodb_buffer_pool_size = 128M, innodb_flush_log_at_trx_commit = 1, log_bin = OFF"
+            ),
+            "{}",
+            probed.start
+        );
+        let misfits = probed.misfits;
         let reason = |id: &str| {
             misfits
                 .iter()

@@ -4,14 +4,20 @@
 use std::time::Duration;
 
 use niagara_stats::Rule;
-use niagara_store::About;
+use niagara_store::{About, Goal};
 use serde::Serialize;
 
 use crate::choose_levers::TuneQuestion;
 use crate::default_lengths::{LengthOptions, lengths};
 use crate::level_sets::AxisRecipe;
+use crate::rate::RateChoice;
 use crate::recipe::VariantRecipe;
 use crate::spec::{Lengths, Load, Protocol};
+
+/// Left out of what a study is known by, so that studies begun before there were goals go on.
+fn is_throughput(goal: &Goal) -> bool {
+    *goal == Goal::Throughput
+}
 
 /// What a study asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -79,6 +85,12 @@ pub struct StudyDescription {
     pub threads: Vec<u32>,
     /// How variants meet.
     pub protocol: Protocol,
+    /// What decides.
+    #[serde(skip_serializing_if = "is_throughput")]
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    #[serde(skip)]
+    pub rate: Option<RateChoice>,
     /// Error probability.
     pub alpha: f64,
     /// Smallest worthwhile gain, as a fraction.
@@ -127,6 +139,8 @@ impl StudyDescription {
                 load,
             }],
             protocol: Protocol::Duel,
+            goal: Goal::Throughput,
+            rate: None,
             alpha: 0.05,
             min_effect: 0.005,
             seed: None,
@@ -160,7 +174,7 @@ impl StudyDescription {
             disturbance: self.disturbance,
             warm_up: self.warm_up,
         };
-        lengths(&options, &load, self.protocol)
+        lengths(&options, &load, self.protocol, self.goal)
     }
 
     /// One of its loads.

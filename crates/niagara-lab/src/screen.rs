@@ -7,7 +7,7 @@ use niagara_stats::{
     Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
     strongest_effects, student,
 };
-use niagara_store::{Ending, NotTried, Phase, Screened, Together};
+use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::candidate::{Candidate, LeverFactor, factors, with_levels};
 use crate::checkpoint;
@@ -36,6 +36,8 @@ pub(crate) struct ScreenOptions {
     pub duels: usize,
     /// Couples in a duel.
     pub couples: u32,
+    /// What levers are screened for.
+    pub goal: Goal,
     /// What is left to it of the budget.
     pub time: ScreenTime,
     /// Log gain from which a lever is worth promoting.
@@ -167,8 +169,8 @@ pub(crate) fn screen(
                 Err(error) => return Err(error),
             };
             let aside_before = floor.set_aside.len();
-            match (&record.ending, record.score) {
-                (Ending::Failed { side, reason }, _) => {
+            match &record.ending {
+                Ending::Failed { side, reason } => {
                     let levels = if *side == 0 { &row.a } else { &row.b };
                     floor.failed += 1;
                     let blamed =
@@ -180,11 +182,14 @@ pub(crate) fn screen(
                         other => other?,
                     }
                 }
-                (_, Some(score)) => {
+                Ending::Scored => {
+                    let Some(score) = options.goal.gain(&record) else {
+                        continue;
+                    };
                     floor.observations.push(Observation { row, score });
                     floor.look_for_wreckers(study, candidates)?;
                 }
-                _ => {}
+                Ending::Disturbed => {}
             }
             if floor.set_aside.len() > aside_before {
                 for (_, lever) in &floor.set_aside[aside_before..] {

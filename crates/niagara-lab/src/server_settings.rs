@@ -46,6 +46,47 @@ impl Settings {
     }
 }
 
+/// What a reader of a gain wants to know of the server that it is a gain over, in the order of asking.
+const MAIN: [&str; 12] = [
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "log_bin",
+    "sync_binlog",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "innodb_adaptive_hash_index",
+    "performance_schema",
+    "thread_handling",
+    "transaction_isolation",
+];
+
+impl Settings {
+    /// The main settings in one line: `innodb_buffer_pool_size = 128M, …`; those that the server does not have are left out.
+    pub(crate) fn main_ones(&self) -> String {
+        // What MySQL still shows beside the redo log's capacity has no effect there.
+        let idle = self
+            .values
+            .contains_key("innodb_redo_log_capacity")
+            .then_some("innodb_log_file_size");
+        let shown: Vec<String> = MAIN
+            .iter()
+            .filter(|name| Some(**name) != idle)
+            .filter_map(|name| Some(format!("{name} = {}", sized(self.values.get(*name)?))))
+            .collect();
+        shown.join(", ")
+    }
+}
+
+/// `128M` for 134217728; anything else as it is.
+fn sized(value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(bytes) if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{}M", bytes >> 20),
+        _ => value.to_owned(),
+    }
+}
+
 fn pairs(rows: Vec<Vec<String>>) -> BTreeMap<String, String> {
     rows.into_iter()
         .filter_map(|row| {
@@ -106,6 +147,27 @@ mod tests {
         ] {
             assert!(!says_without_effect(working), "{working}");
         }
+    }
+
+    #[test]
+    fn the_main_settings_are_told_as_a_person_writes_them() {
+        let values = [
+            ("innodb_buffer_pool_size", "134217728"),
+            ("innodb_log_file_size", "50331648"),
+            ("innodb_redo_log_capacity", "104857600"),
+            ("log_bin", "ON"),
+            ("sync_binlog", "1"),
+        ];
+        let settings = Settings {
+            values: values
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ..Settings::default()
+        };
+        assert_eq!(
+            settings.main_ones(),
+            "innodb_buffer_pool_size = 128M, log_bin = ON, sync_binlog = 1, innodb_redo_log_capacity = 100M"
+        );
     }
 
     #[test]

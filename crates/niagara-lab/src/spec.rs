@@ -1,6 +1,6 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::{StepTime, WorkloadKind, WorkloadSpec};
+use niagara_load::{StepTime, WorkloadSpec};
 use niagara_stats::TakenSlope;
 use niagara_store::{AccountsRecord, DuelRecord, Phase, SliceRecord};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Load {
     /// Whether there are conditions that its data must meet after any load: `tpcc` on an engine with transactions.
     pub(crate) fn has_conditions(&self, variant: &Variant) -> bool {
         let engine = self.engine_of(variant).to_ascii_lowercase();
-        self.workload.kind == WorkloadKind::Tpcc && ["innodb", "rocksdb"].contains(&engine.as_str())
+        self.workload.has_conditions() && ["innodb", "rocksdb"].contains(&engine.as_str())
     }
 
     /// One line for people: `oltp_read_only, 1 table of 100000 rows, InnoDB, 32 threads`.
@@ -126,6 +126,9 @@ pub struct DuelSpec {
     /// What the study's duels before it tell of throughput and CPU time taken by others.
     #[serde(default)]
     pub taken_slope: TakenSlope,
+    /// Transactions per second that arrive in a slice, over all connections; `None`: closed load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
 
 impl Lengths {

@@ -54,6 +54,7 @@ pub struct Study {
     used_before: RunTime,
     clock: Option<Instant>,
     load_seconds: f64,
+    rate: Option<f64>,
     /// By load: what its duels so far tell of throughput and CPU time taken by others.
     taken_slopes: BTreeMap<String, TakenSlope>,
     /// Slices of earlier sittings, by duel, until their duels are recalled.
@@ -127,6 +128,7 @@ impl Study {
             used_before,
             clock: None,
             load_seconds: 0.0,
+            rate: None,
             taken_slopes: BTreeMap::new(),
             recalled_slices,
             store,
@@ -247,6 +249,16 @@ impl Study {
     /// Whether duels of an earlier sitting are still to be recalled: those take no time.
     pub fn has_recalled(&self) -> bool {
         self.next < self.recalled.len()
+    }
+
+    /// From here on transactions arrive at this rate (per second, over all connections), whatever the servers do.
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.rate = Some(rate);
+    }
+
+    /// The rate of arrivals; `None` under closed load.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
     }
 
     /// Seconds that were asked for.
@@ -381,6 +393,7 @@ impl Study {
                     },
                     seed: seed.wrapping_add(u64::from(repeats) << 48),
                     taken_slope: self.taken_slope(bench.load()),
+                    rate: self.rate,
                 },
                 observer,
             )?;

@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    Comparison, Deployment, NotTried, Phase, Rung, Screened, Summary, Together, TuneSummary,
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
+    Together, TuneSummary,
 };
 
 use crate::announced::{Announced, TunePlan};
@@ -21,6 +22,7 @@ use crate::observer::{Event, Observer};
 use crate::probe::probe;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::promotion::{Bond, Prospect, promote};
+use crate::rate::{RateChoice, find_rate};
 use crate::screen::{ScreenOptions, ScreenTime, Screening, screen};
 use crate::study::Study;
 use crate::variant::Variant;
@@ -34,6 +36,8 @@ const TOTAL_DUELS: usize = 8;
 const MOST_DUELS: usize = 44;
 /// Room for duels that take longer than planned, or are repeated.
 const SPARE_TIME: f64 = 1.15;
+/// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
+const PROFILE_OVERRUN: f64 = 0.1;
 /// Share of the budget that the screening gets at least, or there is no point in it.
 const LEAST_SCREENING: f64 = 0.25;
 /// Share of the budget that the screening takes at most: rungs want claims of their own.
@@ -54,6 +58,10 @@ pub(crate) struct TuneOptions {
     pub candidates: Vec<Candidate>,
     /// Levers that do not apply here, each with the reason.
     pub not_applicable: Vec<NotTried>,
+    /// What is tuned for.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
     /// Error probability of the total and, shared, of the claims.
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
@@ -143,6 +151,10 @@ impl Measuring for Ladder<'_> {
             budget_seconds: self.options.budget_seconds,
             plan: &plan,
         }));
+        if let Some(choice) = self.options.rate {
+            let rate = find_rate(self.bench, study, &self.options.base, choice, observer)?;
+            study.set_rate(rate);
+        }
         Ok(())
     }
 
@@ -199,13 +211,15 @@ impl<'a> Ladder<'a> {
     fn is_proven(&self) -> bool {
         self.total
             .as_ref()
-            .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+            .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
     }
 
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
     fn drop_misfits(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
         let misfits = study.recall_or(&checkpoint::misfits(), || {
-            probe(self.bench, &self.options.base, &self.candidates, observer)
+            let probed = probe(self.bench, &self.options.base, &self.candidates, observer)?;
+            study.note(START_SETTINGS, &probed.start)?;
+            Ok(probed.misfits)
         })?;
         self.candidates
             .retain(|candidate| !misfits.iter().any(|m| m.lever == candidate.lever.id()));
@@ -312,6 +326,7 @@ impl<'a> Ladder<'a> {
             &ScreenOptions {
                 duels: plan.screening_duels,
                 couples: options.screen_couples,
+                goal: options.goal,
                 time: options.screen_time(),
                 worthwhile: options.rule.min_effect,
                 enough: EXACT_ENOUGH,
@@ -324,8 +339,8 @@ impl<'a> Ladder<'a> {
         let stopped = screening.stopped;
         if screening.strongest_only && !stopped {
             self.warnings.push(
-                "the time was too short to tell all levers apart: only the strongest were chosen; a longer --budget finds \
-                 more"
+                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
+                 were chosen; a longer --budget finds more"
                     .to_owned(),
             );
         }
@@ -525,23 +540,18 @@ impl<'a> Ladder<'a> {
         b: &'q Variant,
         errors: ErrorBudget,
     ) -> Question<'q> {
-        let is_total = phase == Phase::Total;
         Question {
             phase,
             subject,
+            goal: self.options.goal,
             a,
             b,
             errors,
             rule: self.options.rule,
             couples: self.options.couples,
             seed: derive_seed(self.options.seed, "question", phase as u64),
-            // What is deployed comes first: the profile has what the total leaves.
-            reserve_seconds: if is_total {
-                0.0
-            } else {
-                self.options.profile_seconds()
-            },
-            must_answer: is_total,
+            reserve_seconds: self.options.profile_seconds(),
+            must_answer: phase == Phase::Total,
         }
     }
 
@@ -551,7 +561,8 @@ impl<'a> Ladder<'a> {
             return Ok(());
         };
         let planned = self.options.profile_seconds();
-        let seconds = if study.left_seconds() >= planned {
+        let allowed = self.options.budget_seconds * (1.0 + PROFILE_OVERRUN);
+        let seconds = if study.used_seconds() + planned <= allowed {
             planned
         } else {
             0.0
@@ -653,6 +664,8 @@ impl<'a> Ladder<'a> {
             workload: self.bench.load().one_line(),
             threads: self.bench.load().threads,
             seed: options.seed,
+            goal: options.goal,
+            rate: study.rate(),
             alpha: options.alpha,
             budget_seconds: options.budget_seconds,
             elapsed_seconds: study.used_seconds(),

@@ -71,6 +71,8 @@ impl TuneSetUp {
             base: set_up.base.clone(),
             candidates: self.candidates.clone(),
             not_applicable: self.not_applicable.clone(),
+            goal: study.goal,
+            rate: study.rate,
             alpha: study.alpha,
             rule: study.rule(),
             budget_seconds: study.budget.as_secs_f64(),

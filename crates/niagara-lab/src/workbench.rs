@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use niagara_build::InUse;
-use niagara_load::{Endpoint, TableEvent, TableOptions, WorkloadSpec};
+use niagara_load::{Endpoint, TableEvent, TableOptions};
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
     StartingServer, TransportKind, WorkFolder, with_engine,
@@ -119,6 +119,8 @@ impl Workbench {
         })?;
         let image = {
             let seen = std::cell::RefCell::new(observer);
+            let mut workload = load.workload.clone();
+            workload.common.mysql_storage_engine = engine.to_owned();
             ImageStore::new(&self.cache).ensure(
                 &install,
                 &key,
@@ -126,10 +128,7 @@ impl Workbench {
                 &mut |server| {
                     niagara_load::prepare_tables(
                         &server.over_socket(LOAD_DATABASE),
-                        &WorkloadSpec {
-                            mysql_storage_engine: engine.to_owned(),
-                            ..load.workload.clone()
-                        },
+                        &workload,
                         &TableOptions {
                             threads: load.threads,
                             cancel: cancel.flag(),

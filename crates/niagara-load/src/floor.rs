@@ -4,16 +4,19 @@
 //! with nothing that goes wrong. What a load generator uses beyond it is the generator's own work; `make bench`
 //! measures [`Driver`](crate::Driver) against it.
 
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::io::{Event, Gather, Io, IoChoice};
+use crate::net::endpoint::Endpoint;
+use crate::net::event::{Event, Gather};
+use crate::net::io::Io;
+use crate::net::io_choice::IoChoice;
+use crate::net::session::{CANNOT_BE_PREPARED, Session, SessionError};
+use crate::net::stream::Stream;
 use crate::protocol::answer::Answer;
 use crate::protocol::command::Execute;
 use crate::protocol::response::{Progress, ResponseReader};
-use crate::session::{CANNOT_BE_PREPARED, Session, SessionError};
-use crate::stream::Stream;
 use crate::workload::WorkloadSpec;
-use crate::workload::plan::{Next, Plan};
+use crate::workload::plan::Plan;
+use crate::workload::template::Next;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -80,7 +83,7 @@ impl Floor {
                 spec.name()
             )));
         }
-        let plan = Plan::new(spec, connections, 1)?;
+        let plan = Plan::new(spec, connections, 1);
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,

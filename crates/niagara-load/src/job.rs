@@ -1,12 +1,13 @@
 //! A job: the statements of a workload one after the other on one connection, timed one by one.
 
-use crate::admin::Admin;
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::session::{self, Session, SessionError};
-use crate::stream::Hangup;
-use crate::workload::WorkloadSpec;
-use crate::workload::own::Step;
+use crate::net::admin::Admin;
+use crate::net::endpoint::Endpoint;
+use crate::net::session::{self, Session, SessionError};
+use crate::net::stream::Hangup;
+use crate::workload::family::Family;
+use crate::workload::file::{Definition, Step};
+use crate::workload::{Workload, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -37,7 +38,7 @@ pub struct JobTimes {
     pub complete: bool,
 }
 
-/// Does the job of a workload of kind [`Report`](crate::WorkloadKind::Report): every statement that has a name is timed.
+/// Does a batch job, such as `report`: every statement that has a name is timed.
 /// `on_step` is told the name of each of them before it begins, its number (from 1) and how many there are.
 ///
 /// When `cancel` is set, the server is told to end the statement in flight, and what was timed before is returned within a
@@ -51,17 +52,18 @@ pub fn run_job(
     cancel: &AtomicBool,
     on_step: &mut dyn FnMut(&str, usize, usize),
 ) -> Result<JobTimes, LoadError> {
-    let definition = spec.definition()?;
+    let Some(definition) = job_of(spec) else {
+        return Err(LoadError::Invalid(format!(
+            "{} is a load and not a batch job: `niagara bench` drives it (a file's workload is a job if it says \
+             job = true)",
+            spec.spelling()
+        )));
+    };
     let steps: Vec<_> = definition
         .transactions
         .iter()
         .flat_map(|transaction| &transaction.steps)
         .collect();
-    if steps.iter().any(|step| !step.parameters.is_empty()) {
-        return Err(LoadError::Invalid(
-            "the statements of a job have no drawn values".into(),
-        ));
-    }
     let mut session = session::connect(endpoint, Some(&endpoint.database), LONGEST_STEP)?;
     let id = connection_id(&mut session)?;
     let hangup = session
@@ -73,6 +75,14 @@ pub fn run_job(
         scope.spawn(move || end_when_cancelled(endpoint, id, &hangup, cancel, &over));
         do_steps(session, &steps, cancel, on_step)
     })
+}
+
+/// What the file of a batch job says.
+fn job_of(spec: &WorkloadSpec) -> Option<&Definition> {
+    match &spec.workload {
+        Workload::File(file) if file.is_job() => Some(file.definition()),
+        _ => None,
+    }
 }
 
 fn lost(error: SessionError) -> LoadError {

@@ -23,62 +23,55 @@
 //! # Ok::<(), niagara_load::LoadError>(())
 //! ```
 //!
+//! The rooms, each of which knows those before it: `protocol` (bytes), `net` (ways to a server), `workload` (what is
+//! asked), `engine` (how it is driven); beside the engine `prepare` (tables), `job` (batch jobs), [`floor`] (a bare loop);
+//! over all [`remote`] (the load from another host).
+//!
 //! The path of one query: `workload::plan` says which statement is next and draws its parameters,
-//! `protocol::command` writes it into the connection's buffer, `connection` sends it, `running` waits,
-//! `protocol::response` skims the answer, `recorder` counts it. Nothing on that path allocates.
+//! `protocol::command` writes it into the connection's buffer, `engine::link` sends it, `engine::running` waits,
+//! `protocol::response` skims the answer, `engine::recorder` counts it. Nothing on that path allocates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
-mod admin;
-mod connection;
-mod driver;
-mod endpoint;
+mod engine;
 mod error;
-mod event_loop;
 pub mod floor;
-mod histogram_text;
-mod io;
 mod job;
-mod options;
-mod pacing;
-mod poll;
+mod net;
 mod prepare;
 mod protocol;
-mod reconnect;
-mod recorder;
 pub mod remote;
-mod running;
-mod session;
-mod socket;
-mod stats;
-mod stream;
-mod tls;
-mod uring;
 mod workload;
 
-pub use admin::Admin;
-pub use driver::Driver;
-pub use endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
+pub use engine::driver::Driver;
+pub use engine::options::{
+    DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions,
+};
+pub use engine::pacing::{Pacing, Phase, Schedule};
+pub use engine::stats::{
+    Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,
+};
 pub use error::{CONFLICTS, LoadError};
 pub use hdrhistogram::Histogram;
-pub use io::IoChoice;
 pub use job::{JobTimes, StepTime, run_job};
-pub use options::{DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions};
-pub use pacing::{Pacing, Phase, Schedule};
-pub use prepare::{TableEvent, TableOptions, cleanup, prepare, prepare_tables, warm_up};
+pub use net::admin::Admin;
+pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
+pub use net::io_choice::IoChoice;
+pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
 /// Every decoder of the protocol on any bytes, for the fuzzer.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
-pub use stats::{
-    Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementClass, StatementStats, TypeStats,
-};
-pub use workload::own::OwnFile;
+pub use workload::file::{FileWorkload, WorkloadFile};
+pub use workload::filling::TableEvent;
+pub use workload::sysbench::{Sysbench, SysbenchTest};
 pub use workload::tpcc::{
-    Conditions, Finding, TABLES as TPCC_TABLES, check as check_tpcc, schema as tpcc_schema,
+    Conditions, Finding, TABLES as TPCC_TABLES, Tpcc, check as check_tpcc, schema as tpcc_schema,
 };
 pub use workload::{
-    Distribution, OptionGroup, OptionValue, PreparedStatements, WORKLOAD_OPTIONS, WorkloadBuilder,
-    WorkloadKind, WorkloadOption, WorkloadSpec,
+    CommonOptions, Distribution, Measure, OptionGroup, OptionValue, PreparedStatements,
+    StatementClass, WORKLOAD_OPTIONS, Workload, WorkloadBuilder, WorkloadKind, WorkloadOption,
+    WorkloadSpec,
 };

@@ -4,8 +4,9 @@ mod common;
 
 use common::Server;
 use niagara_load::{
-    Distribution, Driver, DriverOptions, IoChoice, OwnFile, PreparedStatements, SliceOptions,
-    TableOptions, WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
+    Distribution, Driver, DriverOptions, FileWorkload, IoChoice, PreparedStatements, SliceOptions,
+    Sysbench, SysbenchTest, TableOptions, Tpcc, Workload, WorkloadFile, WorkloadKind, WorkloadSpec,
+    cleanup, prepare_tables,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,55 +42,50 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn a_longer_slice_allocates_no_more() {
     let server = Server::start();
-    let read_write = WorkloadSpec {
-        kind: WorkloadKind::OltpReadWrite,
+    let of_test = |test| Sysbench {
+        test,
         table_size: 5000,
-        ..WorkloadSpec::default()
+        ..Sysbench::default()
     };
-    let of_kind = |kind| WorkloadSpec {
-        kind,
-        ..read_write.clone()
+    let as_text = |workload: Workload| {
+        let mut spec = WorkloadSpec::of(workload);
+        spec.common.db_ps_mode = PreparedStatements::Disable;
+        spec
     };
-    allocations_of(&server, &read_write, IoChoice::Epoll);
+    let read_write = of_test(SysbenchTest::OltpReadWrite);
+    let shop = FileWorkload::read(WorkloadFile {
+        path: "shop.toml".into(),
+        text: include_str!("../../../docs/examples/shop.toml").into(),
+    });
+    let commit: WorkloadKind = "commit".parse().expect("a workload that is built in");
+    allocations_of(
+        &server,
+        &WorkloadSpec::of(read_write.clone()),
+        IoChoice::Epoll,
+    );
     for spec in [
-        read_write.clone(),
-        WorkloadSpec {
-            db_ps_mode: PreparedStatements::Disable,
-            ..read_write.clone()
-        },
-        WorkloadSpec {
+        WorkloadSpec::of(read_write.clone()),
+        as_text(read_write.into()),
+        WorkloadSpec::of(Sysbench {
             auto_inc: false,
-            ..of_kind(WorkloadKind::OltpInsert)
-        },
-        of_kind(WorkloadKind::BulkInsert),
-        WorkloadSpec {
+            ..of_test(SysbenchTest::OltpInsert)
+        }),
+        WorkloadSpec::of(of_test(SysbenchTest::BulkInsert)),
+        WorkloadSpec::of(Sysbench {
             distribution: Distribution::Zipfian { exponent: 0.8 },
-            ..of_kind(WorkloadKind::SelectRandomRanges)
-        },
-        WorkloadSpec {
-            warehouses: 1,
-            ..of_kind(WorkloadKind::Tpcc)
-        },
-        WorkloadSpec {
-            warehouses: 1,
-            db_ps_mode: PreparedStatements::Disable,
-            ..of_kind(WorkloadKind::Tpcc)
-        },
-        of_kind(WorkloadKind::Commit),
-        WorkloadSpec {
-            own: Some(OwnFile {
-                path: "shop.toml".into(),
-                text: include_str!("../../../docs/examples/shop.toml").into(),
-            }),
-            ..of_kind(WorkloadKind::Own)
-        },
+            ..of_test(SysbenchTest::SelectRandomRanges)
+        }),
+        WorkloadSpec::of(Tpcc::of(1)),
+        as_text(Tpcc::of(1).into()),
+        WorkloadSpec::of(commit),
+        WorkloadSpec::of(shop.expect("a file without a mistake")),
     ] {
         allocations_of(&server, &spec, IoChoice::Auto);
     }
 }
 
 fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
-    let kind = spec.kind;
+    let kind = spec.name();
     let tables = TableOptions {
         threads: 8,
         ..TableOptions::default()
@@ -123,7 +119,11 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
         .find(|(_, many)| *many > 3 * few)
         .unwrap_or_else(|| panic!("{kind}: {few} queries, and hardly more in a longer slice"));
     // A few for each kind of statement that is counted, however often it comes.
-    let most = if kind.is_sysbench() { 100 } else { 300 };
+    let most = if matches!(spec.workload, Workload::Sysbench(_)) {
+        100
+    } else {
+        300
+    };
     assert!(short < most, "{kind}: {short} allocations in a slice");
     assert!(
         long <= short + 10,

@@ -3,9 +3,9 @@
 mod families;
 
 use families::{
-    Authority, MARIADB, MYSQL, Server, ed25519_folder, endpoint, refused, spec, try_load,
+    Authority, MARIADB, MYSQL, Server, ed25519_folder, endpoint, refused, sysbench, try_load,
 };
-use niagara_load::{Admin, Endpoint, Transport, WorkloadKind, WorkloadSpec};
+use niagara_load::{Admin, Endpoint, Sysbench, SysbenchTest, Transport, WorkloadSpec};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -214,11 +214,11 @@ fn conversations_of_real_servers() {
                 "IDENTIFIED WITH caching_sha2_password BY 'falls'",
             )]
         };
-        let load = WorkloadSpec {
-            kind: WorkloadKind::OltpReadWrite,
+        let load = WorkloadSpec::of(Sysbench {
+            test: SysbenchTest::OltpReadWrite,
             range_size: 3,
-            ..spec()
-        };
+            ..sysbench()
+        });
         for (user, by) in accounts {
             server.account(user, by);
             for way in [server.tcp(), server.unix()] {
@@ -254,10 +254,10 @@ fn conversations_of_real_servers() {
                 };
                 let denied = record(&wrong, false, |endpoint| refused(endpoint, "Access denied"));
                 corpus.take(&denied, is_unix, false);
-                let missing = WorkloadSpec {
+                let missing = WorkloadSpec::of(Sysbench {
                     tables: 2,
-                    ..spec()
-                };
+                    ..sysbench()
+                });
                 let refusal = record(&real, false, |endpoint| {
                     try_load(endpoint, &missing, 1).expect_err("there is one table only");
                 });

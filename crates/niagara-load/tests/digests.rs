@@ -8,8 +8,8 @@ mod sysbench_tool;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, SliceOptions, TableEvent, TableOptions, WorkloadBuilder, WorkloadKind,
-    WorkloadSpec, cleanup, prepare_tables, warm_up,
+    Driver, DriverOptions, SliceOptions, SysbenchTest, TableEvent, TableOptions, Workload,
+    WorkloadBuilder, WorkloadSpec, cleanup, prepare_tables, warm_up,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const BULK_EVENTS: usize = 100_000;
 
 /// A workload with some options.
 struct Case {
-    kind: WorkloadKind,
+    kind: SysbenchTest,
     options: &'static [&'static str],
 }
 
@@ -102,7 +102,7 @@ fn empty_log(root: &mut mysql::Conn) {
 fn run_by_sysbench(server: &Server, case: &Case) -> Vec<Sent> {
     let mut root = server.root();
     empty_log(&mut root);
-    let events = if case.kind == WorkloadKind::BulkInsert {
+    let events = if case.kind == SysbenchTest::BulkInsert {
         BULK_EVENTS
     } else {
         EVENTS
@@ -186,7 +186,7 @@ fn compare(server: &Server, case: &Case) {
     drop_tables(server, &spec);
     assert!(!theirs.is_empty() && !ours.is_empty(), "{what}");
 
-    if case.kind == WorkloadKind::BulkInsert {
+    if case.kind == SysbenchTest::BulkInsert {
         // Their third is what was left at the end of the run.
         assert!(theirs.len() == 3 && ours.len() >= 2, "{what}");
         for (theirs, ours) in theirs[..2].iter().zip(&ours) {
@@ -253,9 +253,8 @@ fn compare_all(cases: &[Case]) {
 
 #[test]
 fn every_workload_sends_what_sysbench_sends() {
-    let cases: Vec<Case> = WorkloadKind::ALL
+    let cases: Vec<Case> = SysbenchTest::ALL
         .into_iter()
-        .filter(|kind| kind.is_sysbench())
         .map(|kind| Case { kind, options: &[] })
         .collect();
     compare_all(&cases);
@@ -265,7 +264,7 @@ fn every_workload_sends_what_sysbench_sends() {
 fn options_change_what_is_sent_as_they_do_in_sysbench() {
     compare_all(&[
         Case {
-            kind: WorkloadKind::OltpReadWrite,
+            kind: SysbenchTest::OltpReadWrite,
             options: &[
                 "tables=3",
                 "table-size=500",
@@ -281,51 +280,51 @@ fn options_change_what_is_sent_as_they_do_in_sysbench() {
             ],
         },
         Case {
-            kind: WorkloadKind::OltpReadWrite,
+            kind: SysbenchTest::OltpReadWrite,
             options: &["tables=2", "skip-trx=on", "range-selects=off"],
         },
         Case {
-            kind: WorkloadKind::OltpReadOnly,
+            kind: SysbenchTest::OltpReadOnly,
             options: &["skip-trx=on", "point-selects=0"],
         },
         Case {
-            kind: WorkloadKind::OltpReadWrite,
+            kind: SysbenchTest::OltpReadWrite,
             options: &["db-ps-mode=disable", "tables=2"],
         },
         Case {
-            kind: WorkloadKind::OltpWriteOnly,
+            kind: SysbenchTest::OltpWriteOnly,
             options: &["delete-inserts=3", "index-updates=0", "skip-trx=on"],
         },
         Case {
-            kind: WorkloadKind::OltpUpdateIndex,
+            kind: SysbenchTest::OltpUpdateIndex,
             options: &["index-updates=4", "tables=2"],
         },
         Case {
-            kind: WorkloadKind::OltpUpdateNonIndex,
+            kind: SysbenchTest::OltpUpdateNonIndex,
             options: &["non-index-updates=3", "tables=2"],
         },
         Case {
-            kind: WorkloadKind::OltpPointSelect,
+            kind: SysbenchTest::OltpPointSelect,
             options: &["point-selects=5", "skip-trx=on", "tables=4"],
         },
         Case {
-            kind: WorkloadKind::OltpInsert,
+            kind: SysbenchTest::OltpInsert,
             options: &["auto-inc=off", "tables=2"],
         },
         Case {
-            kind: WorkloadKind::OltpDelete,
+            kind: SysbenchTest::OltpDelete,
             options: &["tables=3", "secondary=on"],
         },
         Case {
-            kind: WorkloadKind::SelectRandomPoints,
+            kind: SysbenchTest::SelectRandomPoints,
             options: &["random-points=3"],
         },
         Case {
-            kind: WorkloadKind::SelectRandomRanges,
+            kind: SysbenchTest::SelectRandomRanges,
             options: &["number-of-ranges=4", "delta=9"],
         },
         Case {
-            kind: WorkloadKind::SelectRandomRanges,
+            kind: SysbenchTest::SelectRandomRanges,
             options: &["db-ps-mode=disable"],
         },
     ]);
@@ -368,35 +367,35 @@ fn tables_are_those_of_sysbench() {
     root.query_drop("CREATE DATABASE sbtest").unwrap();
     for case in [
         Case {
-            kind: WorkloadKind::OltpReadWrite,
+            kind: SysbenchTest::OltpReadWrite,
             options: &["tables=3", "table-size=300"],
         },
         Case {
-            kind: WorkloadKind::OltpReadOnly,
+            kind: SysbenchTest::OltpReadOnly,
             options: &["auto-inc=off", "table-size=5000"],
         },
         Case {
-            kind: WorkloadKind::OltpDelete,
+            kind: SysbenchTest::OltpDelete,
             options: &["secondary=on", "create-secondary=off"],
         },
         Case {
-            kind: WorkloadKind::OltpUpdateIndex,
+            kind: SysbenchTest::OltpUpdateIndex,
             options: &["mysql-storage-engine=myisam"],
         },
         Case {
-            kind: WorkloadKind::OltpInsert,
+            kind: SysbenchTest::OltpInsert,
             options: &["auto-inc=off"],
         },
         Case {
-            kind: WorkloadKind::OltpInsert,
+            kind: SysbenchTest::OltpInsert,
             options: &["table-size=10"],
         },
         Case {
-            kind: WorkloadKind::SelectRandomPoints,
+            kind: SysbenchTest::SelectRandomPoints,
             options: &["table-size=10"],
         },
         Case {
-            kind: WorkloadKind::BulkInsert,
+            kind: SysbenchTest::BulkInsert,
             options: &[],
         },
     ] {
@@ -425,11 +424,12 @@ fn tables_are_those_of_sysbench() {
         assert_eq!(made, ours.keys().cloned().collect(), "{what}");
 
         // both can warm up what the other has made
-        if case.kind != WorkloadKind::BulkInsert && !spec.secondary {
+        let has_primary = !matches!(&spec.workload, Workload::Sysbench(made) if made.secondary);
+        if case.kind != SysbenchTest::BulkInsert && has_primary {
             sysbench(Some(&server.unix()), &arguments, "prewarm");
         }
         let warmed = warm_up(&server.unix(), &spec, &options, &mut |_| {});
-        assert_eq!(warmed.is_err(), case.kind == WorkloadKind::BulkInsert);
+        assert_eq!(warmed.is_err(), case.kind == SysbenchTest::BulkInsert);
         for statement in spec.read_all_statements("sbtest", 2) {
             root.query_drop(statement).unwrap();
         }

@@ -3,8 +3,8 @@
 //! This is the one place with a made-up server: no real one sends what is sent here.
 
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, IoChoice, LoadError, SliceOptions, TlsMode, TlsOptions,
-    Transport, WorkloadKind, WorkloadSpec,
+    Driver, DriverOptions, Endpoint, IoChoice, LoadError, SliceOptions, Sysbench, SysbenchTest,
+    TlsMode, TlsOptions, Transport, WorkloadSpec,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -188,11 +188,11 @@ fn load_by(
             ..TlsOptions::default()
         },
     };
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::OltpPointSelect,
+    let spec = WorkloadSpec::of(Sysbench {
+        test: SysbenchTest::OltpPointSelect,
         table_size: 10,
-        ..WorkloadSpec::default()
-    };
+        ..Sysbench::default()
+    });
     let options = DriverOptions {
         connect_timeout: PATIENCE,
         stall_timeout,
@@ -530,11 +530,11 @@ fn a_slow_server_that_follows_the_protocol_is_served() {
             database: "sbtest".into(),
             tls: TlsOptions::default(),
         };
-        let spec = WorkloadSpec {
-            kind: WorkloadKind::OltpPointSelect,
+        let spec = WorkloadSpec::of(Sysbench {
+            test: SysbenchTest::OltpPointSelect,
             table_size: 10,
-            ..WorkloadSpec::default()
-        };
+            ..Sysbench::default()
+        });
         for io in [IoChoice::Epoll, IoChoice::Auto] {
             let options = DriverOptions {
                 io,

@@ -11,8 +11,8 @@ use chi_square::p_value;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Distribution, Driver, DriverOptions, SliceOptions, TableOptions, WorkloadBuilder, WorkloadKind,
-    cleanup, prepare,
+    Distribution, Driver, DriverOptions, SliceOptions, SysbenchTest, TableOptions, Workload,
+    WorkloadBuilder, cleanup, prepare,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -52,12 +52,15 @@ fn drawn_by_niagara(options: &[&str], first: u32, last: u32) -> Vec<i32> {
 }
 
 fn distribution(options: &[&str]) -> Distribution {
-    let mut builder = WorkloadBuilder::new(WorkloadKind::OltpReadOnly);
+    let mut builder = WorkloadBuilder::new(SysbenchTest::OltpReadOnly);
     for option in options {
         let (name, value) = option.split_once('=').unwrap();
         assert!(builder.set(name, value).unwrap(), "{option}");
     }
-    builder.build().unwrap().distribution
+    match builder.build().unwrap().workload {
+        Workload::Sysbench(sysbench) => sysbench.distribution,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn what_is_not_the_same_is_told_apart() {
 
 /// The first keys of every connection's executed statements. The parts of the connections lie one after the other, so
 /// the order of their means is the order of the connections, whichever was made first.
-fn keys_in_the_log(server: &Server, kind: WorkloadKind) -> Vec<Vec<i32>> {
+fn keys_in_the_log(server: &Server, kind: SysbenchTest) -> Vec<Vec<i32>> {
     let statements: Vec<(u64, String)> = server
         .root()
         .query(
@@ -133,7 +136,7 @@ fn keys_in_the_log(server: &Server, kind: WorkloadKind) -> Vec<Vec<i32>> {
         )
         .unwrap();
     // The end of a range follows from its beginning.
-    let each = if kind == WorkloadKind::SelectRandomRanges {
+    let each = if kind == SysbenchTest::SelectRandomRanges {
         2
     } else {
         1
@@ -162,18 +165,18 @@ fn the_parts_of_the_connections_are_those_of_sysbench() {
     let server = Server::start_with(&["--general-log=ON", "--log-output=TABLE"]);
     let mut root = server.root();
     for (kind, random) in [
-        (WorkloadKind::SelectRandomPoints, "uniform"),
-        (WorkloadKind::SelectRandomPoints, "pareto"),
-        (WorkloadKind::SelectRandomRanges, "uniform"),
-        (WorkloadKind::SelectRandomRanges, "special"),
-        (WorkloadKind::OltpPointSelect, "pareto"),
+        (SysbenchTest::SelectRandomPoints, "uniform"),
+        (SysbenchTest::SelectRandomPoints, "pareto"),
+        (SysbenchTest::SelectRandomRanges, "uniform"),
+        (SysbenchTest::SelectRandomRanges, "special"),
+        (SysbenchTest::OltpPointSelect, "pareto"),
     ] {
         let mut builder = WorkloadBuilder::new(kind);
         let mut arguments = vec![kind.to_string()];
         let rand_type = format!("rand-type={random}");
         let count = match kind {
-            WorkloadKind::SelectRandomPoints => "random-points=50",
-            WorkloadKind::SelectRandomRanges => "number-of-ranges=50",
+            SysbenchTest::SelectRandomPoints => "random-points=50",
+            SysbenchTest::SelectRandomRanges => "number-of-ranges=50",
             _ => "point-selects=10",
         };
         for option in ["table-size=1000", &rand_type, count] {

@@ -5,19 +5,33 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Driver, DriverOptions, OwnFile, PreparedStatements, RunOptions, TableOptions, WorkloadKind,
-    WorkloadSpec, cleanup, prepare_tables, run_job,
+    Driver, DriverOptions, FileWorkload, LoadError, PreparedStatements, RunOptions, TableOptions,
+    WorkloadBuilder, WorkloadFile, WorkloadKind, WorkloadSpec, cleanup, prepare_tables, run_job,
 };
 
 fn spec(text: &str) -> WorkloadSpec {
-    WorkloadSpec {
-        kind: WorkloadKind::Own,
-        own: Some(OwnFile {
-            path: "./shop.toml".into(),
-            text: text.into(),
-        }),
-        ..WorkloadSpec::default()
-    }
+    try_spec(text).expect("a file without a mistake")
+}
+
+fn try_spec(text: &str) -> Result<WorkloadSpec, LoadError> {
+    FileWorkload::read(WorkloadFile {
+        path: "./shop.toml".into(),
+        text: text.into(),
+    })
+    .map(WorkloadSpec::of)
+}
+
+/// With one of its numbers set.
+fn with(spec: WorkloadSpec, number: &str, value: &str) -> Result<WorkloadSpec, LoadError> {
+    let mut builder = WorkloadBuilder::from(spec);
+    builder.set_scale(number, value)?;
+    builder.build()
+}
+
+/// One that is built in, with one of its numbers set.
+fn named(name: &str, number: &str, value: &str) -> WorkloadSpec {
+    let kind: WorkloadKind = name.parse().expect("a workload that is built in");
+    with(WorkloadSpec::of(kind), number, value).expect("a number of its file")
 }
 
 fn run(server: &Server, spec: &WorkloadSpec, events: u64) -> niagara_load::SliceStats {
@@ -61,10 +75,8 @@ fn a_shop_is_made_visited_and_closed() {
 
     let mut sold = 0;
     for db_ps_mode in [PreparedStatements::Auto, PreparedStatements::Disable] {
-        let shop = WorkloadSpec {
-            db_ps_mode,
-            ..shop.clone()
-        };
+        let mut shop = shop.clone();
+        shop.common.db_ps_mode = db_ps_mode;
         let stats = run(&server, &shop, 2000);
         let of_type = |name: &str| {
             let found = stats.types.iter().find(|one| one.name == name);
@@ -115,11 +127,7 @@ fn a_shop_is_made_visited_and_closed() {
 #[test]
 fn every_transaction_of_commit_is_a_commit() {
     let server = Server::start();
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::Commit,
-        scale: [("accounts".to_owned(), 1000)].into(),
-        ..WorkloadSpec::default()
-    };
+    let spec = named("commit", "accounts", "1000");
     prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
     let mut root = server.root();
     let rows = |root: &mut mysql::Conn, table: &str| -> u64 {
@@ -142,11 +150,7 @@ fn every_transaction_of_commit_is_a_commit() {
 #[test]
 fn a_report_is_a_job_of_eleven_steps() {
     let server = Server::start();
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::Report,
-        scale: [("rows".to_owned(), 5000)].into(),
-        ..WorkloadSpec::default()
-    };
+    let spec = named("report", "rows", "5000");
     prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
     let mut told = Vec::new();
     let cancel = std::sync::atomic::AtomicBool::new(false);
@@ -222,13 +226,11 @@ fn a_statement_in_flight_is_ended(server: &Server, spec: &WorkloadSpec) {
 #[test]
 fn mistakes_are_told_before_anything_is_made() {
     let file = include_str!("../../../docs/examples/shop.toml").replace("weight = 3", "weight = 0");
-    let error = spec(&file).validate().expect_err("a mistake").to_string();
+    let error = try_spec(&file).expect_err("a mistake").to_string();
     assert!(error.starts_with("./shop.toml:"), "{error}");
-    let unset = WorkloadSpec {
-        scale: [("clients".to_owned(), 5)].into(),
-        ..spec(include_str!("../../../docs/examples/shop.toml"))
-    };
-    let error = unset.validate().expect_err("no such number").to_string();
+    let shop = spec(include_str!("../../../docs/examples/shop.toml"));
+    let error = with(shop, "clients", "5").expect_err("no such number");
+    let error = error.to_string();
     assert!(error.contains("clients"), "{error}");
 }
 
@@ -237,10 +239,7 @@ fn data_are_known_by_what_the_file_says() {
     let shop = spec(include_str!("../../../docs/examples/shop.toml"));
     let other =
         spec(&include_str!("../../../docs/examples/shop.toml").replace("1_000\n", "1_001\n"));
-    let larger = WorkloadSpec {
-        scale: [("customers".to_owned(), 5)].into(),
-        ..shop.clone()
-    };
+    let larger = with(shop.clone(), "customers", "5").expect("a number of the file");
     let keys: std::collections::BTreeSet<String> = [&shop, &other, &larger]
         .iter()
         .map(|spec| spec.data_key(4))

@@ -9,17 +9,17 @@ use mysql::prelude::Queryable;
 use niagara_load::floor::Floor;
 use niagara_load::{
     Driver, DriverOptions, Endpoint, IgnoredErrors, IoChoice, LoadError, Pacing, Retry, RunOptions,
-    Schedule, SliceStats, StatementClass, WorkloadKind, WorkloadSpec, prepare,
+    Schedule, SliceStats, StatementClass, Sysbench, SysbenchTest, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
-fn spec(kind: WorkloadKind) -> WorkloadSpec {
-    WorkloadSpec {
-        kind,
+fn spec(kind: SysbenchTest) -> WorkloadSpec {
+    WorkloadSpec::of(Sysbench {
+        test: kind,
         table_size: 5000,
-        ..WorkloadSpec::default()
-    }
+        ..Sysbench::default()
+    })
 }
 
 fn options(threads: u32) -> DriverOptions {
@@ -30,7 +30,7 @@ fn options(threads: u32) -> DriverOptions {
     }
 }
 
-fn connect(server: &Server, kind: WorkloadKind, options: &DriverOptions) -> Driver {
+fn connect(server: &Server, kind: SysbenchTest, options: &DriverOptions) -> Driver {
     let spec = spec(kind);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     Driver::connect(&[server.unix()], &spec, options).unwrap()
@@ -59,7 +59,7 @@ fn nothing(_: &SliceStats) -> bool {
 #[test]
 fn an_open_loop_begins_what_arrives() {
     let server = Server::start();
-    let mut driver = connect(&server, WorkloadKind::OltpReadOnly, &options(8));
+    let mut driver = connect(&server, SysbenchTest::OltpReadOnly, &options(8));
     let mut root = server.root();
     let before = server.executed(&mut root);
     let mut intervals = Vec::new();
@@ -88,7 +88,7 @@ fn an_open_loop_begins_what_arrives() {
 #[test]
 fn an_overloaded_open_loop_shows_its_backlog_and_the_waiting() {
     let server = Server::start();
-    let mut driver = connect(&server, WorkloadKind::OltpReadOnly, &options(1));
+    let mut driver = connect(&server, SysbenchTest::OltpReadOnly, &options(1));
     let mut backlogs = Vec::new();
     let run = RunOptions {
         interval: Some(Duration::from_millis(250)),
@@ -113,7 +113,7 @@ fn an_overloaded_open_loop_shows_its_backlog_and_the_waiting() {
 #[test]
 fn a_stall_is_felt_by_all_that_arrive_in_it() {
     let server = Server::start();
-    let mut driver = connect(&server, WorkloadKind::OltpPointSelect, &options(4));
+    let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &options(4));
     let whole = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
@@ -131,7 +131,7 @@ fn a_stall_is_felt_by_all_that_arrive_in_it() {
 #[test]
 fn a_run_ends_after_its_number_of_transactions() {
     let server = Server::start();
-    let mut driver = connect(&server, WorkloadKind::OltpReadOnly, &options(8));
+    let mut driver = connect(&server, SysbenchTest::OltpReadOnly, &options(8));
     for (pacing, events) in [
         (Pacing::Closed, 500),
         (Pacing::Open(Schedule::constant(1000.0)), 200),
@@ -169,7 +169,7 @@ fn a_run_ends_after_its_number_of_transactions() {
 #[test]
 fn transactions_of_the_warm_up_are_not_counted() {
     let server = Server::start();
-    let mut driver = connect(&server, WorkloadKind::OltpPointSelect, &options(4));
+    let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &options(4));
     let mut intervals = Vec::new();
     let run = RunOptions {
         warm_up: Duration::from_millis(300),
@@ -209,7 +209,7 @@ fn kill_connections(server: &Server) -> usize {
 #[test]
 fn lost_connections_are_made_anew_where_that_is_asked_for() {
     let server = Server::start();
-    let spec = spec(WorkloadKind::OltpReadWrite);
+    let spec = spec(SysbenchTest::OltpReadWrite);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     for io in BOTH {
         lost_connections_by(&server, &spec, io);
@@ -272,7 +272,7 @@ fn a_server_that_stays_away_is_given_up() {
         }),
         ..options(4)
     };
-    let mut driver = connect(&server, WorkloadKind::OltpPointSelect, &retrying);
+    let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &retrying);
     let start = Instant::now();
     let error = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -295,7 +295,7 @@ fn a_server_that_stays_away_is_given_up() {
 #[test]
 fn connections_are_renewed_after_their_number_of_transactions() {
     let server = Server::start();
-    let spec = spec(WorkloadKind::OltpPointSelect);
+    let spec = spec(SysbenchTest::OltpPointSelect);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     for io in BOTH {
         renewed_by(&server, &spec, io);
@@ -326,12 +326,12 @@ fn renewed_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
 #[test]
 fn errors_that_are_not_to_be_ignored_end_the_run() {
     let server = Server::start();
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::OltpReadWrite,
+    let spec = WorkloadSpec::of(Sysbench {
+        test: SysbenchTest::OltpReadWrite,
         table_size: 20,
         range_size: 5,
-        ..WorkloadSpec::default()
-    };
+        ..Sysbench::default()
+    });
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     let run = RunOptions {
         duration: Some(Duration::from_secs(60)),
@@ -371,7 +371,7 @@ fn errors_that_are_not_to_be_ignored_end_the_run() {
 #[test]
 fn the_bare_loop_sends_and_drains() {
     let server = Server::start();
-    let spec = spec(WorkloadKind::OltpReadOnly);
+    let spec = spec(SysbenchTest::OltpReadOnly);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     for (endpoint, io) in [server.unix(), server.tcp()]
         .into_iter()
@@ -390,10 +390,7 @@ fn the_bare_loop_sends_and_drains() {
             assert_eq!(server.executed(&mut root) - before, stats.queries);
         }
     }
-    let writes = WorkloadSpec {
-        kind: WorkloadKind::OltpReadWrite,
-        ..spec
-    };
+    let writes = WorkloadSpec::of(SysbenchTest::OltpReadWrite);
     let refused = floor(&server.unix(), &writes, IoChoice::Auto);
     assert!(refused.unwrap_err().to_string().contains("only reads"));
 }

@@ -8,20 +8,20 @@ use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
     Admin, Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions,
-    SliceOptions, WorkloadKind, WorkloadSpec, prepare,
+    SliceOptions, Sysbench, SysbenchTest, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-fn spec(kind: WorkloadKind) -> WorkloadSpec {
-    WorkloadSpec {
-        kind,
+fn spec(kind: SysbenchTest) -> WorkloadSpec {
+    WorkloadSpec::of(Sysbench {
+        test: kind,
         tables: 2,
         table_size: 5000,
-        ..WorkloadSpec::default()
-    }
+        ..Sysbench::default()
+    })
 }
 
 fn options(threads: u32) -> DriverOptions {
@@ -39,14 +39,14 @@ fn short(milliseconds: u64) -> SliceOptions {
 }
 
 fn prepared(server: &Server) {
-    let spec = spec(WorkloadKind::OltpReadOnly);
+    let spec = spec(SysbenchTest::OltpReadOnly);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
 }
 
 #[test]
 fn prepare_makes_the_tables_of_sysbench() {
     let server = Server::start();
-    let spec = spec(WorkloadKind::OltpReadOnly);
+    let spec = spec(SysbenchTest::OltpReadOnly);
     let mut seen = Vec::new();
     prepare(&server.tcp(), &spec, "innodb", &mut |done, total| {
         seen.push((done, total));
@@ -100,9 +100,9 @@ fn prepare_makes_the_tables_of_sysbench() {
 fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
     let mut root = server.root();
     for (kind, per_transaction) in [
-        (WorkloadKind::OltpPointSelect, 1),
-        (WorkloadKind::OltpReadOnly, 16),
-        (WorkloadKind::OltpReadWrite, 20),
+        (SysbenchTest::OltpPointSelect, 1),
+        (SysbenchTest::OltpReadOnly, 16),
+        (SysbenchTest::OltpReadWrite, 20),
     ] {
         let options = DriverOptions {
             io,
@@ -193,7 +193,7 @@ fn two_sides_in_turn_the_idle_one_stopped() {
     servers.iter().for_each(prepared);
     let endpoints = [servers[0].unix(), servers[1].tcp()];
     let mut driver =
-        Driver::connect(&endpoints, &spec(WorkloadKind::OltpReadWrite), &options(16)).unwrap();
+        Driver::connect(&endpoints, &spec(SysbenchTest::OltpReadWrite), &options(16)).unwrap();
     servers[1].signal(Signal::SIGSTOP);
     let mut gaps = Vec::new();
     let mut last_end: Option<Instant> = None;
@@ -230,7 +230,7 @@ fn two_sides_in_turn_the_idle_one_stopped() {
 fn executed(server: &Server, endpoint: &Endpoint, seed: u64) -> Vec<String> {
     let mut root = server.root();
     let options = DriverOptions { seed, ..options(1) };
-    let spec = spec(WorkloadKind::OltpReadWrite);
+    let spec = spec(SysbenchTest::OltpReadWrite);
     let mut driver = Driver::connect(std::slice::from_ref(endpoint), &spec, &options).unwrap();
     root.query_drop("TRUNCATE mysql.general_log").unwrap();
     let slice = SliceOptions {
@@ -299,7 +299,7 @@ fn a_killed_server_ends_the_slice() {
     {
         let mut driver = Driver::connect(
             &[server.unix()],
-            &spec(WorkloadKind::OltpReadOnly),
+            &spec(SysbenchTest::OltpReadOnly),
             &options(8),
         )
         .unwrap();
@@ -336,7 +336,7 @@ fn a_server_that_is_shut_down_ends_the_slice() {
     prepared(&server);
     let mut driver = Driver::connect(
         &[server.tcp()],
-        &spec(WorkloadKind::OltpReadWrite),
+        &spec(SysbenchTest::OltpReadWrite),
         &options(8),
     )
     .unwrap();
@@ -364,7 +364,7 @@ fn a_server_that_hangs_ends_the_slice() {
     };
     let mut driver = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpReadOnly),
+        &spec(SysbenchTest::OltpReadOnly),
         &options,
     )
     .unwrap();
@@ -393,7 +393,7 @@ fn a_server_that_hangs_ends_the_slice() {
     };
     let result = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpReadOnly),
+        &spec(SysbenchTest::OltpReadOnly),
         &options,
     );
     server.signal(Signal::SIGCONT);
@@ -411,7 +411,7 @@ fn cancelling_ends_the_slice_and_keeps_the_connections() {
     };
     let mut driver = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpReadOnly),
+        &spec(SysbenchTest::OltpReadOnly),
         &options,
     )
     .unwrap();
@@ -432,7 +432,7 @@ fn cancelling_ends_the_slice_and_keeps_the_connections() {
 #[test]
 fn what_cannot_connect_says_why() {
     let server = Server::start();
-    let spec = spec(WorkloadKind::OltpReadOnly);
+    let spec = spec(SysbenchTest::OltpReadOnly);
     let refused = |endpoint: Endpoint, words: &str| {
         let error = Driver::connect(&[endpoint], &spec, &options(2)).unwrap_err();
         assert!(matches!(error, LoadError::Connect { .. }), "{error}");
@@ -451,10 +451,10 @@ fn what_cannot_connect_says_why() {
     refused(server.unix(), "sbtest"); // no such database yet
     prepare(
         &server.unix(),
-        &WorkloadSpec {
+        &WorkloadSpec::of(Sysbench {
             table_size: 10,
-            ..WorkloadSpec::default()
-        },
+            ..Sysbench::default()
+        }),
         "innodb",
         &mut |_, _| {},
     )
@@ -476,7 +476,7 @@ fn a_statement_that_fails_ends_the_slice_with_the_servers_words() {
     prepared(&server);
     let mut driver = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpReadOnly),
+        &spec(SysbenchTest::OltpReadOnly),
         &options(2),
     )
     .unwrap();
@@ -498,12 +498,12 @@ fn a_statement_that_fails_ends_the_slice_with_the_servers_words() {
 #[test]
 fn deadlocks_are_counted_and_begun_again() {
     let server = Server::start();
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::OltpReadWrite,
+    let spec = WorkloadSpec::of(Sysbench {
+        test: SysbenchTest::OltpReadWrite,
         table_size: 20,
         range_size: 5,
-        ..WorkloadSpec::default()
-    };
+        ..Sysbench::default()
+    });
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
     let mut root = server.root();
     let before = (
@@ -533,7 +533,7 @@ fn a_run_hands_out_its_intervals() {
     prepared(&server);
     let mut driver = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpPointSelect),
+        &spec(SysbenchTest::OltpPointSelect),
         &DriverOptions {
             loops: Some(2),
             ..options(8)
@@ -621,7 +621,7 @@ fn loops_go_where_they_are_told() {
     prepared(&server);
     let mut driver = Driver::connect(
         &[server.unix()],
-        &spec(WorkloadKind::OltpPointSelect),
+        &spec(SysbenchTest::OltpPointSelect),
         &options(2),
     )
     .unwrap();

@@ -3,9 +3,9 @@
 mod families;
 
 use families::{
-    Authority, MARIADB, MYSQL, Server, endpoint, loads, refused, spec, try_load, with_tls,
+    Authority, MARIADB, MYSQL, Server, endpoint, loads, refused, sysbench, try_load, with_tls,
 };
-use niagara_load::{Endpoint, TlsMode, TlsOptions, WorkloadSpec};
+use niagara_load::{Endpoint, Sysbench, TlsMode, TlsOptions, WorkloadSpec};
 use std::path::Path;
 
 /// Its certificate names `localhost`, but not 127.0.0.1.
@@ -127,10 +127,10 @@ fn load(name: &str) {
                 ca,
             );
             for range_size in [1, 100, 2000] {
-                let spec = WorkloadSpec {
+                let spec = WorkloadSpec::of(Sysbench {
                     range_size,
-                    ..spec()
-                };
+                    ..sysbench()
+                });
                 if let Err(error) = try_load(&endpoint, &spec, 8) {
                     panic!("{version}: {error}");
                 }

@@ -6,18 +6,14 @@ use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
     Conditions, Driver, DriverOptions, PreparedStatements, RunOptions, SliceOptions, TableEvent,
-    TableOptions, WorkloadKind, WorkloadSpec, check_tpcc, cleanup, prepare_tables,
+    TableOptions, Tpcc, WorkloadSpec, check_tpcc, cleanup, prepare_tables,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn spec() -> WorkloadSpec {
-    WorkloadSpec {
-        kind: WorkloadKind::Tpcc,
-        warehouses: 1,
-        ..WorkloadSpec::default()
-    }
+    WorkloadSpec::of(Tpcc::of(1))
 }
 
 /// Not synced at every commit: these tests end servers by order only.
@@ -88,11 +84,11 @@ fn loaded_run_and_consistent() {
         (false, PreparedStatements::Auto),
         (true, PreparedStatements::Disable),
     ] {
-        let spec = WorkloadSpec {
-            tpcc_batch,
-            db_ps_mode,
-            ..spec.clone()
-        };
+        let mut spec = WorkloadSpec::of(Tpcc {
+            batch: tpcc_batch,
+            ..Tpcc::of(1)
+        });
+        spec.common.db_ps_mode = db_ps_mode;
         let options = DriverOptions {
             threads: 8,
             ..DriverOptions::default()
@@ -247,10 +243,8 @@ fn an_order_may_be_met_before_its_lines() {
     if !server.is_mariadb {
         return;
     }
-    let spec = WorkloadSpec {
-        mysql_storage_engine: "Aria".into(),
-        ..spec()
-    };
+    let mut spec = spec();
+    spec.common.mysql_storage_engine = "Aria".into();
     prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
     server
         .root()
@@ -319,10 +313,7 @@ fn deadlocks_leave_it_consistent(server: &Server, spec: &WorkloadSpec) {
 }
 
 fn tables_of_something_else_are_told_apart(server: &Server) {
-    let five = WorkloadSpec {
-        warehouses: 5,
-        ..spec()
-    };
+    let five = WorkloadSpec::of(Tpcc::of(5));
     let error = check_tpcc(&server.unix(), &five, Conditions::First, &mut |_| {})
         .expect_err("another number")
         .to_string();

@@ -3,7 +3,7 @@
 mod families;
 
 use families::{MARIADB, MYSQL, Server};
-use niagara_load::{TPCC_TABLES, TableOptions, WorkloadKind, WorkloadSpec, prepare_tables};
+use niagara_load::{TPCC_TABLES, TableOptions, Tpcc, WorkloadSpec, prepare_tables};
 
 /// Of every table how many rows it has and a sum over the bytes of all of them; and its indexes.
 fn loaded(name: &str) -> Vec<String> {
@@ -12,11 +12,7 @@ fn loaded(name: &str) -> Vec<String> {
         ("innodb_buffer_pool_size", "512M"),
     ];
     let server = Server::start(name, &variables);
-    let spec = WorkloadSpec {
-        kind: WorkloadKind::Tpcc,
-        warehouses: 1,
-        ..WorkloadSpec::default()
-    };
+    let spec = WorkloadSpec::of(Tpcc::of(1));
     prepare_tables(
         &server.administrator(),
         &spec,

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, PreparedStatements, SliceOptions, TableEvent,
-    TableOptions, TlsOptions, Transport, WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
-    warm_up,
+    Driver, DriverOptions, Endpoint, LoadError, PreparedStatements, SliceOptions, Sysbench,
+    SysbenchTest, TableEvent, TableOptions, TlsOptions, Transport, Workload, WorkloadSpec, cleanup,
+    prepare_tables, warm_up,
 };
 use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime};
 use std::sync::Arc;
@@ -77,10 +77,10 @@ impl Server {
     fn executed(&self, spec: &WorkloadSpec) -> u64 {
         let status = self.running().status().unwrap();
         // A prepared statement counts as an execution and by its kind; one in text by its kind only.
-        let text = spec.db_ps_mode == PreparedStatements::Disable
+        let text = spec.common.db_ps_mode == PreparedStatements::Disable
             || matches!(
-                spec.kind,
-                WorkloadKind::OltpInsert | WorkloadKind::BulkInsert
+                sysbench(spec).test,
+                SysbenchTest::OltpInsert | SysbenchTest::BulkInsert
             );
         let mut counters = vec!["Com_rollback"];
         if text {
@@ -116,44 +116,54 @@ impl Drop for Server {
 
 fn specs() -> Vec<WorkloadSpec> {
     // TPC-C has a test of its own.
-    let mut specs: Vec<WorkloadSpec> = WorkloadKind::ALL
+    let mut specs: Vec<WorkloadSpec> = SysbenchTest::ALL
         .into_iter()
-        .filter(|kind| kind.is_sysbench())
-        .map(|kind| WorkloadSpec {
-            kind,
-            tables: 2,
-            table_size: 2000,
-            ..WorkloadSpec::default()
+        .map(|kind| {
+            WorkloadSpec::of(Sysbench {
+                test: kind,
+                tables: 2,
+                table_size: 2000,
+                ..Sysbench::default()
+            })
         })
         .collect();
-    let base = specs[2].clone();
-    specs.extend([
-        WorkloadSpec {
-            db_ps_mode: PreparedStatements::Disable,
-            ..base.clone()
-        },
-        WorkloadSpec {
-            secondary: true,
-            create_secondary: false,
-            ..base.clone()
-        },
-        WorkloadSpec {
-            kind: WorkloadKind::OltpInsert,
-            auto_inc: false,
-            ..base.clone()
-        },
-        WorkloadSpec {
-            kind: WorkloadKind::SelectRandomPoints,
-            random_points: 20_000,
-            ..base.clone()
-        },
-        WorkloadSpec {
-            kind: WorkloadKind::OltpUpdateIndex,
-            index_updates: 5,
-            ..base
-        },
-    ]);
+    let mut as_text = specs[2].clone();
+    as_text.common.db_ps_mode = PreparedStatements::Disable;
+    let base = sysbench(&as_text).clone();
+    specs.push(as_text);
+    specs.extend(
+        [
+            Sysbench {
+                secondary: true,
+                create_secondary: false,
+                ..base.clone()
+            },
+            Sysbench {
+                test: SysbenchTest::OltpInsert,
+                auto_inc: false,
+                ..base.clone()
+            },
+            Sysbench {
+                test: SysbenchTest::SelectRandomPoints,
+                random_points: 20_000,
+                ..base.clone()
+            },
+            Sysbench {
+                test: SysbenchTest::OltpUpdateIndex,
+                index_updates: 5,
+                ..base
+            },
+        ]
+        .map(WorkloadSpec::of),
+    );
     specs
+}
+
+fn sysbench(spec: &WorkloadSpec) -> &Sysbench {
+    match &spec.workload {
+        Workload::Sysbench(sysbench) => sysbench,
+        other => panic!("{other:?} is none of sysbench's"),
+    }
 }
 
 fn every_workload_runs(name: &str) {
@@ -168,9 +178,9 @@ fn every_workload_runs(name: &str) {
         ..DriverOptions::default()
     };
     for spec in specs() {
-        let kind = spec.kind;
+        let kind = sysbench(&spec).test;
         prepare_tables(&endpoint, &spec, &tables, &mut |_| {}).unwrap();
-        if kind != WorkloadKind::BulkInsert {
+        if kind != SysbenchTest::BulkInsert {
             warm_up(&endpoint, &spec, &tables, &mut |_| {}).unwrap();
         }
         for statement in spec.read_all_statements("sbtest", THREADS) {
@@ -211,7 +221,7 @@ fn every_workload_runs(name: &str) {
 
 /// What the load leaves behind.
 fn check_rows(server: &Server, spec: &WorkloadSpec) {
-    let tables = spec.table_count(THREADS);
+    let tables = spec.table_names(THREADS).len();
     let sum = |column: &str| -> u64 {
         (1..=tables)
             .map(|table| {
@@ -221,19 +231,26 @@ fn check_rows(server: &Server, spec: &WorkloadSpec) {
             })
             .sum()
     };
-    let (kind, rows) = (spec.kind, sum("COUNT(*)"));
-    let prepared = u64::from(tables) * spec.rows();
+    let (kind, rows) = (sysbench(spec).test, sum("COUNT(*)"));
+    let prepared = match sysbench(spec) {
+        Sysbench {
+            test: SysbenchTest::OltpInsert,
+            auto_inc: false,
+            ..
+        } => 0,
+        other => tables as u64 * other.table_size,
+    };
     match kind {
-        WorkloadKind::OltpInsert => assert!(rows > prepared, "{kind}: {rows}"),
-        WorkloadKind::OltpDelete => assert!(rows < prepared, "{kind}: {rows}"),
-        WorkloadKind::BulkInsert => {
+        SysbenchTest::OltpInsert => assert!(rows > prepared, "{kind}: {rows}"),
+        SysbenchTest::OltpDelete => assert!(rows < prepared, "{kind}: {rows}"),
+        SysbenchTest::BulkInsert => {
             // every connection in its own table, every row once, from 1 on
             assert!(rows > 0);
             assert_eq!(rows, sum("MAX(id)"));
             assert_eq!(0, sum("SUM(id <> k)"));
         }
         // Deletes are followed by inserts of the same id; without a key on it that may be another row.
-        _ if !spec.secondary => assert_eq!(rows, prepared, "{kind}"),
+        _ if !sysbench(spec).secondary => assert_eq!(rows, prepared, "{kind}"),
         _ => {}
     }
 }
@@ -251,11 +268,11 @@ fn every_workload_runs_on_mysql() {
 #[test]
 fn a_workload_may_connect_anew() {
     let server = Server::start("mariadb-10.11");
-    let spec = WorkloadSpec {
-        reconnect: 5,
+    let mut spec = WorkloadSpec::of(Sysbench {
         table_size: 100,
-        ..WorkloadSpec::default()
-    };
+        ..Sysbench::default()
+    });
+    spec.common.reconnect = 5;
     let endpoint = server.endpoint();
     prepare_tables(&endpoint, &spec, &TableOptions::default(), &mut |_| {}).unwrap();
     let mut driver = Driver::connect(&[endpoint], &spec, &DriverOptions::default()).unwrap();
@@ -283,11 +300,11 @@ fn making_tables_can_be_cancelled() {
         cancel: Arc::clone(&cancel),
         ..TableOptions::default()
     };
-    let spec = WorkloadSpec {
+    let spec = WorkloadSpec::of(Sysbench {
         tables: 100,
         table_size: 100_000,
-        ..WorkloadSpec::default()
-    };
+        ..Sysbench::default()
+    });
     let mut most = 0;
     let error = prepare_tables(&server.endpoint(), &spec, &options, &mut |event| {
         if let TableEvent::Rows(done, total) = event {

@@ -75,8 +75,11 @@ pub struct FoundLimit {
     pub natural: bool,
     /// Share of a query's time in the server, 0 to 1.
     pub share: f64,
-    /// Levers that address it.
+    /// Levers that address it, as they are written in a variant.
     pub levers: Vec<String>,
+    /// Their identifiers, in the same order; none of older results.
+    #[serde(default)]
+    pub lever_ids: Vec<String>,
 }
 
 /// The time of the threads that serve the load.
@@ -181,6 +184,7 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
                 natural: limit.natural,
                 share,
                 levers: limit.levers.clone(),
+                lever_ids: limit.levers.clone(),
             });
         }
     }

@@ -108,13 +108,13 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         })
         .collect();
     if let Some(total) = &tune.total {
-        let word = match verdict(&total.throughput) {
+        let word = match verdict(total.judged()) {
             "faster" => "proven",
             other => other,
         };
         steps.push(Step::total(
-            total.throughput.estimate,
-            format!("{word}, n = {}", total.throughput.duels),
+            total.judged().estimate,
+            format!("{word}, n = {}", total.judged().duels),
             word == "proven",
         ));
     }

@@ -221,19 +221,20 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
-        let error = wording::error_probability(&comparison.throughput);
+        let error = wording::error_probability(comparison.judged());
         self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");
     }
 
     fn lesser(&mut self, comparison: &Comparison) {
-        let judgement = &comparison.throughput;
+        let judgement = comparison.judged();
         self.line("## Verdicts");
         self.table(&["B over A", "Estimate", "How to read it"], "lrl");
         self.row(&format!(
-            "| Throughput | {} | {}, {}, {} |",
-            number::estimate(&judgement.estimate),
-            wording::verdict(judgement),
+            "| {} | {} | {}, {}, {} |",
+            comparison.goal.title(),
+            number::estimate(&comparison.goal.figure(&judgement.estimate)),
+            wording::verdict_on_goal(comparison),
             number::count(judgement.duels, "duel"),
             wording::error_probability(judgement),
         ));

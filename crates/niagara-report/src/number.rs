@@ -18,8 +18,11 @@ pub fn ratio(e: &Estimate) -> String {
     format!("× {:.*}", decimals(e), e.ratio)
 }
 
-/// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`.
+/// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
 pub fn interval(e: &Estimate) -> String {
+    if e.low <= 0.0 && e.high.is_infinite() {
+        return "(no interval)".to_owned();
+    }
     let digits = decimals(e);
     let low = if e.low > 0.0 {
         format!("{:.digits$}", e.low)
@@ -149,8 +152,8 @@ mod tests {
     fn digits_follow_the_interval() {
         assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.34]");
         assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.025]");
-        assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 [0, ∞]");
-        assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – [0, ∞]");
+        assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 (no interval)");
+        assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – (no interval)");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
-use niagara_store::{Comparison, SliceRecord, Summary};
+use niagara_store::{Comparison, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
 use crate::study::Grid;
@@ -25,6 +25,8 @@ pub struct Sides {
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
     /// Transactions that ended in an error, and all that were counted.
     pub errors: [(u64, u64); 2],
+    /// Main settings of the start, where they were kept.
+    pub start: Option<String>,
 }
 
 impl Sides {
@@ -66,6 +68,11 @@ impl Sides {
             tps: comparison.tps,
             latency_ms,
             errors,
+            start: report
+                .events
+                .iter()
+                .find(|event| first_is_start && event.kind == START_SETTINGS)
+                .map(|event| event.text.clone()),
         })
     }
 
@@ -97,6 +104,9 @@ impl Sides {
              Throughput is the median of the slices."
                 .to_owned(),
         );
+        if let Some(start) = &self.start {
+            grid.notes.push(format!("The start: {start}."));
+        }
         grid
     }
 }

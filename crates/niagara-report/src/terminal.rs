@@ -176,12 +176,12 @@ impl Screen<'_> {
         self.line("");
         self.wrapped("  ", &compare.workload, Paint::Dim);
         self.line("");
-        let throughput = &comparison.throughput;
+        let judged = comparison.judged();
         self.table(&[Row {
-            title: "Throughput, B over A".into(),
-            estimate: number::estimate(&throughput.estimate),
-            note: wording::verdict(throughput).into(),
-            paint: paint_of(&throughput.estimate),
+            title: format!("{}, B over A", comparison.goal.title()),
+            estimate: number::estimate(&comparison.goal.figure(&judged.estimate)),
+            note: wording::verdict_on_goal(comparison),
+            paint: paint_of(&judged.estimate),
         }]);
         self.in_figures();
         self.lesser(comparison);
@@ -199,15 +199,15 @@ impl Screen<'_> {
                 "evidence",
                 format!(
                     "{}, protocol {}, {}",
-                    number::count(throughput.duels, "duel"),
+                    number::count(judged.duels, "duel"),
                     compare.protocol,
-                    wording::error_probability(throughput)
+                    wording::error_probability(judged)
                 ),
             ),
         ];
         let builds = wording::builds(&compare.builds);
         facts.extend(facts_of(&builds));
-        if let (None, Some(next)) = (throughput.verdict, throughput.next_look) {
+        if let (None, Some(next)) = (judged.verdict, judged.next_look) {
             facts.push(("next look", format!("at {}", number::count(next, "duel"))));
         }
         facts.extend(noise(compare.sd_duel));
@@ -293,7 +293,10 @@ impl Screen<'_> {
         if claims.is_empty() {
             return;
         }
-        self.heading("Beside throughput");
+        self.heading(&format!(
+            "Beside {}",
+            comparison.goal.title().to_lowercase()
+        ));
         let rows: Vec<_> = claims
             .iter()
             .map(|claim| Row {

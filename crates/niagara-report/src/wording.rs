@@ -2,7 +2,7 @@
 
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, NotTried, Rung, Summary, Together,
+    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Summary, Together,
     TuneSummary,
 };
 
@@ -10,9 +10,16 @@ use crate::number;
 
 /// The one sentence that a reader takes home.
 pub fn headline(summary: &Summary) -> String {
+    let with_losses =
+        |headline: String, comparison: Option<&Comparison>| match comparison.and_then(losses) {
+            Some(losses) => format!("{headline}; {losses}"),
+            None => headline,
+        };
     match summary {
-        Summary::Tune(tune) => tune_headline(tune),
-        Summary::Compare(compare) => compare_headline(compare),
+        Summary::Tune(tune) => with_losses(tune_headline(tune), tune.total.as_ref()),
+        Summary::Compare(compare) => {
+            with_losses(compare_headline(compare), Some(&compare.comparison))
+        }
         Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
             crate::study::headline(summary).unwrap_or_default()
         }
@@ -34,11 +41,11 @@ fn tune_headline(tune: &TuneSummary) -> String {
         };
     };
     let (found, duels) = found(total);
-    match total.throughput.verdict {
+    match total.judged().verdict {
         Some(Verdict::Faster) => {
             format!(
                 "{server} is {} with {} for {load}: {found}, proven by {duels}",
-                faster(&total.throughput.estimate),
+                better(total),
                 number::count(tune.rungs.len(), "lever")
             )
         }
@@ -48,12 +55,12 @@ fn tune_headline(tune: &TuneSummary) -> String {
         Some(Verdict::NotWorthwhile) => format!(
             "{server}: the levers together are not worthwhile for {load}: {} at most, \
              {found} ({duels})",
-            number::gain(total.throughput.estimate.high)
+            number::gain(total.judged().estimate.high)
         ),
         Some(Verdict::Undetected) => format!(
             "{server}: a gain of the levers together was not detected for {load}: \
              {found} ({duels}); {}",
-            unseen(&total.throughput.estimate)
+            unseen(&total.judged().estimate)
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
     }
@@ -68,7 +75,7 @@ fn compare_headline(compare: &CompareSummary) -> String {
         "trimmed" => "one series of runs each".to_owned(),
         _ => duels,
     };
-    let judgement = &compare.comparison.throughput;
+    let judgement = compare.comparison.judged();
     let estimate = &judgement.estimate;
     match judgement.verdict {
         Some(Verdict::Faster | Verdict::Slower) if judgement.was_called_earlier() => {
@@ -83,7 +90,7 @@ fn compare_headline(compare: &CompareSummary) -> String {
         }
         Some(Verdict::Faster | Verdict::Slower) => format!(
             "{b} is {} than {a} for {load}: {found} ({duels})",
-            faster(estimate)
+            better(&compare.comparison)
         ),
         Some(Verdict::NotWorthwhile) => format!(
             "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
@@ -97,6 +104,76 @@ fn compare_headline(compare: &CompareSummary) -> String {
     }
 }
 
+/// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.
+fn better(comparison: &Comparison) -> String {
+    let gain = &comparison.judged().estimate;
+    if comparison.goal == Goal::Throughput {
+        return faster(gain);
+    }
+    let figure = comparison.goal.figure(gain);
+    let word = if figure.ratio < 1.0 {
+        "lower"
+    } else {
+        "higher"
+    };
+    format!(
+        "{} {word} in its {}",
+        percent_of(figure.ratio),
+        match comparison.goal {
+            Goal::Throughput | Goal::Cpu => "server CPU time per transaction",
+            Goal::P95 => "95th percentile of latency",
+            Goal::P99 => "99th percentile of latency",
+        }
+    )
+}
+
+/// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
+pub fn losses(comparison: &Comparison) -> Option<String> {
+    if comparison.judged().verdict != Some(Verdict::Faster) {
+        return None;
+    }
+    let mut lost = Vec::new();
+    let throughput = &comparison.throughput.estimate;
+    if comparison.goal != Goal::Throughput && throughput.high < 1.0 {
+        lost.push(format!(
+            "throughput is {} lower",
+            percent_of(throughput.ratio)
+        ));
+    }
+    let costs = [
+        (
+            Goal::Cpu,
+            &comparison.cpu_per_transaction,
+            "server CPU per transaction",
+        ),
+        (
+            Goal::P95,
+            &comparison.latency_p95,
+            "the 95th percentile of latency",
+        ),
+        (
+            Goal::P99,
+            &comparison.latency_p99,
+            "the 99th percentile of latency",
+        ),
+    ];
+    for (goal, estimate, name) in costs {
+        if let Some(estimate) = estimate
+            && goal != comparison.goal
+            && estimate.low > 1.0
+        {
+            lost.push(format!("{name} is {} higher", percent_of(estimate.ratio)));
+        }
+    }
+    (!lost.is_empty()).then(|| format!("but {}", lost.join(", ")))
+}
+
+fn percent_of(ratio: f64) -> String {
+    number::gain(ratio)
+        .trim_start_matches(['+', '−'])
+        .to_owned()
+}
+
 /// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97. The ratio with its interval stands beside it.
 fn faster(estimate: &Estimate) -> String {
     let word = if estimate.ratio < 1.0 {
@@ -104,14 +181,13 @@ fn faster(estimate: &Estimate) -> String {
     } else {
         "faster"
     };
-    let size = number::gain(estimate.ratio);
-    format!("{} {word}", size.trim_start_matches(['+', '−']))
+    format!("{} {word}", percent_of(estimate.ratio))
 }
 
 fn found(comparison: &Comparison) -> (String, String) {
     (
-        number::estimate(&comparison.throughput.estimate),
-        number::count(comparison.throughput.duels, "fresh duel"),
+        number::estimate(&comparison.goal.figure(&comparison.judged().estimate)),
+        number::count(comparison.judged().duels, "fresh duel"),
     )
 }
 
@@ -158,7 +234,7 @@ pub enum Standing {
 impl Standing {
     /// Of one rung.
     pub fn of(rung: &Rung) -> Standing {
-        match rung.claim.as_ref().map(|claim| claim.throughput.verdict) {
+        match rung.claim.as_ref().map(|claim| claim.judged().verdict) {
             Some(Some(Verdict::Faster)) => Standing::Proven,
             Some(Some(Verdict::Slower)) => Standing::Refuted,
             Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,
@@ -180,7 +256,7 @@ impl Standing {
 /// The estimate that stands for a rung: its claim's once that is judged, else its screening's.
 pub fn rung_estimate(rung: &Rung) -> &Estimate {
     match (&rung.claim, Standing::of(rung)) {
-        (Some(claim), standing) if standing != Standing::Screened => &claim.throughput.estimate,
+        (Some(claim), standing) if standing != Standing::Screened => &claim.judged().estimate,
         _ => &rung.screened.effect,
     }
 }
@@ -189,7 +265,7 @@ pub fn rung_estimate(rung: &Rung) -> &Estimate {
 pub fn rung_standing(rung: &Rung) -> String {
     let standing = Standing::of(rung);
     let duels = match (&rung.claim, standing) {
-        (Some(claim), s) if s != Standing::Screened => claim.throughput.duels,
+        (Some(claim), s) if s != Standing::Screened => claim.judged().duels,
         _ => rung.screened.duels as usize,
     };
     format!("{}, n = {duels}", standing.word())
@@ -218,6 +294,15 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
         Some(Verdict::NotWorthwhile) => "not worthwhile",
         Some(Verdict::Undetected) => "undetected",
         None => "not judged yet",
+    }
+}
+
+/// The verdict on a comparison's goal in a few words: what is no throughput is better or worse, not faster.
+pub fn verdict_on_goal(comparison: &Comparison) -> String {
+    let words = verdict(comparison.judged());
+    match comparison.goal {
+        Goal::Throughput => words.to_owned(),
+        _ => words.replace("faster", "better").replace("slower", "worse"),
     }
 }
 
@@ -270,6 +355,11 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     };
     [
         claim(
+            "Throughput",
+            &(comparison.goal != Goal::Throughput).then_some(comparison.throughput.estimate),
+            "beside the goal: not what was decided by",
+        ),
+        claim(
             "Throughput as measured",
             &as_measured,
             "without allowing for the CPU time that others took from either side",
@@ -293,6 +383,7 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     ]
     .into_iter()
     .flatten()
+    .filter(|claim| claim.title != comparison.goal.title())
     .collect()
 }
 

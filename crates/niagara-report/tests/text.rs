@@ -53,6 +53,7 @@ fn every_form_has_the_absolute_figures_of_both_sides() {
             "Transactions per second",
             "99th percentile, ms",
             "Errors",
+            "The start: innodb_buffer_pool_size = 128M, log_bin = OFF.",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

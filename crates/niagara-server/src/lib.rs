@@ -29,7 +29,6 @@ pub use family::{Family, Version};
 pub use file_digest::file_digest;
 pub use file_name::file_name;
 pub use hex::hex;
-pub use image::clone::{CloneWay, clone_tree};
 pub use image::page_cache::drop_cached;
 pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;
@@ -43,18 +42,15 @@ pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartingServer, launch, spawn, spawn_for_remote};
 pub use nearest::did_you_mean;
 pub use obtain::archive;
-pub use obtain::catalog::{
-    Archive, BuildDescription, Catalog, Distribution, EnginePackages, MallocPackage,
-    ServerDescription, SuitePackages,
-};
-pub use obtain::debug_symbols::{DebugSymbols, debug_symbols};
+pub use obtain::catalog::{BuildDescription, Catalog, Distribution, ServerDescription};
+pub use obtain::debug_symbols::debug_symbols;
 pub use obtain::engine::with_engine;
 pub use obtain::fetch::{get, installed};
 pub use obtain::test_suite::{Suite, get_suite};
 pub use process::by_folder::{EndServersNaming, processes_naming};
 pub use process::helper::Helper;
 pub use process::listener::{server_behind_address, server_behind_socket};
-pub use process::usage::{IoUsage, Usage, UsageMeter, UsageSample};
+pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, remove};
 pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};
 pub use sweep::{Swept, sweep_stale};

@@ -150,6 +150,33 @@ fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdic
     }
 }
 
+/// What the same duels say of another figure, at the critical value of the judgement's last look: for a figure that
+/// stands beside the one that was judged, and was not looked at on the way.
+pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgement {
+    let walsh = walsh_averages(scores);
+    let (low, high) = judged
+        .critical
+        .map_or((f64::NEG_INFINITY, f64::INFINITY), |critical| {
+            interval_of(&walsh, critical)
+        });
+    let estimate = Estimate::from_log(middle(&walsh).unwrap_or(0.0), low, high);
+    let verdict = match judged.verdict {
+        None => None,
+        Some(_) if estimate.low > 1.0 => Some(Verdict::Faster),
+        Some(_) if estimate.high < 1.0 => Some(Verdict::Slower),
+        Some(_) if estimate.high < 1.0 + rule.min_effect => Some(Verdict::NotWorthwhile),
+        Some(_) => Some(Verdict::Undetected),
+    };
+    Judgement {
+        duels: scores.len(),
+        verdict,
+        estimate,
+        w: signed_rank_sum(scores),
+        called_at: None,
+        ..judged.clone()
+    }
+}
+
 /// Sign flips drawn for a single look beyond what is enumerated.
 const SINGLE_LOOK_SIMS: usize = 100_000;
 

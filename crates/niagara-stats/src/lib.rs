@@ -31,7 +31,7 @@ pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
     effects, interactions, strongest_effects,
 };
-pub use judge::{Rule, interval_once, judge, judge_final};
+pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
 pub use judgement::{Judgement, Verdict};
 pub use level::Level;
 pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};

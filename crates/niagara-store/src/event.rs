@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Kind of the event that holds the main settings of a tuning's start, in one line.
+pub const START_SETTINGS: &str = "start settings";
+
 /// Something that happened while a study ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {

@@ -4,6 +4,7 @@ mod build_note;
 mod deployment;
 mod error;
 mod event;
+mod goal;
 mod lock;
 mod record;
 mod store;
@@ -13,7 +14,8 @@ mod summary;
 pub use build_note::{BuildCheck, BuildNote};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
-pub use event::{EventRecord, RunTime};
+pub use event::{EventRecord, RunTime, START_SETTINGS};
+pub use goal::Goal;
 pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,

@@ -3,7 +3,7 @@
 use niagara_stats::{Estimate, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{About, BuildNote, Deployment, LadderSummary, MatrixSummary, SweepSummary};
+use crate::{About, BuildNote, Deployment, Goal, LadderSummary, MatrixSummary, SweepSummary};
 
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,13 @@ pub struct Comparison {
     pub a: String,
     /// Label of B.
     pub b: String,
-    /// Verdict and interval on throughput.
+    /// What was judged.
+    #[serde(default)]
+    pub goal: Goal,
+    /// Verdict and interval on the goal where that is not throughput: as gains, above 1 where B is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_goal: Option<Judgement>,
+    /// Throughput: verdict and interval where it is the goal, else its interval beside the goal's.
     pub throughput: Judgement,
     /// Throughput of the couples as they were measured, neither weighted by nor adjusted for the CPU time that others
     /// took; `None` of older results.
@@ -41,6 +47,13 @@ pub struct Comparison {
     pub dropped: [u32; 2],
     /// Couples run.
     pub couples: u32,
+}
+
+impl Comparison {
+    /// The judgement that decides: on the goal.
+    pub fn judged(&self) -> &Judgement {
+        self.on_goal.as_ref().unwrap_or(&self.throughput)
+    }
 }
 
 /// One lever's effect as screened by the fold-over duels.
@@ -112,6 +125,12 @@ pub struct TuneSummary {
     pub threads: u32,
     /// Seed.
     pub seed: u64,
+    /// What was tuned for.
+    #[serde(default)]
+    pub goal: Goal,
+    /// Transactions per second at which latencies were compared, where they were the goal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// Error probability of the total and, shared, of the claims.
     pub alpha: f64,
     /// Seconds asked for.

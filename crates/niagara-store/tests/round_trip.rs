@@ -134,6 +134,8 @@ fn summary(duels: usize) -> Summary {
         comparison: Comparison {
             a: "base".into(),
             b: "jemalloc".into(),
+            goal: niagara_store::Goal::Throughput,
+            on_goal: None,
             throughput: Judgement {
                 duels,
                 verdict: Some(Verdict::Undetected),

@@ -143,7 +143,7 @@ impl CommandLine {
 mod tests {
     use super::*;
     use crate::option::of_test;
-    use niagara_load::WorkloadKind;
+    use niagara_load::SysbenchTest;
 
     fn line(words: &str) -> Result<CommandLine, Failure> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(parsed.test.as_deref(), Some("oltp_read_write"));
             assert_eq!(parsed.command.as_deref(), Some("run"));
             parsed
-                .read_test_options(&[&of_test(WorkloadKind::OltpReadOnly)])
+                .read_test_options(&[&of_test(SysbenchTest::OltpReadOnly)])
                 .unwrap();
             assert_eq!(parsed.values.integer("threads"), Ok(4), "{words}");
             assert_eq!(parsed.values.number("tables"), Ok(2.0));
@@ -190,7 +190,7 @@ mod tests {
         ] {
             let mut parsed = line(words).unwrap();
             let failure = parsed
-                .read_test_options(&[&of_test(WorkloadKind::OltpReadOnly)])
+                .read_test_options(&[&of_test(SysbenchTest::OltpReadOnly)])
                 .unwrap_err();
             let word = words.split(' ').nth(1).unwrap();
             assert_eq!(failure.lines, [format!("invalid option: {word}")]);
@@ -210,7 +210,7 @@ mod tests {
         let mut parsed =
             line("oltp_read_only --threads=1 --config-file=options --mysql-user=you run").unwrap();
         parsed
-            .read_test_options(&[&of_test(WorkloadKind::OltpReadOnly)])
+            .read_test_options(&[&of_test(SysbenchTest::OltpReadOnly)])
             .unwrap();
         assert_eq!(parsed.values.integer("threads"), Ok(3));
         assert_eq!(parsed.values.number("table-size"), Ok(77.0));
@@ -218,7 +218,7 @@ mod tests {
 
         let mut parsed = line("oltp_read_only --config-file=wrong run").unwrap();
         let failure = parsed
-            .read_test_options(&[&of_test(WorkloadKind::OltpReadOnly)])
+            .read_test_options(&[&of_test(SysbenchTest::OltpReadOnly)])
             .unwrap_err();
         assert_eq!(failure.lines, ["wrong:3: invalid option: no-such"]);
         assert!(line("oltp_read_only --config-file=missing run").is_err());

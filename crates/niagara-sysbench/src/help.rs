@@ -1,7 +1,7 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
 use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
-use niagara_load::{OptionGroup, WorkloadKind};
+use niagara_load::{OptionGroup, SysbenchTest};
 use std::fmt::Write;
 
 /// The general help.
@@ -28,10 +28,7 @@ pub fn general() -> String {
         let _ = writeln!(text, "{title} options:\n{}", dashes(definitions));
     }
     text.push_str("Tests:\n");
-    for kind in WorkloadKind::ALL
-        .into_iter()
-        .filter(|kind| kind.is_sysbench())
-    {
+    for kind in SysbenchTest::ALL {
         let _ = writeln!(text, "  {kind}");
     }
     text.push_str(
@@ -42,7 +39,7 @@ pub fn general() -> String {
 }
 
 /// A test's help.
-pub fn test(kind: WorkloadKind) -> String {
+pub fn test(kind: SysbenchTest) -> String {
     format!("{kind} options:\n{}", table(&of_test(kind), '_'))
 }
 
@@ -85,12 +82,12 @@ mod tests {
         ] {
             assert!(text.contains(word), "no {word:?} in\n{text}");
         }
-        let text = test(WorkloadKind::SelectRandomRanges);
+        let text = test(SysbenchTest::SelectRandomRanges);
         assert!(
             text.starts_with("select_random_ranges options:\n  --auto_inc[=on|off] "),
             "{text}"
         );
         assert!(text.contains("--number_of_ranges=N "), "{text}");
-        assert!(!test(WorkloadKind::OltpInsert).contains("number_of_ranges"));
+        assert!(!test(SysbenchTest::OltpInsert).contains("number_of_ranges"));
     }
 }

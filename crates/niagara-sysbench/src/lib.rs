@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use niagara_load::{WorkloadBuilder, WorkloadKind, WorkloadSpec};
+use niagara_load::{SysbenchTest, WorkloadBuilder, WorkloadSpec};
 
 use command_line::CommandLine;
 pub use job::OnInterrupt;
@@ -101,7 +101,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         )));
     };
     let mut options = option::of_test(kind);
-    if kind != WorkloadKind::BulkInsert {
+    if kind != SysbenchTest::BulkInsert {
         options.extend_from_slice(option::OLTP_FOREIGN);
     }
     line.read_test_options(&[&options])?;
@@ -126,21 +126,21 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
     match command.as_str() {
         "prepare" => tables::prepare(&job),
         "cleanup" => tables::clean_up(&job),
-        "prewarm" | "warmup" if kind != WorkloadKind::BulkInsert => tables::prewarm(&job),
+        "prewarm" | "warmup" if kind != SysbenchTest::BulkInsert => tables::prewarm(&job),
         "run" => load::run(&job, on_interrupt),
         _ => Err(Failure::usage(format!("Unknown command: {command}"))),
     }
 }
 
-fn commands(kind: WorkloadKind) -> &'static str {
+fn commands(kind: SysbenchTest) -> &'static str {
     match kind {
-        WorkloadKind::BulkInsert => "prepare, run, cleanup, help",
+        SysbenchTest::BulkInsert => "prepare, run, cleanup, help",
         _ => "prepare, prewarm, run, cleanup, help",
     }
 }
 
 /// The workload that a test's name means.
-fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
+fn test(name: Option<&str>, log: Log) -> Result<SysbenchTest, Failure> {
     let Some(name) = name.filter(|name| *name != "-") else {
         return Err(Failure::refused(
             "a script from standard input",
@@ -153,10 +153,7 @@ fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
             "Niagara loads database servers only",
         ));
     }
-    let sysbench = |name: &str| {
-        let kind = name.parse::<WorkloadKind>().ok();
-        kind.filter(|kind| kind.is_sysbench())
-    };
+    let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {
         return Ok(kind);
     }
@@ -190,7 +187,7 @@ fn test(name: Option<&str>, log: Log) -> Result<WorkloadKind, Failure> {
 }
 
 /// The workload with the numbers that were asked for.
-fn workload(kind: WorkloadKind, line: &CommandLine) -> Result<WorkloadSpec, Failure> {
+fn workload(kind: SysbenchTest, line: &CommandLine) -> Result<WorkloadSpec, Failure> {
     let refused = |error: niagara_load::LoadError| Failure::usage(error.to_string());
     let mut builder = WorkloadBuilder::new(kind);
     for name in line.values.given_names() {

@@ -46,7 +46,7 @@ pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure
         cancel: Arc::clone(&give_up),
         ignored_errors: job.ignored_errors.clone(),
         retry: retry(&job.ignored_errors),
-        reconnect_after: Some(u64::from(job.spec.reconnect)).filter(|&after| after > 0),
+        reconnect_after: Some(u64::from(job.spec.common.reconnect)).filter(|&after| after > 0),
         ..DriverOptions::default()
     };
     let mut driver =

@@ -1,7 +1,7 @@
 //! sysbench's options as data: names, kinds, defaults. The descriptions are ours; those of the workloads come from
 //! the load generator.
 
-use niagara_load::{OptionGroup, OptionValue, WORKLOAD_OPTIONS, WorkloadKind};
+use niagara_load::{OptionGroup, OptionValue, SysbenchTest, WORKLOAD_OPTIONS};
 
 /// What a value may look like, and how the help shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -283,14 +283,14 @@ pub fn workload_options(groups: &[OptionGroup]) -> Vec<Definition> {
 }
 
 /// The options that one workload brings beyond the general ones.
-pub fn of_test(kind: WorkloadKind) -> Vec<Definition> {
+pub fn of_test(kind: SysbenchTest) -> Vec<Definition> {
     let mut groups = Vec::new();
-    if kind != WorkloadKind::BulkInsert {
+    if kind != SysbenchTest::BulkInsert {
         groups.push(OptionGroup::Oltp);
     }
     match kind {
-        WorkloadKind::SelectRandomPoints => groups.push(OptionGroup::RandomPoints),
-        WorkloadKind::SelectRandomRanges => groups.push(OptionGroup::RandomRanges),
+        SysbenchTest::SelectRandomPoints => groups.push(OptionGroup::RandomPoints),
+        SysbenchTest::SelectRandomRanges => groups.push(OptionGroup::RandomRanges),
         _ => {}
     }
     let mut options = workload_options(&groups);

@@ -71,50 +71,19 @@ impl Settings {
         let stack = values.size("thread-stack-size")?;
         let rate = renamed("tx-rate", "rate", 0)?;
         let rate = not_negative("rate", rate)?;
-        if events == 0 && time == 0 {
-            remarks.push((
-                Level::Warning,
-                "Both event and time limits are disabled, running an endless test".into(),
-            ));
-        }
-        if values.given("thread-stack-size") {
-            remarks.push((
-                Level::Warning,
-                format!("--thread-stack-size={stack} changes nothing: connections have no threads of their own"),
-            ));
-        }
-        if values.given("luajit-cmd") {
-            remarks.push((
-                Level::Warning,
-                "--luajit-cmd changes nothing: there is no Lua here".into(),
-            ));
-        }
+        remarks.extend(what_changes_nothing(
+            values,
+            stack,
+            events == 0 && time == 0,
+        ));
         let seed = values.integer("rand-seed")?;
         distribution(values)?;
         let report_interval = not_negative("report-interval", values.integer("report-interval")?)?;
         let checkpoints = checkpoints(values.list("report-checkpoints"))?;
         let debug = values.flag("debug");
-        let verbosity = match values.integer("verbosity")? {
-            lower if debug => lower.max(Level::Debug as i32),
-            asked => asked,
-        };
-        if verbosity > Level::Debug as i32 {
-            return Err(Failure::fatal(format!(
-                "Invalid value for verbosity: {verbosity}"
-            )));
-        }
-        let percentile = values.integer("percentile")?;
-        let Some(percentile) = u32::try_from(percentile).ok().filter(|value| *value <= 100) else {
-            return Err(Failure::fatal(format!(
-                "Invalid value for --percentile: {percentile}"
-            )));
-        };
+        let verbosity = verbosity(values, debug)?;
         let histogram = values.flag("histogram");
-        if histogram && percentile == 0 {
-            return Err(Failure::fatal(
-                "--histogram cannot be used with --percentile=0",
-            ));
-        }
+        let percentile = percentile(values, histogram)?;
         Ok(Settings {
             threads: threads.unsigned_abs(),
             events: Some(u64::from(events)).filter(|&events| events > 0),
@@ -138,6 +107,58 @@ impl Settings {
 
 fn seconds(count: u32) -> Duration {
     Duration::from_secs(u64::from(count))
+}
+
+/// What is to be said of options without an effect, and of a run without an end.
+fn what_changes_nothing(values: &Values, stack: u64, endless: bool) -> Vec<(Level, String)> {
+    let mut remarks = Vec::new();
+    if endless {
+        remarks.push((
+            Level::Warning,
+            "Both event and time limits are disabled, running an endless test".into(),
+        ));
+    }
+    if values.given("thread-stack-size") {
+        remarks.push((
+            Level::Warning,
+            format!("--thread-stack-size={stack} changes nothing: connections have no threads of their own"),
+        ));
+    }
+    if values.given("luajit-cmd") {
+        remarks.push((
+            Level::Warning,
+            "--luajit-cmd changes nothing: there is no Lua here".into(),
+        ));
+    }
+    remarks
+}
+
+fn verbosity(values: &Values, debug: bool) -> Result<i32, Failure> {
+    let verbosity = match values.integer("verbosity")? {
+        lower if debug => lower.max(Level::Debug as i32),
+        asked => asked,
+    };
+    if verbosity > Level::Debug as i32 {
+        return Err(Failure::fatal(format!(
+            "Invalid value for verbosity: {verbosity}"
+        )));
+    }
+    Ok(verbosity)
+}
+
+fn percentile(values: &Values, histogram: bool) -> Result<u32, Failure> {
+    let percentile = values.integer("percentile")?;
+    let Some(percentile) = u32::try_from(percentile).ok().filter(|value| *value <= 100) else {
+        return Err(Failure::fatal(format!(
+            "Invalid value for --percentile: {percentile}"
+        )));
+    };
+    if histogram && percentile == 0 {
+        return Err(Failure::fatal(
+            "--histogram cannot be used with --percentile=0",
+        ));
+    }
+    Ok(percentile)
 }
 
 fn not_negative(name: &str, value: i32) -> Result<u32, Failure> {

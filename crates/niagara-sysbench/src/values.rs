@@ -174,7 +174,7 @@ fn read(kind: Kind, value: Option<&str>) -> Option<Vec<String>> {
 mod tests {
     use super::*;
     use crate::option::{GENERAL, MYSQL, of_test};
-    use niagara_load::WorkloadKind;
+    use niagara_load::SysbenchTest;
 
     fn values() -> Values {
         let mut values = Values::default();
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(values.integer("report-interval"), Ok(5));
         assert!(values.given("report-interval") && !values.given("time"));
         assert_eq!(values.set("table-size", Some("5")), Err(Rejected::Unknown));
-        values.define(&of_test(WorkloadKind::OltpReadOnly));
+        values.define(&of_test(SysbenchTest::OltpReadOnly));
         assert_eq!(values.number("table-size"), Ok(10_000.0));
     }
 

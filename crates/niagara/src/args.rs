@@ -9,11 +9,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Protocol, RemoteShell};
+use niagara_lab::{Protocol, RateChoice, RemoteShell};
 use niagara_lab::{WantedLevel, names_file};
 use niagara_load::WorkloadKind;
+use niagara_store::Goal;
 
 use crate::cmd::bench::BenchArgs;
+use crate::cmd::capture::CaptureArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -24,7 +26,7 @@ use crate::cmd::profile::ProfileArgs;
 #[command(version, propagate_version = true)]
 #[command(before_help = "Examples:
   niagara doctor                  is this machine fit to measure on?
-  niagara tune mariadb-10.11      ten minutes; the report says what was proven, deploy/ what to install")]
+  niagara tune mariadb-10.11      ten minutes: a report, and what to install")]
 pub struct Cli {
     /// Without one, what to do first on this machine.
     #[command(subcommand)]
@@ -37,6 +39,7 @@ pub enum Command {
     Compare(CompareArgs),
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
+    Capture(Box<CaptureArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),
@@ -277,9 +280,34 @@ pub struct JudgeArgs {
     /// Error probability: how often identical servers may be called different
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,
+    /// What decides: throughput, cpu (server CPU time per transaction), p95 or p99 (latency at a fixed rate of arrivals, from
+    /// when each was due); the others are shown beside it
+    #[arg(long, default_value_t = Goal::Throughput)]
+    pub goal: Goal,
+    /// With --goal p95 or p99: transactions per second that arrive on either side, or a share of what the start does under
+    /// closed load [default: 70%]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<RateChoice>,
     /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
     #[arg(long, default_value = "0.5%", value_parser = percent)]
     pub min_effect: f64,
+}
+
+impl JudgeArgs {
+    /// The rate at which latencies are compared; none for other goals.
+    ///
+    /// # Errors
+    /// A rate for a goal that has none.
+    pub fn rate(&self) -> anyhow::Result<Option<RateChoice>> {
+        match (self.goal.is_latency(), self.rate) {
+            (true, rate) => Ok(Some(rate.unwrap_or(RateChoice::USUAL))),
+            (false, None) => Ok(None),
+            (false, Some(_)) => anyhow::bail!(
+                "--rate is for latencies, which are compared at equal rates; the goal is {}\nremedy: --goal p99, or leave out --rate",
+                self.goal
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -840,9 +868,9 @@ mod tests {
                 .collect();
             assert!(examples.len() >= 2, "{words}: two examples");
             for example in examples {
-                // What explains an example stands behind two spaces, what the shell does behind a >.
+                // What explains an example stands behind two spaces, what the shell does behind a > or a |.
                 let typed = example.split("  ").next().unwrap_or_default();
-                let typed = typed.split(" > ").next().unwrap_or_default();
+                let typed = typed.split(['>', '|']).next().unwrap_or_default();
                 let words = shlex::split(typed).expect("quotes are closed");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }

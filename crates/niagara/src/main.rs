@@ -39,6 +39,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => cmd::compare::run(args),
         Command::Bench(args) => cmd::bench::run(*args),
         Command::Profile(args) => cmd::profile::run(*args),
+        Command::Capture(args) => cmd::capture::run(*args),
         Command::Server(args) => cmd::server::run(args),
         Command::Levers(args) => cmd::levers::run(args),
         Command::Doctor(args) => cmd::doctor::run(args),

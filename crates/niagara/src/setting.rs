@@ -5,32 +5,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use niagara_lab::{Load, load_of, own_workload};
-use niagara_load::WorkloadSpec;
+use niagara_load::{WorkloadBuilder, WorkloadSpec};
 
 use crate::args::{LoadArgs, WorkloadArg};
 
 /// The workload that the command line names, nothing set yet.
 pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {
     match arg {
-        WorkloadArg::Named(kind) => Ok(WorkloadSpec {
-            kind: *kind,
-            ..WorkloadSpec::default()
-        }),
+        WorkloadArg::Named(kind) => Ok(WorkloadSpec::of(*kind)),
         WorkloadArg::File(path) => own_workload(path),
     }
 }
 
 /// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
-    let base = WorkloadSpec {
-        tables: args.tables,
-        table_size: args.table_size,
-        warehouses: args.warehouses,
-        ..workload(&args.workload)?
-    };
+    let mut base = WorkloadBuilder::from(workload(&args.workload)?);
+    // Not every workload has each of these; its own defaults are not the command line's.
+    base.set("tables", &args.tables.to_string())?;
+    base.set("table_size", &args.table_size.to_string())?;
+    base.set("warehouses", &args.warehouses.to_string())?;
     let set = args.set.iter();
     let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
-    load_of(base, options, &args.engine, args.threads)
+    load_of(base.build()?, options, &args.engine, args.threads)
 }
 
 /// This moment, milliseconds since the Unix epoch.

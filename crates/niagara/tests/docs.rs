@@ -297,3 +297,14 @@ fn what_make_is_asked_for_it_can_do() {
     }
     assert!(asked >= 2, "README shows what to make");
 }
+
+/// A script that forgot the command is told; on a terminal there is a first screen instead.
+#[test]
+fn without_a_command_and_a_terminal_the_usage_is_an_error() {
+    let work = tempfile::tempdir().expect("a folder");
+    let output = niagara(&[], work.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.starts_with("Examples:\n  niagara doctor"), "{told}");
+}

@@ -34,6 +34,8 @@ fn tuned(proven: bool) -> TuneSummary {
         caution: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
+        goal: niagara_store::Goal::Throughput,
+        on_goal: None,
         throughput: Judgement {
             duels: 8,
             verdict: Some(if proven {
@@ -60,6 +62,8 @@ fn tuned(proven: bool) -> TuneSummary {
         couples: 96,
     };
     TuneSummary {
+        goal: niagara_store::Goal::Throughput,
+        rate: None,
         server: "mariadb-10.11".into(),
         server_version: "10.11.14-MariaDB".into(),
         workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),

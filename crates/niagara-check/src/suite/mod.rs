@@ -4,24 +4,23 @@
 //! something of the tests or the machine, not of the build, and does not count.
 
 mod list;
+mod logs;
 mod output;
 mod runner;
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use niagara_server::{Cache, Install, Suite};
+use anyhow::{Result, bail};
+use niagara_server::{Cache, Cancel, Install, Suite};
 
 pub use self::list::TestList;
+use self::logs::LogFolder;
 use self::output::Verdict;
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
-use niagara_server::Cancel;
 
 /// The lists that are built in, by the server's name in the catalogue.
 static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../checks");
@@ -72,6 +71,79 @@ pub fn regression_suite(
     let mut report = PartReport::new(Part::Suite, 0);
     let mut reporter = Reporter::new(Part::Suite, watch);
     report.whole = options.only.is_empty() && options.planted.is_empty();
+    let tests = tests_to_run(suite, ours, list, options, &mut report)?;
+    let logs = LogFolder::new(cache, ours)?;
+    let runner = Runner {
+        cache,
+        suite,
+        parallel: options.parallel,
+        cancel,
+    };
+    let planted = &options.planted;
+    let total = tests.len();
+    let mut done = 0;
+    let run = runner.run(ours, planted, &tests, &logs.0, &mut |line| {
+        if let Some(line) = line {
+            done += 1;
+            reporter.step(done.min(total), total, &line.test);
+        } else {
+            reporter.step(0, total, "preparing the tests' own data directories");
+        }
+    })?;
+    judge_run(&run, ours, &tests, &mut report)?;
+    let failed: Vec<String> = run.with(Verdict::Failed);
+    let (mut again, mut faults) = (0, 0);
+    if !failed.is_empty() {
+        reporter.step(total, total, "repeating the tests that failed");
+        let repeated = logs.0.join("repeated");
+        let repeated = runner.run(ours, planted, &failed, &repeated, &mut |_| {})?;
+        let passed = repeated.with(Verdict::Passed);
+        let (once, twice): (Vec<String>, Vec<String>) =
+            failed.into_iter().partition(|test| passed.contains(test));
+        again = once.len();
+        report.notes.extend(once.iter().map(|test| {
+            let log = logs.of(test);
+            format!(
+                "{test} failed once and passed when it was repeated (log: {})",
+                log.display()
+            )
+        }));
+        if !twice.is_empty() {
+            let doing = format!("putting what failed to {}", theirs.name);
+            reporter.step(total, total, &doing);
+            faults = put_to_the_other(&runner, ours, theirs, twice, &logs, &mut report)?;
+        }
+    }
+    let skipped = run.skips();
+    let passed = run.count(Verdict::Passed) + again;
+    if report.findings.is_empty() && 2 * passed < total {
+        bail!(
+            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
+             here\nthe runner's output: {}",
+            theirs.name,
+            theirs.version_string,
+            run.output.display()
+        );
+    }
+    report.figure("tests passed", passed as u64);
+    report.figure("tests failed", faults);
+    report.figure("tests skipped", skipped.len() as u64);
+    report.figure("servers started from the binary", run.servers as u64);
+    for (test, why) in skipped {
+        report.left_out.push(LeftOut { what: test, why });
+    }
+    report.seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// The tests that are there, of those listed; the others are left out of the report, with what is to be known of the version.
+fn tests_to_run(
+    suite: &Suite,
+    ours: &Install,
+    list: &TestList,
+    options: &SuiteOptions,
+    report: &mut PartReport,
+) -> Result<Vec<String>> {
     let (tests, missing): (Vec<String>, Vec<String>) = chosen(list, options)?
         .into_iter()
         .partition(|test| is_there(suite, test));
@@ -96,102 +168,47 @@ pub fn regression_suite(
             suite.version, ours.version
         ));
     }
-    let logs = LogFolder::new(cache, ours)?;
-    let runner = Runner {
-        cache,
-        suite,
-        parallel: options.parallel,
-        cancel,
-    };
-    let planted = &options.planted;
-    let total = tests.len();
-    let mut done = 0;
-    let run = runner.run(ours, planted, &tests, &logs.0, &mut |line| {
-        if let Some(line) = line {
-            done += 1;
-            reporter.step(done.min(total), total, &line.test);
+    Ok(tests)
+}
+
+/// Runs against `theirs` what failed twice on `ours`: what fails there too is left out, the rest are faults of `ours`, whose
+/// number is returned.
+fn put_to_the_other(
+    runner: &Runner<'_>,
+    ours: &Install,
+    theirs: &Install,
+    failed: Vec<String>,
+    logs: &LogFolder,
+    report: &mut PartReport,
+) -> Result<u64> {
+    // What it excuses is excused by a judge only.
+    if let Some(why) = objection(runner.cache, ours, theirs)? {
+        report.whole = false;
+        report.notes.push(recommends_nothing(&why));
+    }
+    let reference = logs.0.join("reference");
+    let there = runner
+        .run(theirs, &[], &failed, &reference, &mut |_| {})?
+        .with(Verdict::Failed);
+    let mut faults = 0;
+    for test in failed {
+        let log = logs.of(&test);
+        if there.contains(&test) {
+            report.left_out.push(LeftOut {
+                why: format!(
+                    "fails on {} {} too (log: {})",
+                    theirs.name,
+                    theirs.version_string,
+                    log.display()
+                ),
+                what: test,
+            });
         } else {
-            reporter.step(0, total, "preparing the tests' own data directories");
-        }
-    })?;
-    judge_run(&run, ours, &tests, &mut report)?;
-    let failed: Vec<String> = run.with(Verdict::Failed);
-    let (mut again, mut faults) = (0, 0);
-    if !failed.is_empty() {
-        reporter.step(total, total, "repeating the tests that failed");
-        let repeated = runner.run(
-            ours,
-            planted,
-            &failed,
-            &logs.0.join("repeated"),
-            &mut |_| {},
-        )?;
-        let passed = repeated.with(Verdict::Passed);
-        let (once, twice): (Vec<String>, Vec<String>) =
-            failed.into_iter().partition(|test| passed.contains(test));
-        again = once.len();
-        report.notes.extend(once.iter().map(|test| {
-            let log = logs.of(test);
-            format!(
-                "{test} failed once and passed when it was repeated (log: {})",
-                log.display()
-            )
-        }));
-        let mut there = Vec::new();
-        if !twice.is_empty() {
-            reporter.step(
-                total,
-                total,
-                &format!("putting what failed to {}", theirs.name),
-            );
-            // What it excuses is excused by a judge only.
-            if let Some(why) = objection(cache, ours, theirs)? {
-                report.whole = false;
-                report.notes.push(recommends_nothing(&why));
-            }
-            let reference = logs.0.join("reference");
-            there = runner
-                .run(theirs, &[], &twice, &reference, &mut |_| {})?
-                .with(Verdict::Failed);
-        }
-        for test in twice {
-            let log = logs.of(&test);
-            if there.contains(&test) {
-                report.left_out.push(LeftOut {
-                    why: format!(
-                        "fails on {} {} too (log: {})",
-                        theirs.name,
-                        theirs.version_string,
-                        log.display()
-                    ),
-                    what: test,
-                });
-            } else {
-                faults += 1;
-                report.fail(format!("{test} (log: {})", log.display()));
-            }
+            faults += 1;
+            report.fail(format!("{test} (log: {})", log.display()));
         }
     }
-    let skipped = run.skips();
-    let passed = run.count(Verdict::Passed) + again;
-    if report.findings.is_empty() && 2 * passed < total {
-        bail!(
-            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
-             here\nthe runner's output: {}",
-            theirs.name,
-            theirs.version_string,
-            run.output.display()
-        );
-    }
-    report.figure("tests passed", passed as u64);
-    report.figure("tests failed", faults);
-    report.figure("tests skipped", skipped.len() as u64);
-    report.figure("servers started from the binary", run.servers as u64);
-    for (test, why) in skipped {
-        report.left_out.push(LeftOut { what: test, why });
-    }
-    report.seconds = began.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(faults)
 }
 
 fn chosen(list: &TestList, options: &SuiteOptions) -> Result<Vec<String>> {
@@ -260,58 +277,6 @@ fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartRepor
         .notes
         .push(format!("the runner's output: {}", run.output.display()));
     Ok(())
-}
-
-/// Where the logs of a binary's tests are kept: those of the newest run.
-struct LogFolder(PathBuf);
-
-impl LogFolder {
-    fn new(cache: &Cache, install: &Install) -> Result<LogFolder> {
-        let digest = niagara_server::file_digest(&install.server)?;
-        let path = cache.root().join("checks").join(format!("{digest}-suite"));
-        if path.exists() {
-            fs::remove_dir_all(&path)
-                .with_context(|| format!("cannot remove {}", path.display()))?;
-        }
-        fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(LogFolder(path))
-    }
-
-    fn of(&self, test: &str) -> PathBuf {
-        log_of(&self.0, test)
-    }
-}
-
-/// A failed test's log in a run's folder.
-fn log_of(folder: &Path, test: &str) -> PathBuf {
-    folder.join(format!("{test}.log"))
-}
-
-impl Run {
-    fn count(&self, verdict: Verdict) -> usize {
-        self.tests
-            .values()
-            .filter(|(known, _)| *known == verdict)
-            .count()
-    }
-
-    fn with(&self, verdict: Verdict) -> Vec<String> {
-        let tests = self
-            .tests
-            .iter()
-            .filter(|(_, (known, _))| *known == verdict);
-        tests.map(|(test, _)| test.clone()).collect()
-    }
-
-    fn skips(&self) -> BTreeMap<String, String> {
-        let skipped = self
-            .tests
-            .iter()
-            .filter(|(_, (v, _))| *v == Verdict::Skipped);
-        skipped
-            .map(|(test, (_, why))| (test.clone(), format!("the runner skips it: {why}")))
-            .collect()
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use niagara_server::{
     Cache, EndServersNaming, Helper, Install, Suite, WorkFolder, processes_naming, share_folder,
 };
 
-use super::log_of;
+use super::logs::log_of;
 use super::output::{TestLine, Verdict, test_line};
 use niagara_server::Cancel;
 
@@ -53,6 +53,36 @@ pub struct Run {
     pub output: PathBuf,
 }
 
+impl Run {
+    /// How many tests ended so.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.tests
+            .values()
+            .filter(|(known, _)| *known == verdict)
+            .count()
+    }
+
+    /// The tests that ended so.
+    pub fn with(&self, verdict: Verdict) -> Vec<String> {
+        let tests = self
+            .tests
+            .iter()
+            .filter(|(_, (known, _))| *known == verdict);
+        tests.map(|(test, _)| test.clone()).collect()
+    }
+
+    /// The tests that were skipped, each with the reason.
+    pub fn skips(&self) -> BTreeMap<String, String> {
+        let skipped = self
+            .tests
+            .iter()
+            .filter(|(_, (v, _))| *v == Verdict::Skipped);
+        skipped
+            .map(|(test, (_, why))| (test.clone(), format!("the runner skips it: {why}")))
+            .collect()
+    }
+}
+
 impl Runner<'_> {
     /// Runs `tests` against `install`, `more` being further arguments for the runner; `logs` gets the runner's output and the logs of what failed. `heard` is called
     /// once without a line, then with the line of every test that ended.
@@ -81,8 +111,7 @@ impl Runner<'_> {
             tail: String::new(),
             output: logs.join("output.txt"),
         };
-        let mut output = File::create(&run.output)
-            .with_context(|| format!("cannot write {}", run.output.display()))?;
+        let mut transcript = Transcript::create(&run.output)?;
         heard(None);
         let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
@@ -92,34 +121,7 @@ impl Runner<'_> {
         let mut runner = Helper::spawn(command).map_err(|error| {
             anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
         })?;
-        let (sender, lines) = channel();
-        let child = runner.child();
-        let errors = child
-            .stderr
-            .take()
-            .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
-        let answers = child
-            .stdout
-            .take()
-            .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
-        for stream in [answers, errors].into_iter().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
-                    if sender
-                        .send(String::from_utf8_lossy(&line).into_owned())
-                        .is_err()
-                    {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut tail: Vec<String> = Vec::new();
-        // Behind the line of a test that failed comes what is to be said of it, up to the next test.
-        let mut said: BTreeMap<String, String> = BTreeMap::new();
-        let mut failing: Option<String> = None;
+        let lines = lines_of(runner.child());
         let mut seen = BTreeSet::new();
         let mut looked = Instant::now();
         loop {
@@ -142,31 +144,17 @@ impl Runner<'_> {
             if self.cancel.is_cancelled() {
                 break;
             }
-            writeln!(output, "{line}")?;
-            let test = test_line(&line);
-            if let Some(test) = &test {
-                failing = (test.verdict == Verdict::Failed).then(|| test.test.clone());
-            }
-            if let Some(failing) = &failing {
-                let text = said.entry(failing.clone()).or_default();
-                text.push_str(&line);
-                text.push('\n');
-            }
-            if let Some(test) = test {
+            if let Some(test) = transcript.take(line)? {
                 heard(Some(&test));
                 note(&mut run.tests, test);
-            }
-            tail.push(line);
-            if tail.len() > TAIL {
-                tail.remove(0);
             }
         }
         // Its servers end with the runner: their watchers see it go.
         self.cancel.check()?;
         run.status = runner.wait()?.to_string();
         run.servers = seen.len();
-        run.tail = tail.join("\n");
-        keep_logs(&said, logs)?;
+        run.tail = transcript.tail.join("\n");
+        keep_logs(&transcript.said, logs)?;
         Ok(run)
     }
 
@@ -271,6 +259,73 @@ impl Runner<'_> {
             .stdin(Stdio::null());
         command
     }
+}
+
+/// What a runner writes, kept as it comes.
+struct Transcript {
+    file: File,
+    /// The last lines.
+    tail: Vec<String>,
+    /// Behind the line of a test that failed comes what is to be said of it, up to the next test.
+    said: BTreeMap<String, String>,
+    failing: Option<String>,
+}
+
+impl Transcript {
+    fn create(path: &Path) -> Result<Transcript> {
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Transcript {
+            file,
+            tail: Vec::new(),
+            said: BTreeMap::new(),
+            failing: None,
+        })
+    }
+
+    /// Keeps a line; the test that it tells the end of.
+    fn take(&mut self, line: String) -> Result<Option<TestLine>> {
+        writeln!(self.file, "{line}")?;
+        let test = test_line(&line);
+        if let Some(test) = &test {
+            self.failing = (test.verdict == Verdict::Failed).then(|| test.test.clone());
+        }
+        if let Some(failing) = &self.failing {
+            let text = self.said.entry(failing.clone()).or_default();
+            text.push_str(&line);
+            text.push('\n');
+        }
+        self.tail.push(line);
+        if self.tail.len() > TAIL {
+            self.tail.remove(0);
+        }
+        Ok(test)
+    }
+}
+
+/// The lines of a child's two streams as they come, each stream read by a thread of its own.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let (sender, lines) = channel();
+    let errors = child
+        .stderr
+        .take()
+        .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
+    let answers = child
+        .stdout
+        .take()
+        .map(|stream| Box::new(stream) as Box<dyn std::io::Read + Send>);
+    for stream in [answers, errors].into_iter().flatten() {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+                let text = String::from_utf8_lossy(&line).into_owned();
+                if sender.send(text).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    lines
 }
 
 /// A test with several combinations fails when one of them does, and is skipped when all of them are.

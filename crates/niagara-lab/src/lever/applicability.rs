@@ -57,6 +57,13 @@ impl Lever {
         }
         let harmless = matches!(self.risk, Risk::None | Risk::Memory);
         if !harmless && !context.allowed.contains(&self.risk) {
+            // What matters only with a setting that the branch does not come with is no loss, and is not sold as one.
+            if let (false, Some(reason)) = (
+                self.when.variables.is_empty(),
+                self.elsewhere.reason(context.family),
+            ) {
+                return Err(format!("{NOT_FOR_THIS_SERVER}{reason}"));
+            }
             return Err(format!(
                 "risk {0}: not tried without --allow {0}",
                 self.risk
@@ -275,6 +282,16 @@ mod tests {
                 .as_deref(),
             Some("jemalloc")
         );
+    }
+
+    #[test]
+    fn a_risk_that_could_gain_nothing_is_not_offered() {
+        let text = "risk = \"durability\"\n[when]\nmariadb = \"*\"\n[when.variables]\nlog_bin = \"ON\"\n\
+                    [elsewhere]\nmariadb = \"off by default\"\n[change.config]\nskip_log_bin = \"\"\n";
+        assert_eq!(refusal(text), "not for this server: off by default");
+        let mut context = context();
+        context.allowed.insert(Risk::Durability);
+        assert!(lever(text).applicability(&context).is_ok());
     }
 
     #[test]

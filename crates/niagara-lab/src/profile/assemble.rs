@@ -207,13 +207,14 @@ pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
         .map(|mut limit| {
             // As they are written in a variant.
             let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
-            limit.levers = limit
-                .levers
+            let left: Vec<&Lever> = limit
+                .lever_ids
                 .iter()
                 .filter(|id| !applied.contains(id))
                 .filter_map(known)
-                .map(Lever::spelling)
                 .collect();
+            limit.levers = left.iter().map(|lever| lever.spelling()).collect();
+            limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
             limit
         })
         .collect();

@@ -29,6 +29,8 @@ pub(crate) struct Document {
     pub combine: Option<Spanned<String>>,
     pub sweep: Option<Spanned<Vec<Spanned<String>>>>,
     pub protocol: Option<Spanned<String>>,
+    pub goal: Option<Spanned<String>>,
+    pub rate: Option<Spanned<String>>,
     pub alpha: Option<f64>,
     pub min_effect: Option<Value>,
     pub seed: Option<u64>,

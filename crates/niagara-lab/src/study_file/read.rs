@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
-use niagara_load::{WorkloadKind, WorkloadSpec};
+use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
 use niagara_store::About;
 use toml::{Spanned, Value};
 
@@ -21,10 +21,12 @@ use crate::quantity;
 use crate::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
+use crate::rate::RateChoice;
 use crate::recipe::VariantRecipe;
 use crate::spec::Protocol;
 use crate::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
+use niagara_store::Goal;
 
 /// A study file that was understood: the study in each of its sizes.
 #[derive(Debug, Clone)]
@@ -214,9 +216,11 @@ impl Reader<'_> {
         let document = self.document;
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.span().start);
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 8] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 10] = [
             ("a", text(&document.a), &[Compare]),
             ("b", text(&document.b), &[Compare]),
+            ("goal", text(&document.goal), &[Compare]),
+            ("rate", text(&document.rate), &[Compare]),
             ("start", text(&document.start), &[Ladder, Matrix]),
             ("combine", text(&document.combine), &[Matrix]),
             // Two variants of a sweep meet in duels, one or several others are measured each alone.
@@ -364,12 +368,13 @@ impl Reader<'_> {
             None => DEFAULT_ENGINE.to_owned(),
         };
         let workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
-        let is_job = workloads[0].load.workload.kind.is_job();
+        let is_job = workloads[0].load.workload.is_job();
         if is_job {
             self.check_job(entry, mistakes);
             threads = vec![1];
         }
         let protocol = self.protocol(question, is_job, mistakes);
+        let (goal, rate) = self.goal(is_job, mistakes);
         // Texts that the structure's check let pass can be read.
         let time = |value: &Option<Value>| {
             value
@@ -391,6 +396,8 @@ impl Reader<'_> {
             workloads,
             threads,
             protocol,
+            goal,
+            rate,
             alpha: document.alpha.unwrap_or(0.05),
             min_effect: share(&document.min_effect).unwrap_or(0.005),
             seed: document.seed,
@@ -437,6 +444,46 @@ impl Reader<'_> {
             size: size.to_string(),
             note: entry.note.clone(),
         }
+    }
+
+    /// What decides, and the rate at which latencies are compared.
+    fn goal(&self, is_job: bool, mistakes: &mut Mistakes<'_>) -> (Goal, Option<RateChoice>) {
+        let given = self.document.goal.as_ref();
+        // Words were checked with the structure.
+        let goal: Goal = given
+            .and_then(|goal| goal.get_ref().parse().ok())
+            .unwrap_or_default();
+        if let (Some(given), true, true) = (given, is_job, goal.is_latency()) {
+            mistakes.add(
+                given.span().start,
+                "goal: the time of a batch job is its throughput, and nothing arrives at a rate"
+                    .to_owned(),
+                "goal = \"throughput\", or goal = \"cpu\"",
+            );
+        }
+        let rate = match &self.document.rate {
+            None => goal.is_latency().then_some(RateChoice::USUAL),
+            Some(text) if !goal.is_latency() => {
+                mistakes.add(
+                    text.span().start,
+                    format!("rate: is for latencies; the goal is {goal}"),
+                    "goal = \"p99\", or leave out rate",
+                );
+                None
+            }
+            Some(text) => match text.get_ref().parse() {
+                Ok(rate) => Some(rate),
+                Err(error) => {
+                    mistakes.add(
+                        text.span().start,
+                        format!("rate: {error}"),
+                        "rate = \"70%\"",
+                    );
+                    None
+                }
+            },
+        };
+        (goal, rate)
     }
 
     /// How variants meet in this study.
@@ -613,13 +660,7 @@ impl Reader<'_> {
     ) -> Option<StudyWorkload> {
         let base = self.base_workload(&workload.name, mistakes)?;
         let at_name = workload.name.span().start;
-        let has = match settings_of(&base) {
-            Ok(has) => has,
-            Err(error) => {
-                blame(at_name, &error, mistakes);
-                return None;
-            }
-        };
+        let has = settings_of(&base);
         // sysbench's names may be written with dashes.
         let known = |option: &str| {
             let names = [option.to_owned(), option.replace('-', "_")];
@@ -697,6 +738,10 @@ impl Reader<'_> {
             return match own_workload(&self.known.folder.join(path)) {
                 Ok(workload) => Some(workload),
                 Err(error) => {
+                    if let Some(mistake) = error.downcast_ref::<LoadError>() {
+                        blame(at, mistake, mistakes);
+                        return None;
+                    }
                     let reason = error.root_cause();
                     mistakes.add(
                         at,
@@ -708,18 +753,15 @@ impl Reader<'_> {
             };
         }
         match WorkloadKind::from_str(text) {
-            Ok(kind) => Some(WorkloadSpec {
-                kind,
-                ..WorkloadSpec::default()
-            }),
+            Ok(kind) => Some(WorkloadSpec::of(kind)),
             Err(_) => {
-                let names = WorkloadKind::ALL.map(WorkloadKind::name);
+                let names = WorkloadKind::names();
                 mistakes.add(
                     at,
                     format!("no workload is called `{text}`"),
                     format!(
                         "{}known: {}; one of your own is named by its path: ./{text}.toml",
-                        did_you_mean(text, names),
+                        did_you_mean(text, names.iter().copied()),
                         names.join(", ")
                     ),
                 );
@@ -752,7 +794,7 @@ fn misfit(
         .unwrap_or(&workload.name)
         .span()
         .start;
-    let is_job = |workload: &StudyWorkload| workload.load.workload.kind.is_job();
+    let is_job = |workload: &StudyWorkload| workload.load.workload.is_job();
     if before.iter().any(|other| other.name == *name) {
         return Some((
             at_title,

@@ -455,6 +455,16 @@ pub(crate) static FILE: Group = Group {
             "compare, ladder, matrix: how variants meet (docs/methodology.md); duel unless given, pair of jobs; trimmed is for compare alone",
         ),
         key(
+            "goal",
+            Shape::Word(&["throughput", "cpu", "p95", "p99"]),
+            "compare: what decides; throughput unless given. p95 and p99 are latencies at a fixed rate of arrivals",
+        ),
+        key(
+            "rate",
+            Shape::Text,
+            "compare by p95 or p99: transactions per second that arrive (\"2000\"), or a share of what A does under closed load (\"70%\", unless given)",
+        ),
+        key(
             "alpha",
             Shape::Probability,
             "Error probability; 0.05 unless given",

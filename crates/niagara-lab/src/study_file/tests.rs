@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use niagara_load::Workload;
 use niagara_server::Catalog;
 
 use super::*;
@@ -7,8 +8,22 @@ use crate::level_sets::level_sets;
 use crate::lever::{self, Item};
 use crate::question::{Question, StudySize};
 use crate::recipe::VariantRecipe;
-use crate::spec::Protocol;
+use crate::spec::{Load, Protocol};
 use crate::wanted_level::WantedLevel;
+
+fn table_size(load: &Load) -> u64 {
+    match &load.workload.workload {
+        Workload::Sysbench(sysbench) => sysbench.table_size,
+        other => panic!("{other:?} is none of sysbench's"),
+    }
+}
+
+fn scale(load: &Load, name: &str) -> u64 {
+    match &load.workload.workload {
+        Workload::File(file) => file.scale()[name],
+        other => panic!("{other:?} is from no file"),
+    }
+}
 
 const LADDER: &str = r#"kind = "ladder"
 title = "A small ladder"
@@ -83,8 +98,8 @@ fn a_study_differs_by_size_in_what_the_size_says() {
         (&small.threads[..], &original.threads[..]),
         (&[8][..], &[32][..])
     );
-    assert_eq!(small.workloads[0].load.workload.table_size, 1000);
-    assert_eq!(original.workloads[0].load.workload.table_size, 1_000_000);
+    assert_eq!(table_size(&small.workloads[0].load), 1000);
+    assert_eq!(table_size(&original.workloads[0].load), 1_000_000);
     assert_eq!(small.budget.as_secs(), 300);
     assert_eq!(original.about.size, "original");
     let Question::Ladder { rungs, .. } = &small.question else {
@@ -459,7 +474,7 @@ fn a_job_meets_in_pairs_on_one_connection() {
         (Protocol::Pair, &[1][..])
     );
     let load = &study.workloads[0].load;
-    assert_eq!((load.threads, load.workload.scale["pool_factor"]), (1, 2));
+    assert_eq!((load.threads, scale(load, "pool_factor")), (1, 2));
 
     let found = only(&COMPARE.replace("b = \"base\"", "b = \"base\"\nthreads = 4"));
     assert!(
@@ -504,7 +519,7 @@ fn a_workload_of_ones_own_stands_beside_the_study() {
     for (size, customers) in [(StudySize::Small, 500), (StudySize::Original, 5000)] {
         let workload = &file.in_size(size).workloads[0];
         assert_eq!(workload.name, "shop");
-        assert_eq!(workload.load.workload.scale["customers"], customers);
+        assert_eq!(scale(&workload.load, "customers"), customers);
     }
 
     let found = |text: &str| {

@@ -11,7 +11,7 @@ const TEXT_NULL: u8 = 0xfb;
 
 /// How rows come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub(crate) enum Format {
     /// Of COM_QUERY: every value as text.
     #[default]
     Text,
@@ -28,7 +28,7 @@ struct Column {
 
 /// The rows of the answer at hand.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     format: Format,
     columns: Vec<Column>,
     /// All rows, one after the other.
@@ -41,7 +41,7 @@ pub struct Answer {
 
 /// One value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     Null,
     Int(i64),
     Float(f64),
@@ -101,12 +101,12 @@ impl Answer {
     }
 
     /// How many rows came.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.ends.len()
     }
 
     /// The values of row `index` (from 0), from the first column on; `None`: there are fewer rows.
-    pub fn row(&self, index: usize) -> Option<Row<'_>> {
+    pub(crate) fn row(&self, index: usize) -> Option<Row<'_>> {
         let end = *self.ends.get(index)?;
         let begin = match index {
             0 => 0,
@@ -143,7 +143,7 @@ impl Answer {
 
 /// A row, read from its first column on.
 #[derive(Debug, Clone)]
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     columns: &'a [Column],
     nulls: &'a [u8],
     fields: Fields<'a>,
@@ -153,7 +153,7 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// The next column's value.
-    pub fn value(&mut self) -> Result<Value<'a>, ProtocolError> {
+    pub(crate) fn value(&mut self) -> Result<Value<'a>, ProtocolError> {
         let place = self.next;
         let column = *self
             .columns
@@ -216,7 +216,7 @@ impl<'a> Row<'a> {
     }
 
     /// The next column's value as a whole number; `None`: NULL.
-    pub fn int(&mut self) -> Result<Option<i64>, ProtocolError> {
+    pub(crate) fn int(&mut self) -> Result<Option<i64>, ProtocolError> {
         Ok(match self.value()? {
             Value::Null => None,
             Value::Int(number) => Some(number),
@@ -235,7 +235,7 @@ impl<'a> Row<'a> {
     }
 
     /// The next column's value, a decimal number with at most two digits after the point, in hundredths; `None`: NULL.
-    pub fn hundredths(&mut self) -> Result<Option<i64>, ProtocolError> {
+    pub(crate) fn hundredths(&mut self) -> Result<Option<i64>, ProtocolError> {
         match self.value()? {
             Value::Null => Ok(None),
             Value::Int(number) => Ok(Some(number.saturating_mul(100))),
@@ -253,7 +253,7 @@ impl<'a> Row<'a> {
     }
 
     /// The next column's value as text; `None`: NULL, or a number or time in its binary form.
-    pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, ProtocolError> {
+    pub(crate) fn bytes(&mut self) -> Result<Option<&'a [u8]>, ProtocolError> {
         Ok(match self.value()? {
             Value::Bytes(text) => Some(text),
             _ => None,

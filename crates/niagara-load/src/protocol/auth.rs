@@ -20,7 +20,7 @@ const ED25519_NONCE: usize = 32;
 
 /// Who can hear what is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
+pub(crate) enum Channel {
     /// TCP in clear.
     Open,
     /// A Unix socket.
@@ -31,7 +31,7 @@ pub enum Channel {
 
 /// The plugins that can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plugin {
+pub(crate) enum Plugin {
     NativePassword,
     CachingSha2Password,
     Sha256Password,
@@ -50,7 +50,7 @@ impl Plugin {
         ("auth_socket", Plugin::Socket),
     ];
 
-    pub fn named(name: &str) -> Result<Plugin, ProtocolError> {
+    pub(crate) fn named(name: &str) -> Result<Plugin, ProtocolError> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, plugin)| *plugin).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
@@ -62,7 +62,7 @@ impl Plugin {
     }
 
     /// The answer to the plugin's own `nonce`.
-    pub fn first_answer(
+    pub(crate) fn first_answer(
         self,
         password: &str,
         nonce: &[u8],
@@ -89,7 +89,7 @@ impl Plugin {
     }
 
     /// The answer to what the plugin says after its nonce; `None` when it wants none.
-    pub fn next_answer(
+    pub(crate) fn next_answer(
         self,
         password: &str,
         nonce: &[u8],

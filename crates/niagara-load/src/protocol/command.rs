@@ -12,12 +12,12 @@ const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 const SENDS_TYPES: u16 = 128;
 
 /// COM_QUIT, whole.
-pub const QUIT: [u8; 5] = [1, 0, 0, 0, COM_QUIT];
+pub(crate) const QUIT: [u8; 5] = [1, 0, 0, 0, COM_QUIT];
 
 /// The type of a parameter, with its flag byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum ParameterType {
+pub(crate) enum ParameterType {
     /// i32 (MYSQL_TYPE_LONG).
     Int = 0x0003,
     /// i64 (MYSQL_TYPE_LONGLONG); no statement of the first workloads has one.
@@ -32,7 +32,7 @@ pub enum ParameterType {
 }
 
 /// Writes `payload` as packets, numbered from `sequence`, and returns the next number.
-pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) -> u8 {
+pub(crate) fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) -> u8 {
     loop {
         let (packet, rest) = payload.split_at(payload.len().min(MAX_PAYLOAD));
         out.extend_from_slice(&(packet.len() as u32).to_le_bytes()[..3]);
@@ -48,12 +48,12 @@ pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) ->
 }
 
 /// COM_QUERY: a statement in text. It must fit one packet.
-pub fn query(out: &mut Vec<u8>, sql: &[u8]) {
+pub(crate) fn query(out: &mut Vec<u8>, sql: &[u8]) {
     text_command(out, COM_QUERY, sql);
 }
 
 /// COM_STMT_PREPARE. The statement must fit one packet.
-pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) {
+pub(crate) fn prepare(out: &mut Vec<u8>, sql: &[u8]) {
     text_command(out, COM_STMT_PREPARE, sql);
 }
 
@@ -68,14 +68,14 @@ fn text_command(out: &mut Vec<u8>, command: u8, sql: &[u8]) {
 
 /// COM_STMT_EXECUTE under construction: parameters in order, then [`finish`](Execute::finish).
 #[derive(Debug)]
-pub struct Execute<'a> {
+pub(crate) struct Execute<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> Execute<'a> {
     /// Starts the command in `out`, which is emptied. `types` go with the first execution of a
     /// statement (`send_types`); the server remembers them, as it does for the usual client library.
-    pub fn new(
+    pub(crate) fn new(
         out: &'a mut Vec<u8>,
         statement: u32,
         types: &[ParameterType],
@@ -98,19 +98,19 @@ impl<'a> Execute<'a> {
         Execute { out }
     }
 
-    pub fn int(self, value: i32) -> Self {
+    pub(crate) fn int(self, value: i32) -> Self {
         self.out.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     #[cfg(test)]
-    pub fn bigint(self, value: i64) -> Self {
+    pub(crate) fn bigint(self, value: i64) -> Self {
         self.out.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     /// A string of `length` bytes, filled in place.
-    pub fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self {
+    pub(crate) fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self {
         debug_assert!(length <= 250, "longer lengths take more than one byte");
         self.out.push(length);
         let start = self.out.len();
@@ -120,7 +120,7 @@ impl<'a> Execute<'a> {
     }
 
     /// Closes the packet.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         let length = (self.out.len() - 4) as u32;
         self.out[..3].copy_from_slice(&length.to_le_bytes()[..3]);
     }
@@ -128,7 +128,7 @@ impl<'a> Execute<'a> {
 
 /// The payload of COM_STMT_BULK_EXECUTE but for the rows, which follow: of every parameter a byte that says whether it is
 /// NULL, then its value.
-pub fn bulk_execute(payload: &mut Vec<u8>, statement: u32, types: &[ParameterType]) {
+pub(crate) fn bulk_execute(payload: &mut Vec<u8>, statement: u32, types: &[ParameterType]) {
     payload.clear();
     payload.push(COM_STMT_BULK_EXECUTE);
     payload.extend_from_slice(&statement.to_le_bytes());

@@ -10,7 +10,7 @@ const MAX_PACKET: u32 = 1 << 30;
 
 /// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Greeting {
+pub(crate) struct Greeting {
     /// As sent; MariaDB may put "5.5.5-" in front.
     pub version: String,
     pub capabilities: u32,
@@ -22,7 +22,7 @@ pub struct Greeting {
 }
 
 /// Reads a greeting.
-pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
+pub(crate) fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
     let mut fields = Fields::new(payload);
     let protocol = fields.u8()?;
     if protocol != 10 {
@@ -80,7 +80,7 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> {
 }
 
 /// The capabilities both ends use from now on.
-pub fn agree(server: u32, with_database: bool, encrypted: bool) -> u32 {
+pub(crate) fn agree(server: u32, with_database: bool, encrypted: bool) -> u32 {
     let mut wanted = capability::LONG_PASSWORD
         | capability::LONG_FLAG
         | capability::PROTOCOL_41
@@ -100,7 +100,7 @@ pub fn agree(server: u32, with_database: bool, encrypted: bool) -> u32 {
 }
 
 /// The payload that asks for TLS; it is also how the client's answer to the greeting begins.
-pub fn tls_request(capabilities: u32) -> Vec<u8> {
+pub(crate) fn tls_request(capabilities: u32) -> Vec<u8> {
     let mut payload = Vec::with_capacity(128);
     payload.extend_from_slice(&capabilities.to_le_bytes());
     payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
@@ -116,7 +116,7 @@ pub fn tls_request(capabilities: u32) -> Vec<u8> {
 }
 
 /// The payload of the client's answer to the greeting.
-pub fn response(
+pub(crate) fn response(
     capabilities: u32,
     user: &str,
     auth: &[u8],

@@ -7,7 +7,7 @@ const LONGEST_PACKET: usize = 1 << 20;
 
 /// Bytes as they arrived, and the number that is due next.
 #[derive(Debug, Default)]
-pub struct Inbox {
+pub(crate) struct Inbox {
     bytes: Vec<u8>,
     /// Where the next packet begins.
     start: usize,
@@ -16,29 +16,29 @@ pub struct Inbox {
 
 impl Inbox {
     /// The number of the next packet, of either end.
-    pub fn sequence(&self) -> u8 {
+    pub(crate) fn sequence(&self) -> u8 {
         self.sequence
     }
 
     /// Numbers go on from here.
-    pub fn set_sequence(&mut self, sequence: u8) {
+    pub(crate) fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
 
     /// Whether nothing is left that no one has asked for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.start == self.bytes.len()
     }
 
     /// Takes what has arrived.
-    pub fn put(&mut self, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);
         self.start = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
     /// The next packet's payload, once all of it is there.
-    pub fn packet(&mut self) -> Result<Option<&[u8]>, ProtocolError> {
+    pub(crate) fn packet(&mut self) -> Result<Option<&[u8]>, ProtocolError> {
         let Some((&[a, b, c, sequence], rest)) = self.bytes[self.start..].split_first_chunk()
         else {
             return Ok(None);

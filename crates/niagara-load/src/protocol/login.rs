@@ -10,7 +10,7 @@ const MOST_PACKETS: u32 = 16;
 
 /// Who logs in.
 #[derive(Debug, Clone, Copy)]
-pub struct Account<'a> {
+pub(crate) struct Account<'a> {
     pub user: &'a str,
     pub password: &'a str,
     pub database: Option<&'a str>,
@@ -18,7 +18,7 @@ pub struct Account<'a> {
 
 /// Whether TLS is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encryption {
+pub(crate) enum Encryption {
     Never,
     IfOffered,
     Always,
@@ -26,7 +26,7 @@ pub enum Encryption {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Send this payload and read the next packet.
     Send(Vec<u8>),
     /// Read the next packet.
@@ -45,7 +45,7 @@ enum State {
 
 /// A login under way.
 #[derive(Debug)]
-pub struct Login<'a> {
+pub(crate) struct Login<'a> {
     account: Account<'a>,
     channel: Channel,
     encryption: Encryption,
@@ -56,7 +56,7 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    pub fn new(account: Account<'a>, channel: Channel, encryption: Encryption) -> Self {
+    pub(crate) fn new(account: Account<'a>, channel: Channel, encryption: Encryption) -> Self {
         Login {
             account,
             channel,
@@ -70,18 +70,18 @@ impl<'a> Login<'a> {
 
     /// Asks for [many rows in one execution](capability::MARIADB_BULK), where the server knows that: the capabilities
     /// are then without `LONG_PASSWORD`.
-    pub fn wanting_bulk(mut self) -> Self {
+    pub(crate) fn wanting_bulk(mut self) -> Self {
         self.wants_bulk = true;
         self
     }
 
     /// What both ends have agreed on, known after the greeting.
-    pub fn capabilities(&self) -> u32 {
+    pub(crate) fn capabilities(&self) -> u32 {
         self.capabilities
     }
 
     /// Takes the next packet.
-    pub fn packet(&mut self, payload: &[u8]) -> Result<Step, ExchangeError> {
+    pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Step, ExchangeError> {
         self.packets += 1;
         if self.packets > MOST_PACKETS {
             return Err(ProtocolError::new("the login goes in circles").into());
@@ -121,7 +121,7 @@ impl<'a> Login<'a> {
     }
 
     /// The channel is encrypted now: the payload to send next.
-    pub fn encrypted(&mut self) -> Result<Vec<u8>, ExchangeError> {
+    pub(crate) fn encrypted(&mut self) -> Result<Vec<u8>, ExchangeError> {
         self.channel = Channel::Encrypted;
         match std::mem::replace(&mut self.state, State::Greeting) {
             State::Encrypting(greeting) => Ok(self.respond(greeting)?),

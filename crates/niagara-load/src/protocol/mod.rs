@@ -7,53 +7,54 @@
 //! MariaDB nor the optional metadata of MySQL is asked for: common clients send full metadata, and the
 //! server should do the work it does for them.
 
-pub mod answer;
-pub mod auth;
-pub mod command;
+pub(crate) mod answer;
+pub(crate) mod auth;
+pub(crate) mod command;
 #[cfg(any(test, fuzzing))]
 pub mod decode;
-pub mod handshake;
-pub mod inbox;
-pub mod login;
-pub mod packet;
-pub mod prepared;
-pub mod response;
-pub mod rows;
+pub(crate) mod handshake;
+pub(crate) mod inbox;
+pub(crate) mod login;
+pub(crate) mod packet;
+pub(crate) mod prepared;
+pub(crate) mod response;
+pub(crate) mod rows;
 mod rsa_key;
+mod sequence;
 
 /// Capability flags, as the protocol numbers them.
-pub mod capability {
+pub(crate) mod capability {
     /// MySQL's own; without it both ends say that the last four reserved bytes are [MariaDB's capabilities](MARIADB_BULK).
-    pub const LONG_PASSWORD: u32 = 1;
-    pub const LONG_FLAG: u32 = 1 << 2;
-    pub const CONNECT_WITH_DB: u32 = 1 << 3;
-    pub const PROTOCOL_41: u32 = 1 << 9;
+    pub(crate) const LONG_PASSWORD: u32 = 1;
+    pub(crate) const LONG_FLAG: u32 = 1 << 2;
+    pub(crate) const CONNECT_WITH_DB: u32 = 1 << 3;
+    pub(crate) const PROTOCOL_41: u32 = 1 << 9;
     /// TLS follows the client's first packet.
-    pub const SSL: u32 = 1 << 11;
-    pub const TRANSACTIONS: u32 = 1 << 13;
-    pub const SECURE_CONNECTION: u32 = 1 << 15;
-    pub const PLUGIN_AUTH: u32 = 1 << 19;
-    pub const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
-    pub const DEPRECATE_EOF: u32 = 1 << 24;
+    pub(crate) const SSL: u32 = 1 << 11;
+    pub(crate) const TRANSACTIONS: u32 = 1 << 13;
+    pub(crate) const SECURE_CONNECTION: u32 = 1 << 15;
+    pub(crate) const PLUGIN_AUTH: u32 = 1 << 19;
+    pub(crate) const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
+    pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
 
     /// Among MariaDB's: one execution of a prepared statement may carry the parameters of many rows.
-    pub const MARIADB_BULK: u32 = 1 << 2;
+    pub(crate) const MARIADB_BULK: u32 = 1 << 2;
 }
 
 /// Bytes that are not the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not the MySQL protocol: {0}")]
-pub struct ProtocolError(pub String);
+pub(crate) struct ProtocolError(pub String);
 
 impl ProtocolError {
-    pub fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         ProtocolError(what.into())
     }
 }
 
 /// Why an exchange did not end as it should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExchangeError {
+pub(crate) enum ExchangeError {
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
     #[error(transparent)]

@@ -3,28 +3,28 @@
 use super::ProtocolError;
 
 /// The longest payload of one packet; longer ones are continued in the next.
-pub const MAX_PAYLOAD: usize = 0xff_ffff;
+pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
 
 /// Fields of one payload, read from the front.
 #[derive(Debug, Clone, Copy)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    pub fn new(payload: &'a [u8]) -> Self {
+    pub(crate) fn new(payload: &'a [u8]) -> Self {
         Fields { rest: payload }
     }
 
-    pub fn rest(self) -> &'a [u8] {
+    pub(crate) fn rest(self) -> &'a [u8] {
         self.rest
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
         match self.rest.split_at_checked(count) {
             Some((taken, rest)) => {
                 self.rest = rest;
@@ -43,20 +43,20 @@ impl<'a> Fields<'a> {
         Ok(array)
     }
 
-    pub fn u8(&mut self) -> Result<u8, ProtocolError> {
+    pub(crate) fn u8(&mut self) -> Result<u8, ProtocolError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub fn u16(&mut self) -> Result<u16, ProtocolError> {
+    pub(crate) fn u16(&mut self) -> Result<u16, ProtocolError> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    pub fn u32(&mut self) -> Result<u32, ProtocolError> {
+    pub(crate) fn u32(&mut self) -> Result<u32, ProtocolError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
     /// Bytes up to a NUL, which is consumed; all that is left when there is none.
-    pub fn until_nul(&mut self) -> &'a [u8] {
+    pub(crate) fn until_nul(&mut self) -> &'a [u8] {
         match self.rest.iter().position(|&byte| byte == 0) {
             Some(at) => {
                 let text = &self.rest[..at];
@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A length-encoded integer.
-    pub fn lenenc(&mut self) -> Result<u64, ProtocolError> {
+    pub(crate) fn lenenc(&mut self) -> Result<u64, ProtocolError> {
         let width = match self.u8()? {
             small @ 0..=0xfa => return Ok(u64::from(small)),
             0xfc => 2,
@@ -88,14 +88,14 @@ impl<'a> Fields<'a> {
 
 /// An error as the server sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerError {
+pub(crate) struct ServerError {
     pub code: u16,
     pub message: String,
 }
 
 impl ServerError {
     /// Reads an ERR packet's payload, which starts with 0xff.
-    pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut fields = Fields::new(payload);
         if fields.u8()? != 0xff {
             return Err(ProtocolError::new("an error packet must start with 0xff"));

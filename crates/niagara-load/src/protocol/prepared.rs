@@ -5,7 +5,7 @@ use super::{ExchangeError, ProtocolError, capability};
 
 /// A statement that the server has prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prepared {
+pub(crate) struct Prepared {
     pub statement: u32,
     pub columns: u16,
     pub parameters: u16,
@@ -30,7 +30,7 @@ impl Prepared {
 
 /// Reads one answer, a packet at a time.
 #[derive(Debug)]
-pub struct PrepareReader {
+pub(crate) struct PrepareReader {
     deprecate_eof: bool,
     prepared: Option<Prepared>,
     /// Definitions of parameters, then of columns, that have not come yet.
@@ -41,7 +41,7 @@ pub struct PrepareReader {
 
 impl PrepareReader {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(crate) fn new(capabilities: u32) -> Self {
         PrepareReader {
             deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
             prepared: None,
@@ -51,7 +51,7 @@ impl PrepareReader {
     }
 
     /// Takes the next packet; the statement when it was the last one.
-    pub fn packet(&mut self, payload: &[u8]) -> Result<Option<Prepared>, ExchangeError> {
+    pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Option<Prepared>, ExchangeError> {
         let first = *payload
             .first()
             .ok_or_else(|| ProtocolError::new("an empty packet within an answer"))?;

@@ -4,9 +4,10 @@
 //! everything else is stepped over by its length, unless the rows of this answer are wanted
 //! ([`ResponseReader::keep_rows`]).
 
+use super::ProtocolError;
 use super::answer::{Answer, Format};
 use super::packet::{Fields, MAX_PAYLOAD, ServerError};
-use super::{ProtocolError, capability};
+use super::sequence::{Packet, Sequence};
 
 /// Bytes of an error packet that are kept: the protocol's messages end at 512.
 const KEPT: usize = 640;
@@ -16,7 +17,7 @@ const LONGEST_ANSWER: u64 = 1 << 30;
 
 /// What is known after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// The answer goes on.
     More,
     /// The answer is complete and not an error.
@@ -25,51 +26,37 @@ pub enum Progress {
     Failed,
 }
 
+/// What the bytes at hand belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// OK, ERR or the count of columns.
-    First,
-    /// Column definitions, this many to come.
-    Columns(u64),
-    /// The EOF between columns and rows.
-    ColumnsEnd,
-    Rows,
-}
-
-/// What the packet at hand is, decided by its first byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packet {
-    /// Its header is not complete yet.
+enum Part {
+    /// The header of a packet, not complete yet.
     Header,
-    /// Its first byte has not come yet.
+    /// A packet whose first byte has not come yet.
     Unknown,
     /// More of a row that is longer than one packet.
     Continuation,
-    Ok,
-    Error,
-    ColumnCount,
-    Column,
-    ColumnsEnd,
-    Row,
-    End,
+    Of(Packet),
 }
 
-impl Packet {
+impl Part {
     /// Whether its start matters beyond the first byte.
     fn is_kept(self) -> bool {
-        matches!(self, Packet::Ok | Packet::Error | Packet::ColumnCount)
+        matches!(
+            self,
+            Part::Of(Packet::Ok | Packet::Error | Packet::ColumnCount)
+        )
     }
 }
 
 /// Reads one answer after another.
 #[derive(Debug)]
-pub struct ResponseReader {
-    deprecate_eof: bool,
-    phase: Phase,
-    packet: Packet,
+pub(crate) struct ResponseReader {
+    sequence: Sequence,
+    part: Part,
     header: [u8; 4],
     header_length: usize,
-    sequence: u8,
+    /// The number that is due.
+    number: u8,
     /// The packet at hand has another number than was due, which only errors may have.
     misnumbered: bool,
     /// Bytes of the answer at hand so far.
@@ -89,14 +76,13 @@ pub struct ResponseReader {
 
 impl ResponseReader {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(crate) fn new(capabilities: u32) -> Self {
         ResponseReader {
-            deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
-            phase: Phase::First,
-            packet: Packet::Header,
+            sequence: Sequence::new(capabilities),
+            part: Part::Header,
             header: [0; 4],
             header_length: 0,
-            sequence: 1,
+            number: 1,
             misnumbered: false,
             taken: 0,
             left: 0,
@@ -110,7 +96,7 @@ impl ResponseReader {
 
     /// Says whether the rows of the next answer, which come in `format`, are to be kept.
     #[inline]
-    pub fn keep_rows(&mut self, keep: bool, format: Format) {
+    pub(crate) fn keep_rows(&mut self, keep: bool, format: Format) {
         self.keeps_rows = keep;
         if keep {
             self.answer.begin(format);
@@ -118,23 +104,23 @@ impl ResponseReader {
     }
 
     /// The rows of the last answer whose rows were kept.
-    pub fn answer(&self) -> &Answer {
+    pub(crate) fn answer(&self) -> &Answer {
         &self.answer
     }
 
     /// The error that made the last answer [`Progress::Failed`].
-    pub fn error(&self) -> Result<ServerError, ProtocolError> {
+    pub(crate) fn error(&self) -> Result<ServerError, ProtocolError> {
         ServerError::parse(&self.kept)
     }
 
     /// Whether the last complete answer was a result set, or the OK of a statement that changed rows.
     #[inline]
-    pub fn touched(&self) -> bool {
+    pub(crate) fn touched(&self) -> bool {
         self.touched
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
-    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
         self.taken += bytes.len() as u64;
         if self.taken > LONGEST_ANSWER {
             return Err(ProtocolError::new(format!(
@@ -142,26 +128,26 @@ impl ResponseReader {
             )));
         }
         while !bytes.is_empty() {
-            if self.packet == Packet::Header {
+            if self.part == Part::Header {
                 bytes = self.take_header(bytes)?;
                 // An empty packet has nothing more to wait for.
-                if self.packet == Packet::Header || self.left > 0 {
+                if self.part == Part::Header || self.left > 0 {
                     continue;
                 }
             }
-            if self.packet == Packet::Unknown {
+            if self.part == Part::Unknown {
                 match bytes.first() {
                     Some(&first) if self.left > 0 => self.classify(first)?,
                     _ => return Err(ProtocolError::new("an empty packet within an answer")),
                 }
             }
             let (here, rest) = bytes.split_at(self.left.min(bytes.len()));
-            match self.packet {
-                packet if packet.is_kept() => {
+            match self.part {
+                part if part.is_kept() => {
                     let room = KEPT - self.kept.len();
                     self.kept.extend_from_slice(&here[..here.len().min(room)]);
                 }
-                Packet::Column | Packet::Row | Packet::Continuation if self.keeps_rows => {
+                Part::Of(Packet::Column | Packet::Row) | Part::Continuation if self.keeps_rows => {
                     self.answer.extend(here)?;
                 }
                 _ => {}
@@ -177,8 +163,8 @@ impl ResponseReader {
                             bytes.len()
                         )));
                     }
-                    self.phase = Phase::First;
-                    self.sequence = 1;
+                    self.sequence.restart();
+                    self.number = 1;
                     self.taken = 0;
                     self.continued = false;
                     return Ok(progress);
@@ -197,26 +183,26 @@ impl ResponseReader {
             return Ok(rest);
         }
         self.header_length = 0;
-        let [a, b, c, sequence] = self.header;
+        let [a, b, c, number] = self.header;
         // What a server says unasked (why it closes the connection) is numbered from 0.
-        self.misnumbered = sequence != self.sequence;
+        self.misnumbered = number != self.number;
         if self.misnumbered && self.continued {
             return Err(self.wrong_number());
         }
-        self.sequence = sequence.wrapping_add(1);
+        self.number = number.wrapping_add(1);
         self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
-        self.packet = if self.continued {
-            Packet::Continuation
+        self.part = if self.continued {
+            Part::Continuation
         } else {
-            Packet::Unknown
+            Part::Unknown
         };
         self.continued = self.left == MAX_PAYLOAD;
-        if self.left == 0 && self.packet == Packet::Unknown {
+        if self.left == 0 && self.part == Part::Unknown {
             return Err(ProtocolError::new("an empty packet within an answer"));
         }
         if self.left == 0 {
             // The empty tail of a row whose length is a multiple of the greatest.
-            self.packet = Packet::Header;
+            self.part = Part::Header;
         }
         Ok(rest)
     }
@@ -232,72 +218,41 @@ impl ResponseReader {
         if self.misnumbered && first != 0xff {
             return Err(self.wrong_number());
         }
-        self.packet = match (self.phase, first) {
-            (_, 0xff) => Packet::Error,
-            (Phase::First, 0x00) => Packet::Ok,
-            (Phase::First, 0xfb) => {
-                return Err(ProtocolError::new("the server asks for a local file"));
-            }
-            (Phase::First, 0xfe) => {
-                return Err(ProtocolError::new("an answer cannot start with an EOF"));
-            }
-            (Phase::First, _) => Packet::ColumnCount,
-            (Phase::Columns(_), _) => Packet::Column,
-            (Phase::ColumnsEnd, 0xfe) => Packet::ColumnsEnd,
-            (Phase::ColumnsEnd, _) => {
-                return Err(ProtocolError::new("no EOF between columns and rows"));
-            }
-            // A row may begin with 0xfe too, but is then longer than what ends a result set.
-            (Phase::Rows, 0xfe) if self.left < if self.deprecate_eof { MAX_PAYLOAD } else { 9 } => {
-                Packet::End
-            }
-            (Phase::Rows, _) => Packet::Row,
-        };
-        if self.packet.is_kept() {
+        self.part = Part::Of(self.sequence.packet(first, self.left)?);
+        if self.part.is_kept() {
             self.kept.clear();
         }
         Ok(())
     }
 
     fn packet_end(&mut self) -> Result<Progress, ProtocolError> {
-        let packet = std::mem::replace(&mut self.packet, Packet::Header);
-        match packet {
-            Packet::Ok => {
+        match std::mem::replace(&mut self.part, Part::Header) {
+            Part::Of(Packet::Ok) => {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
                 self.touched = Fields::new(rows).lenenc().is_ok_and(|rows| rows > 0);
                 return Ok(Progress::Done);
             }
-            Packet::End => {
+            Part::Of(Packet::End) => {
                 self.touched = true;
                 return Ok(Progress::Done);
             }
-            Packet::Error => return Ok(Progress::Failed),
-            Packet::ColumnCount => {
-                let columns = Fields::new(&self.kept).lenenc()?;
-                if columns == 0 || columns > 4096 {
-                    return Err(ProtocolError::new(format!("a result of {columns} columns")));
-                }
-                self.phase = Phase::Columns(columns);
+            Part::Of(Packet::Error) => return Ok(Progress::Failed),
+            Part::Of(Packet::ColumnCount) => {
+                self.sequence.count(&self.kept)?;
             }
-            Packet::Column => {
+            Part::Of(Packet::Column) => {
                 if self.keeps_rows {
                     self.answer.end_column()?;
                 }
-                if let Phase::Columns(left) = self.phase {
-                    self.phase = match (left, self.deprecate_eof) {
-                        (2.., _) => Phase::Columns(left - 1),
-                        (_, true) => Phase::Rows,
-                        (_, false) => Phase::ColumnsEnd,
-                    };
-                }
+                self.sequence.column();
             }
-            Packet::ColumnsEnd => self.phase = Phase::Rows,
+            Part::Of(Packet::ColumnsEnd) => self.sequence.columns_end(),
             // A row of more than one packet ends with the last of them.
-            Packet::Row | Packet::Continuation if self.keeps_rows && !self.continued => {
+            Part::Of(Packet::Row) | Part::Continuation if self.keeps_rows && !self.continued => {
                 self.answer.end_row();
             }
-            Packet::Header | Packet::Unknown | Packet::Continuation | Packet::Row => {}
+            Part::Header | Part::Unknown | Part::Continuation | Part::Of(Packet::Row) => {}
         }
         Ok(Progress::More)
     }
@@ -306,6 +261,7 @@ impl ResponseReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::capability;
 
     const MODERN: u32 = capability::DEPRECATE_EOF;
     const OLD: u32 = 0;

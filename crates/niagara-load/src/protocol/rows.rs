@@ -1,39 +1,22 @@
 //! The answer to a statement in text form whose rows are wanted. Not for load: everything is kept.
 
 use super::packet::{Fields, ServerError};
-use super::{ExchangeError, ProtocolError, capability};
+use super::sequence::{Packet, Sequence};
+use super::{ExchangeError, ProtocolError};
 
-/// The bytes that begin packets other than rows.
-const OK: u8 = 0x00;
-const LOCAL_FILE: u8 = 0xfb;
-const EOF: u8 = 0xfe;
-const ERROR: u8 = 0xff;
 /// A NULL where a length would stand.
 const NULL: u8 = 0xfb;
 
-/// Columns of a result; servers of the family allow no more in a table.
-const MOST_COLUMNS: u64 = 4096;
 /// Bytes of memory that the rows of one answer may take.
 const MOST_MEMORY: usize = 64 << 20;
 
 /// A row; `None` is NULL.
 pub type Row = Vec<Option<String>>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    First,
-    /// Definitions of columns, this many to come.
-    Columns(usize),
-    /// The EOF between columns and rows.
-    ColumnsEnd,
-    Rows,
-}
-
 /// Reads one answer, a packet at a time.
 #[derive(Debug)]
-pub struct RowReader {
-    deprecate_eof: bool,
-    phase: Phase,
+pub(crate) struct RowReader {
+    sequence: Sequence,
     columns: usize,
     rows: Vec<Row>,
     memory: usize,
@@ -42,10 +25,9 @@ pub struct RowReader {
 
 impl RowReader {
     /// For a connection that agreed on `capabilities`.
-    pub fn new(capabilities: u32) -> Self {
+    pub(crate) fn new(capabilities: u32) -> Self {
         RowReader {
-            deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
-            phase: Phase::First,
+            sequence: Sequence::new(capabilities),
             columns: 0,
             rows: Vec::new(),
             memory: 0,
@@ -54,52 +36,32 @@ impl RowReader {
     }
 
     /// Warnings that the server counted for the statement; known at the end of its answer.
-    pub fn warnings(&self) -> u16 {
+    pub(crate) fn warnings(&self) -> u16 {
         self.warnings
     }
 
     /// Takes the next packet; all rows when it was the last one.
-    pub fn packet(&mut self, payload: &[u8]) -> Result<Option<Vec<Row>>, ExchangeError> {
+    pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Option<Vec<Row>>, ExchangeError> {
         let first = *payload
             .first()
             .ok_or_else(|| ProtocolError::new("an empty packet within an answer"))?;
-        match (self.phase, first) {
-            (_, ERROR) => return Err(ServerError::parse(payload)?.into()),
-            (Phase::First, OK) => {
+        match self.sequence.packet(first, payload.len())? {
+            Packet::Error => return Err(ServerError::parse(payload)?.into()),
+            Packet::Ok => {
                 self.warnings = counted_by_ok(payload);
                 return Ok(Some(Vec::new()));
             }
-            (Phase::First, LOCAL_FILE) => {
-                return Err(ProtocolError::new("the server asks for a local file").into());
-            }
-            (Phase::First, _) => {
-                let columns = Fields::new(payload).lenenc()?;
-                if columns == 0 || columns > MOST_COLUMNS {
-                    return Err(ProtocolError::new(format!("a result of {columns} columns")).into());
-                }
-                self.columns = columns as usize;
-                self.phase = Phase::Columns(self.columns);
-            }
-            (Phase::Columns(left), _) => {
-                self.phase = match (left, self.deprecate_eof) {
-                    (2.., _) => Phase::Columns(left - 1),
-                    (_, true) => Phase::Rows,
-                    (_, false) => Phase::ColumnsEnd,
-                };
-            }
-            (Phase::ColumnsEnd, EOF) => self.phase = Phase::Rows,
-            (Phase::ColumnsEnd, _) => {
-                return Err(ProtocolError::new("no EOF between columns and rows").into());
-            }
-            // A row cannot begin so: a value of 16 MB or more does not come in one packet of set-up.
-            (Phase::Rows, EOF) => {
-                self.warnings = match self.deprecate_eof {
+            Packet::ColumnCount => self.columns = self.sequence.count(payload)? as usize,
+            Packet::Column => self.sequence.column(),
+            Packet::ColumnsEnd => self.sequence.columns_end(),
+            Packet::End => {
+                self.warnings = match self.sequence.ends_with_ok() {
                     true => counted_by_ok(payload),
                     false => counted_by_eof(payload),
                 };
                 return Ok(Some(std::mem::take(&mut self.rows)));
             }
-            (Phase::Rows, _) => {
+            Packet::Row => {
                 self.memory += payload.len() + self.columns * size_of::<Option<String>>();
                 if self.memory > MOST_MEMORY {
                     return Err(ProtocolError::new(format!(
@@ -153,6 +115,7 @@ fn row(packet: &[u8], columns: usize) -> Result<Row, ProtocolError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::capability;
 
     const COLUMN: &[u8] = b"\x03def\x06sbtest";
     const END: &[u8] = &[0xfe, 0, 0, 2, 0];

@@ -17,7 +17,7 @@ const EXPONENT: usize = 4;
 const PADDING: usize = 2 * 20 + 2;
 
 /// Encrypts `message` (RSAES-OAEP with SHA-1, as MySQL wants it) under the key in `pem`.
-pub fn encrypt(message: &[u8], pem: &[u8]) -> Result<Vec<u8>, ProtocolError> {
+pub(super) fn encrypt(message: &[u8], pem: &[u8]) -> Result<Vec<u8>, ProtocolError> {
     let unusable = |why: String| {
         ProtocolError::new(format!("the server's RSA public key cannot be used: {why}"))
     };

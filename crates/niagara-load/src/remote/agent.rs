@@ -2,7 +2,7 @@
 
 use super::frame;
 use super::message::{Answer, Greeting, Request};
-use crate::driver::Driver;
+use crate::engine::driver::Driver;
 use crate::error::LoadError;
 use crate::job::run_job;
 use std::io::{self, Read, Write};

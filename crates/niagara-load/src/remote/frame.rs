@@ -10,7 +10,7 @@ const LONGEST: u32 = 64 << 20;
 
 /// Why no message could be read.
 #[derive(Debug, Error)]
-pub enum FrameError {
+pub(super) enum FrameError {
     /// The stream failed.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -26,7 +26,7 @@ pub enum FrameError {
 }
 
 /// Sends one message.
-pub fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+pub(super) fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let length = u32::try_from(text.len())
         .ok()
@@ -40,7 +40,7 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
 }
 
 /// Waits for one message; `None` when the stream ended after the last one.
-pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>, FrameError> {
+pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>, FrameError> {
     let mut head = [0; 4];
     match fill(from, &mut head)? {
         0 => return Ok(None),

@@ -2,11 +2,11 @@
 
 use super::frame::{self, FrameError};
 use super::message::{Answer, Greeting, Request};
-use crate::endpoint::Endpoint;
+use crate::engine::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
+use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use crate::job::JobTimes;
-use crate::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
-use crate::stats::SliceStats;
+use crate::net::endpoint::Endpoint;
 use crate::workload::WorkloadSpec;
 use std::fmt;
 use std::io::{Read, Write};
@@ -379,7 +379,7 @@ impl Link {
 mod tests {
     use super::super::serve;
     use super::*;
-    use crate::endpoint::{TlsOptions, Transport};
+    use crate::net::endpoint::{TlsOptions, Transport};
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;

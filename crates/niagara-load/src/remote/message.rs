@@ -1,10 +1,10 @@
 //! What the two ends say to each other.
 
-use crate::endpoint::Endpoint;
+use crate::engine::options::{DriverOptions, RunOptions};
+use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use crate::job::JobTimes;
-use crate::options::{DriverOptions, RunOptions};
-use crate::stats::SliceStats;
+use crate::net::endpoint::Endpoint;
 use crate::workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub struct Greeting {
 /// What is asked of the agent. All but [`Cancel`](Request::Cancel) are answered.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
+pub(super) enum Request {
     /// Connect to `address` and say `token`: can it be reached, and from where?
     Knock { address: SocketAddr, token: String },
     /// Make the connections, in place of those that there are.
@@ -50,7 +50,7 @@ pub enum Request {
 /// What the agent answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub(super) enum Answer {
     /// Before anything was asked.
     Hello(Greeting),
     /// It is done.

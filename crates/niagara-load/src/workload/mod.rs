@@ -1,25 +1,36 @@
-//! What the load consists of: tables, distributions, statements, transactions.
+//! What the load consists of: tables, distributions, statements, transactions. What is asked, not how it is driven.
+//!
+//! A [spec](spec) is a workload with its options. Workloads come in families, each a folder that keeps what [a family
+//! brings](family) and stands with one line in [the registry](registry): [sysbench's](sysbench), [TPC-C](tpcc), and
+//! [those that a file describes](file), of which `workloads/` has some and users write more. A [plan] is a workload made
+//! ready to be driven.
 
-mod bulk;
-mod distribution;
+mod builder;
+mod common;
+pub(crate) mod draw;
+pub(crate) mod family;
+pub(crate) mod file;
+pub(crate) mod filling;
 mod kind;
-mod oltp;
 mod option;
-pub mod own;
-pub mod parameters;
-pub mod plan;
-pub mod schema;
-mod spec;
-pub mod statement;
-pub mod tpcc;
-mod unique;
-pub mod values;
-mod zipf;
+pub(crate) mod parameters;
+pub(crate) mod plan;
+mod random_options;
+mod registry;
+pub(crate) mod spec;
+mod statement_class;
+mod stored;
+pub(crate) mod sysbench;
+pub(crate) mod template;
+pub(crate) mod tpcc;
 
-pub use distribution::{Distribution, Sampler};
+pub use builder::WorkloadBuilder;
+pub use common::{CommonOptions, PreparedStatements};
+pub use draw::Distribution;
+pub(crate) use draw::Rng;
+pub use family::Measure;
 pub use kind::WorkloadKind;
-pub use option::{OptionGroup, OptionValue, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadOption};
-pub use spec::{PreparedStatements, WorkloadSpec};
-
-/// The generator behind everything that is drawn; small, fast, and the same on every machine.
-pub type Rng = rand::rngs::Xoshiro256PlusPlus;
+pub use option::{OptionGroup, OptionValue, WorkloadOption};
+pub use registry::{WORKLOAD_OPTIONS, Workload};
+pub use spec::WorkloadSpec;
+pub use statement_class::StatementClass;

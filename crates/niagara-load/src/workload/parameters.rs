@@ -3,7 +3,7 @@
 use crate::protocol::command::{self, Execute};
 
 /// A command that takes parameters, in order.
-pub trait Parameters: Sized {
+pub(crate) trait Parameters: Sized {
     fn int(self, value: i32) -> Self;
     /// A string of `length` bytes, filled in place with what needs no escape in a literal.
     fn string(self, length: u8, fill: impl FnOnce(&mut [u8])) -> Self;
@@ -34,7 +34,7 @@ impl Parameters for Execute<'_> {
 
 /// COM_QUERY under construction: a statement whose question marks become values.
 #[derive(Debug)]
-pub struct Text<'a> {
+pub(crate) struct Text<'a> {
     out: &'a mut Vec<u8>,
     /// What comes after the parameter that is due, its question mark included.
     rest: &'a [u8],
@@ -42,7 +42,7 @@ pub struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// Starts the command in `out`, which is emptied. Every question mark of `sql` is a parameter.
-    pub fn new(out: &'a mut Vec<u8>, sql: &'a [u8]) -> Self {
+    pub(crate) fn new(out: &'a mut Vec<u8>, sql: &'a [u8]) -> Self {
         command::query(out, b"");
         let mut text = Text { out, rest: sql };
         text.copy();
@@ -94,7 +94,7 @@ impl Parameters for Text<'_> {
 }
 
 /// Appends a text as a literal, with escapes where it needs them.
-pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     for &byte in text {
         if matches!(byte, b'\'' | b'\\' | 0) {
@@ -106,7 +106,7 @@ pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// Writes the length of a command that was extended into its header. It must fit one packet.
-pub fn close_packet(out: &mut [u8]) {
+pub(crate) fn close_packet(out: &mut [u8]) {
     let length = (out.len() - 4) as u32;
     out[..3].copy_from_slice(&length.to_le_bytes()[..3]);
 }

@@ -2,41 +2,21 @@
 //!
 //! A plan has *templates*: statements as connections prepare them, known by their place. A transaction is a small state
 //! machine over them: it says which template is next ([`Transaction::current`]), writes its parameters
-//! ([`Transaction::encode`]), is fed the answer and goes on ([`Transaction::advance`]). What it draws and what it keeps of
+//! ([`Transaction::encode`]), is fed the answer and moves on ([`Transaction::advance`]). What it draws and what it keeps of
 //! answers has its place before the load begins, so that nothing is allocated under it.
 
-use super::oltp::{OltpPlan, OltpTransaction};
-use super::own::{OwnPlan, OwnTransaction};
-use super::parameters::{Parameters, Text};
-use super::tpcc::{TpccPlan, TpccTransaction};
-use super::{Rng, WorkloadKind, WorkloadSpec};
-use crate::error::LoadError;
-use crate::protocol::ProtocolError;
+use super::parameters::Text;
+use super::registry::{self, Script};
+use super::template::{Next, Template, Templates, Unexpected};
+use super::{Rng, StatementClass, WorkloadSpec};
 use crate::protocol::answer::Answer;
-use crate::protocol::command::{Execute, ParameterType};
-use crate::stats::StatementClass;
+use crate::protocol::command::Execute;
 use rand::SeedableRng;
-use std::borrow::Cow;
 use std::time::Duration;
-
-/// A statement that a connection prepares, or sends as text.
-#[derive(Debug)]
-pub struct Template {
-    /// With question marks for its parameters.
-    pub sql: String,
-    /// Their types, in order.
-    pub parameters: Cow<'static, [ParameterType]>,
-    /// It is sent as text and not prepared.
-    pub as_text: bool,
-    /// The transaction looks at the rows of its answer.
-    pub keeps_rows: bool,
-    /// What it is counted as: a place in [`Plan::kinds`].
-    pub kind: u16,
-}
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub templates: Vec<Template>,
     /// What statements are counted as: name and class.
     pub kinds: Vec<(String, StatementClass)>,
@@ -46,211 +26,100 @@ pub struct Plan {
     seed: u64,
 }
 
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one for all connections, and it is looked at for every statement"
-)]
-enum Script {
-    Oltp(OltpPlan),
-    Tpcc(Box<TpccPlan>),
-    Own(Box<OwnPlan>),
-}
-
-/// What comes after an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Another statement.
-    Statement,
-    /// Nothing: the transaction is complete.
-    Complete,
-}
-
-/// An answer that cannot be: the data are not the workload's, or the server is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unexpected {
-    /// The bytes make no sense.
-    Protocol(ProtocolError),
-    /// What is missing, in words.
-    Data(Cow<'static, str>),
-}
-
-impl From<ProtocolError> for Unexpected {
-    fn from(error: ProtocolError) -> Self {
-        Unexpected::Protocol(error)
-    }
-}
-
 impl Plan {
     /// For a spec that was validated, and `threads` connections that draw from `seed`.
-    ///
-    /// # Errors
-    /// The workload's file has a mistake.
-    pub fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Result<Self, LoadError> {
+    pub(crate) fn new(spec: &WorkloadSpec, threads: u32, seed: u64) -> Self {
         let mut templates = Templates::default();
-        let (script, types) = match spec.kind {
-            WorkloadKind::Tpcc => {
-                let plan = TpccPlan::new(spec, seed, &mut templates);
-                (Script::Tpcc(Box::new(plan)), TpccPlan::types())
-            }
-            kind if kind.is_from_file() => {
-                let definition = spec.definition()?;
-                let plan = OwnPlan::new(definition, spec, threads, seed, &mut templates);
-                let types = plan.types();
-                (Script::Own(Box::new(plan)), types)
-            }
-            _ => {
-                let plan = OltpPlan::new(spec, threads, seed, &mut templates);
-                (Script::Oltp(plan), Vec::new())
-            }
-        };
-        Ok(Plan {
+        let script = spec
+            .workload
+            .script(&spec.common, threads, seed, &mut templates);
+        Plan {
             templates: templates.list,
             kinds: templates.kinds,
-            types,
+            types: script.types(),
             script,
             seed,
-        })
+        }
     }
 
     /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
-    pub fn transaction(&self, number: u32) -> Transaction {
+    pub(crate) fn transaction(&self, number: u32) -> Transaction {
         let rng = Rng::seed_from_u64(
             self.seed
                 .wrapping_add(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
         );
-        match &self.script {
-            Script::Oltp(plan) => Transaction::Oltp(plan.transaction(number, rng)),
-            Script::Tpcc(plan) => Transaction::Tpcc(Box::new(plan.transaction(number, rng))),
-            Script::Own(plan) => Transaction::Own(Box::new(plan.transaction(number, rng))),
-        }
-    }
-}
-
-/// Templates and kinds in the making.
-#[derive(Debug, Default)]
-pub struct Templates {
-    pub list: Vec<Template>,
-    pub kinds: Vec<(String, StatementClass)>,
-}
-
-impl Templates {
-    /// A new kind of statement, called `name`; its class is that of `sql`.
-    pub fn kind(&mut self, name: impl Into<String>, sql: &str) -> u16 {
-        self.kinds.push((name.into(), StatementClass::of(sql)));
-        (self.kinds.len() - 1) as u16
+        Transaction(self.script.transaction(number, rng))
     }
 }
 
 /// Where one connection is in its transaction.
 #[derive(Debug)]
-pub enum Transaction {
-    Oltp(OltpTransaction),
-    // Boxed: it holds an order, and connections of other workloads need not be as large.
-    Tpcc(Box<TpccTransaction>),
-    Own(Box<OwnTransaction>),
-}
-
-/// The same for every workload: the transaction and its part of the plan.
-macro_rules! each {
-    ($transaction:expr, $plan:expr, ($own:ident, $script:ident) => $do:expr) => {
-        match ($transaction, &$plan.script) {
-            (Transaction::Oltp($own), Script::Oltp($script)) => $do,
-            (Transaction::Tpcc($own), Script::Tpcc($script)) => $do,
-            (Transaction::Own($own), Script::Own($script)) => $do,
-            // A transaction is made by its own plan.
-            _ => unreachable!("a transaction of another plan"),
-        }
-    };
-}
+pub(crate) struct Transaction(registry::Transaction);
 
 impl Transaction {
     /// A new transaction begins: what stays the same when it is begun again after an error is drawn.
     #[inline]
-    pub fn draw(&mut self, plan: &Plan) {
-        each!(self, plan, (own, script) => own.draw(script));
+    pub(crate) fn draw(&mut self, plan: &Plan) {
+        self.0.draw(&plan.script);
     }
 
     /// Goes to the first statement, for the first time or again after an error.
     #[inline]
-    pub fn restart(&mut self, plan: &Plan) {
-        each!(self, plan, (own, _script) => own.restart());
+    pub(crate) fn restart(&mut self, plan: &Plan) {
+        self.0.restart(&plan.script);
     }
 
     /// The template of the statement that is next. To be asked once for each: it may draw.
     #[inline]
-    pub fn current(&mut self, plan: &Plan) -> usize {
-        each!(self, plan, (own, script) => own.current(script))
+    pub(crate) fn current(&mut self, plan: &Plan) -> usize {
+        self.0.current(&plan.script)
     }
 
     /// As [`current`](Self::current) said last.
     #[inline]
-    pub fn peek(&self, plan: &Plan) -> usize {
-        each!(self, plan, (own, script) => own.peek(script))
+    pub(crate) fn peek(&self, plan: &Plan) -> usize {
+        self.0.peek(&plan.script)
     }
 
     /// Writes the parameters of the statement at hand, which is of `template`, into the prepared statement's command.
     #[inline]
-    pub fn encode(&mut self, plan: &Plan, template: usize, command: Execute<'_>) {
-        self.write(plan, template, command);
+    pub(crate) fn encode(&mut self, plan: &Plan, template: usize, command: Execute<'_>) {
+        self.0.encode(&plan.script, template, command);
     }
 
     /// Writes the statement at hand as text into `out`, which is emptied.
-    pub fn encode_text(&mut self, plan: &Plan, template: usize, out: &mut Vec<u8>) {
-        let written = match self {
-            Transaction::Oltp(own) => own.encode_text(out),
-            Transaction::Tpcc(_) | Transaction::Own(_) => false,
-        };
-        if !written {
-            let sql = &plan.templates[template].sql;
-            self.write(plan, template, Text::new(out, sql.as_bytes()));
+    pub(crate) fn encode_text(&mut self, plan: &Plan, template: usize, out: &mut Vec<u8>) {
+        if !self.0.encode_text(&plan.script, out) {
+            let text = Text::new(out, plan.templates[template].sql.as_bytes());
+            self.0.encode(&plan.script, template, text);
         }
     }
 
-    fn write(&mut self, plan: &Plan, template: usize, command: impl Parameters) {
-        each!(self, plan, (own, script) => own.encode(script, template, command));
-    }
-
-    /// Goes on after the answer to the statement at hand.
+    /// Moves on after the answer to the statement at hand.
     #[inline]
-    pub fn advance(&mut self, plan: &Plan, answer: &Answer) -> Result<Next, Unexpected> {
-        each!(self, plan, (own, script) => own.advance(script, answer))
+    pub(crate) fn advance(&mut self, plan: &Plan, answer: &Answer) -> Result<Next, Unexpected> {
+        self.0.advance(&plan.script, answer)
     }
 
     /// Whether the server may hold a transaction open that has to be rolled back when a statement fails.
-    pub fn is_open(&self, plan: &Plan) -> bool {
-        match (self, &plan.script) {
-            (Transaction::Own(own), Script::Own(script)) => own.is_open(script),
-            (_, Script::Oltp(script)) => script.in_transaction,
-            (_, Script::Tpcc(_)) => true,
-            (_, Script::Own(_)) => false,
-        }
+    pub(crate) fn is_open(&self, plan: &Plan) -> bool {
+        self.0.is_open(&plan.script)
     }
 
     /// How long the connection rests after the transaction that has just completed.
-    pub fn pause(&mut self, plan: &Plan) -> Duration {
-        match (self, &plan.script) {
-            (Transaction::Tpcc(own), Script::Tpcc(script)) => own.pause(script),
-            _ => Duration::ZERO,
-        }
+    pub(crate) fn pause(&mut self, plan: &Plan) -> Duration {
+        self.0.pause(&plan.script)
     }
 
     /// Its place in [`Plan::types`].
     #[inline]
-    pub fn kind(&self) -> usize {
-        match self {
-            Transaction::Oltp(_) => 0,
-            Transaction::Tpcc(own) => own.kind(),
-            Transaction::Own(own) => own.kind(),
-        }
+    pub(crate) fn kind(&self, plan: &Plan) -> usize {
+        self.0.kind(&plan.script)
     }
 
     /// The statement at hand, with question marks for its parameters.
-    pub fn sql(&self, plan: &Plan) -> String {
-        match self {
-            Transaction::Oltp(own) => own.bulk_sql(),
-            Transaction::Tpcc(_) | Transaction::Own(_) => None,
-        }
-        .unwrap_or_else(|| plan.templates[self.peek(plan)].sql.clone())
+    pub(crate) fn sql(&self, plan: &Plan) -> String {
+        let own = self.0.sql(&plan.script);
+        own.unwrap_or_else(|| plan.templates[self.peek(plan)].sql.clone())
     }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use niagara_load::{
-    Driver, DriverOptions, Endpoint, LoadError, SliceOptions, TlsMode, TlsOptions, Transport,
-    WorkloadKind, WorkloadSpec, prepare,
+    Driver, DriverOptions, Endpoint, LoadError, SliceOptions, Sysbench, TlsMode, TlsOptions,
+    Transport, WorkloadSpec, prepare,
 };
 use niagara_server::archive::Apt;
 use niagara_server::{
@@ -102,10 +102,13 @@ impl Server {
 }
 
 pub fn spec() -> WorkloadSpec {
-    WorkloadSpec {
-        kind: WorkloadKind::OltpReadOnly,
+    WorkloadSpec::of(sysbench())
+}
+
+pub fn sysbench() -> Sysbench {
+    Sysbench {
         table_size: 2000,
-        ..WorkloadSpec::default()
+        ..Sysbench::default()
     }
 }
 

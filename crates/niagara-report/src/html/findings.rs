@@ -20,7 +20,7 @@ pub fn warnings(warnings: &[String]) -> Markup {
 
 /// The claims of one comparison, the one on throughput first and largest.
 pub fn tiles(comparison: &Comparison) -> Markup {
-    let judgement = &comparison.throughput;
+    let judgement = comparison.judged();
     html! {
         div.tiles {
             @let verdict = match judgement.verdict {
@@ -29,10 +29,10 @@ pub fn tiles(comparison: &Comparison) -> Markup {
                 _ => "open",
             };
             div class={ "tile main " (verdict) } {
-                h3 { "Throughput" }
-                (big(&judgement.estimate))
+                h3 { (comparison.goal.title()) }
+                (big(&comparison.goal.figure(&judgement.estimate)))
                 p {
-                    strong { (wording::verdict(judgement)) }
+                    strong { (wording::verdict_on_goal(comparison)) }
                     ", " (number::count(judgement.duels, "duel")) ", " (wording::error_probability(judgement))
                     @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
                         "; next look at " (next)
@@ -76,10 +76,10 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                             td.number {
                                 @match &rung.claim {
                                     Some(claim) => {
-                                        (number::estimate(&claim.throughput.estimate))
+                                        (number::estimate(&claim.judged().estimate))
                                         p.small {
-                                            (wording::verdict(&claim.throughput)) ", "
-                                            (number::count(claim.throughput.duels, "duel"))
+                                            (wording::verdict(claim.judged())) ", "
+                                            (number::count(claim.judged().duels, "duel"))
                                         }
                                     }
                                     None => (number::NOTHING),
@@ -238,7 +238,7 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
-                div { dt { "Error probability" } dd { (wording::error_probability(&comparison.throughput)) ", over all looks" } }
+                div { dt { "Error probability" } dd { (wording::error_probability(comparison.judged())) ", over all looks" } }
                 div { dt { "Seed" } dd { (compare.seed) } }
             }
         }

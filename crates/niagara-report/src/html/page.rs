@@ -217,7 +217,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
 fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
     let duels = report.scored(report.main_phase(), "");
     let scores = report.scores(report.main_phase());
-    let looks = chart::looks(&scores, &comparison.throughput);
+    let looks = chart::looks(&scores, comparison.judged());
     let over_time = chart::throughput(&duels, &report.slices);
     let latencies = Latencies::of(&duels, &report.slices);
     html! {
@@ -236,9 +236,9 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     (looks)
                     figcaption {
                         "Each dot is one duel's score: throughput of B over A after a fresh start of both."
-                        @if comparison.throughput.estimate.high.is_finite() {
+                        @if comparison.judged().estimate.high.is_finite() {
                             " The bars are the interval at each look; they are made wide enough for all looks together ("
-                            (wording::error_probability(&comparison.throughput)) "), so that stopping early does not raise the chance of a false call."
+                            (wording::error_probability(comparison.judged())) "), so that stopping early does not raise the chance of a false call."
                         }
                     }
                 }

@@ -1,12 +1,15 @@
 //! Profiles among the results of a study: what limits what it looked at, in short.
 
+use std::collections::BTreeMap;
+
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
-use niagara_store::{Store, StoreError};
+use niagara_stats::Estimate;
+use niagara_store::{Store, StoreError, Summary};
 use serde::Serialize;
 
 use super::Section;
 use super::content::{limits, missing, time};
-use crate::number::percent;
+use crate::number::{self, percent};
 
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
@@ -15,6 +18,34 @@ pub struct LookedAt {
     pub subject: String,
     /// What was seen.
     pub profile: Profile,
+    /// What the study knows of levers, by identifier.
+    #[serde(skip)]
+    levers: BTreeMap<String, Known>,
+}
+
+/// What a tuning knows of a lever that addresses what limits.
+#[derive(Debug, Clone, PartialEq)]
+enum Known {
+    /// It was screened: throughput with it over throughput without.
+    Tried(Estimate),
+    /// It was not tried, and why.
+    NotTried(String),
+}
+
+/// What a study's summary says of its levers; nothing but of a tuning.
+fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
+    let Some(Summary::Tune(tune)) = summary else {
+        return BTreeMap::new();
+    };
+    let rungs = tune.rungs.iter().map(|rung| &rung.screened);
+    let tried = rungs
+        .chain(&tune.not_helped)
+        .map(|screened| (screened.lever.clone(), Known::Tried(screened.effect)));
+    let not_tried = tune
+        .not_tried
+        .iter()
+        .map(|lever| (lever.lever.clone(), Known::NotTried(lever.reason.clone())));
+    tried.chain(not_tried).collect()
 }
 
 /// The profiles that are kept, in the order in which they were taken.
@@ -22,6 +53,7 @@ pub struct LookedAt {
 /// # Errors
 /// The results cannot be read.
 pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
+    let levers = known_levers(store.summary()?.as_ref());
     let read = |kept: niagara_store::ProfileRecord| {
         let stored: StoredProfile =
             serde_json::from_value(kept.content).map_err(|error| StoreError::Nonsense {
@@ -32,6 +64,7 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
         Ok(LookedAt {
             subject: kept.subject,
             profile: stored.into(),
+            levers: levers.clone(),
         })
     };
     store.profiles()?.into_iter().map(read).collect()
@@ -40,19 +73,19 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
 /// A sentence for each: `What limits the final variant now: CPU (70 % of the time in which queries are answered). That is hardware, …`.
 pub fn limits_in_short(all: &[LookedAt]) -> Vec<String> {
     all.iter()
-        .map(|LookedAt { subject, profile }| {
-            format!("What limits {subject} now: {}", verdict(profile))
-        })
+        .map(|seen| format!("What limits {} now: {}", seen.subject, verdict(seen)))
         .collect()
 }
 
 /// What a study's report says of it.
 pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
-    let LookedAt { subject, profile } = seen;
+    let LookedAt {
+        subject, profile, ..
+    } = seen;
     let one = std::slice::from_ref(profile);
     let mut what_limits = limits(one);
     what_limits.title = format!("What limits {subject} now");
-    let sentence = verdict(profile);
+    let sentence = verdict(seen);
     what_limits.notes.push(capital(&sentence));
     what_limits.notes.push(format!(
         "{}; {}. From one short profile of one start: `niagara profile` looks closer, from all sides.",
@@ -75,7 +108,8 @@ fn capital(sentence: &str) -> String {
 }
 
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
-fn verdict(profile: &Profile) -> String {
+fn verdict(seen: &LookedAt) -> String {
+    let profile = &seen.profile;
     let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
         profile.limits.iter().partition(|limit| limit.natural);
     let list = |limits: &[&FoundLimit]| -> String {
@@ -88,21 +122,7 @@ fn verdict(profile: &Profile) -> String {
         });
         named.collect::<Vec<_>>().join(", ")
     };
-    let levers = |limits: &[&FoundLimit]| -> String {
-        let mut all: Vec<&str> = Vec::new();
-        for lever in limits.iter().flat_map(|limit| &limit.levers) {
-            if !all.contains(&&**lever) {
-                all.push(lever);
-            }
-        }
-        match all.is_empty() {
-            true => "no lever addresses it".to_owned(),
-            false => format!(
-                "levers that address it, where they apply: {}",
-                all.join(", ")
-            ),
-        }
-    };
+    let levers = |limits: &[&FoundLimit]| addressing(limits, &seen.levers);
     if !unnatural.is_empty() {
         return format!(
             "{}. That lies within the server and can often be removed. {}.",
@@ -121,6 +141,43 @@ fn verdict(profile: &Profile) -> String {
     }
 }
 
+/// The levers that address limits: those still to be tried first, then what became of the others.
+fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>) -> String {
+    let mut all: Vec<(&str, Option<&Known>)> = Vec::new();
+    for limit in limits {
+        for (place, spelling) in limit.levers.iter().enumerate() {
+            let known = limit.lever_ids.get(place).and_then(|id| levers.get(id));
+            if !all.iter().any(|other| other.0 == spelling) {
+                all.push((spelling, known));
+            }
+        }
+    }
+    if all.is_empty() {
+        return "no lever addresses it".to_owned();
+    }
+    let (mut left, mut tried, mut not_tried) = (Vec::new(), Vec::new(), Vec::new());
+    for (spelling, known) in all {
+        match known {
+            None => left.push(spelling.to_owned()),
+            Some(Known::Tried(effect)) => {
+                tried.push(format!("{spelling} ({})", number::estimate(effect)));
+            }
+            Some(Known::NotTried(reason)) => not_tried.push(format!("{spelling} ({reason})")),
+        }
+    }
+    let parts = [
+        ("levers that address it, where they apply: ", left),
+        ("tried already: ", tried),
+        ("not tried here: ", not_tried),
+    ];
+    let told: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(title, list)| format!("{title}{}", list.join(", ")))
+        .collect();
+    told.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +191,10 @@ mod tests {
             natural,
             share,
             levers: levers.iter().map(|&lever| lever.to_owned()).collect(),
+            lever_ids: levers
+                .iter()
+                .map(|&lever| lever.replace('=', "-"))
+                .collect(),
         }
     }
 
@@ -146,7 +207,36 @@ mod tests {
                 time: Some(ThreadTime::default()),
                 ..Profile::default()
             },
+            levers: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn levers_that_were_tried_or_do_not_apply_are_not_recommended() {
+        let mut tuned = seen(vec![limit(
+            "locks",
+            false,
+            0.5,
+            &["spin=off", "spin=long", "thread-pool"],
+        )]);
+        let effect = Estimate {
+            ratio: 0.99,
+            low: 0.98,
+            high: 1.0,
+        };
+        let reason = "needs 8 CPUs; this machine has 2".to_owned();
+        tuned.levers = BTreeMap::from([
+            ("thread-pool".to_owned(), Known::Tried(effect)),
+            ("spin-long".to_owned(), Known::NotTried(reason)),
+        ]);
+        let said = &limits_in_short(&[tuned])[0];
+        assert!(
+            said.ends_with(
+                "Levers that address it, where they apply: spin=off; tried already: thread-pool (× 0.990 [0.980, 1.000]); \
+                 not tried here: spin=long (needs 8 CPUs; this machine has 2)."
+            ),
+            "{said}"
+        );
     }
 
     #[test]

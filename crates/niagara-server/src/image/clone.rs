@@ -23,7 +23,7 @@ pub enum CloneWay {
 }
 
 /// Clones a folder and all in it; `to` must not exist, and does not exist after an error.
-pub fn clone_tree(from: &Path, to: &Path) -> Result<CloneWay> {
+pub(crate) fn clone_tree(from: &Path, to: &Path) -> Result<CloneWay> {
     let mut way = CloneWay::Reflink;
     clone_folder(from, to, &mut way).map_err(|error| {
         let _ = fs::remove_dir_all(to);
@@ -128,7 +128,7 @@ const BLOCK: usize = 64 << 10;
 
 /// Turns the zeros of a folder's larger files into holes, so that its clones are quick and leave the disk alone: most
 /// of a fresh data directory is an empty redo log. Does nothing on file systems that have no holes.
-pub fn dig_holes(folder: &Path) -> io::Result<()> {
+pub(crate) fn dig_holes(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;

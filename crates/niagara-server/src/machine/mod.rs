@@ -20,17 +20,14 @@ mod state;
 mod system;
 mod tools;
 
-pub use cpu::{Cpu, CpuCache, Place};
+pub use cpu::{Cpu, Place};
 pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
 pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbance, disturbed};
 pub use fingerprint::Fingerprint;
-pub use kernel_threads::KernelTimes;
 pub use limits::Limits;
 pub use memory::{HugePool, Memory};
 pub use perf::Perf;
-pub use pressure::Stall;
-pub use proc_stat::CpuTimes;
 pub use state::MachineState;
 pub use system::System;
 pub use tools::Tools;

@@ -65,42 +65,15 @@ pub fn debug_symbols(
         folder: place.join("usr/lib/debug"),
         ..DebugSymbols::default()
     };
-    let server = description
-        .packages
-        .first()
-        .map(|package| format!("{package}-dbgsym"));
-    // One after another: a mirror may carry some of them.
-    let debug_archives: Vec<Archive> = debug_suites(&description.archive.suites)
-        .into_iter()
-        .rev()
-        .map(|suite| Archive {
-            distribution: description.archive.distribution,
-            suites: vec![suite],
-        })
-        .collect();
-    let wanted = [
-        (
-            Some("libc6-dbg".to_owned()),
-            "libc6",
-            std::slice::from_ref(&description.archive),
-        ),
-        (
-            server,
-            description.packages.first().map_or("", String::as_str),
-            &debug_archives[..],
-        ),
-    ];
-    for (package, of, archives) in wanted.into_iter() {
-        let Some(package) = package else { continue };
-        progress(&format!("fetching {package}"));
+    for wanted in wanted(description) {
+        progress(&format!("fetching {}", wanted.package));
         // The very version first: the archive may have gone on.
         let exact = install
             .packages
-            .get(of)
-            .map(|version| format!("{package}={version}"));
-        let fetched = from_any(archives, &work, &package, exact.as_deref());
-        match fetched {
-            Ok(()) => found.packages.push(package),
+            .get(&wanted.of)
+            .map(|version| format!("{}={version}", wanted.package));
+        match from_any(&wanted.archives, &work, &wanted.package, exact.as_deref()) {
+            Ok(()) => found.packages.push(wanted.package),
             Err(error) => {
                 let text = format!("{error:#}");
                 let short = text
@@ -108,7 +81,8 @@ pub fn debug_symbols(
                     .find(|line| line.starts_with("E:"))
                     .or(text.lines().next());
                 found.missing.push(format!(
-                    "{package}: {}",
+                    "{}: {}",
+                    wanted.package,
                     short.unwrap_or("it cannot be fetched")
                 ));
             }
@@ -123,6 +97,37 @@ pub fn debug_symbols(
     fs::write(files.join(RECORD), serde_json::to_vec_pretty(&found)?)?;
     fs::rename(&files, &place).with_context(|| format!("cannot write {}", place.display()))?;
     Ok(found)
+}
+
+/// A package of symbols.
+struct Wanted {
+    package: String,
+    /// The package whose version it has.
+    of: String,
+    /// Where it is looked for, one after another: a mirror may carry some of them.
+    archives: Vec<Archive>,
+}
+
+/// The symbols of the C library and of the server itself.
+fn wanted(description: &ServerDescription) -> Vec<Wanted> {
+    let mut wanted = vec![Wanted {
+        package: "libc6-dbg".to_owned(),
+        of: "libc6".to_owned(),
+        archives: vec![description.archive.clone()],
+    }];
+    let debug_archives = debug_suites(&description.archive.suites)
+        .into_iter()
+        .rev()
+        .map(|suite| Archive {
+            distribution: description.archive.distribution,
+            suites: vec![suite],
+        });
+    wanted.extend(description.packages.first().map(|package| Wanted {
+        package: format!("{package}-dbgsym"),
+        of: package.clone(),
+        archives: debug_archives.collect(),
+    }));
+    wanted
 }
 
 /// Unpacks the package from the first of these archives that has it: the exact version, else the one that is there.

@@ -53,43 +53,13 @@ fn fetch(
     ));
     let apt = Apt::open(&work.path().join("apt"), &description.archive)?;
 
-    progress(&format!(
-        "downloading {} and what it needs",
-        description.packages.join(", ")
-    ));
-    let mut wanted: Vec<&str> = description.packages.iter().map(String::as_str).collect();
-    wanted.extend(
-        description
-            .mallocs
-            .values()
-            .map(|malloc| malloc.package.as_str()),
-    );
-    let debs = apt.download(&wanted)?;
-    let bytes: u64 = debs
-        .iter()
-        .filter_map(|deb| deb.metadata().ok())
-        .map(|m| m.len())
-        .sum();
-
-    progress(&format!(
-        "unpacking {} packages, {:.0} MB",
-        debs.len(),
-        bytes as f64 / 1e6
-    ));
+    let debs = download(&apt, description, progress)?;
     let packages: BTreeMap<String, String> = debs
         .iter()
         .filter_map(|deb| package_and_version(deb))
         .collect();
-    let kept: Vec<PathBuf> = debs
-        .iter()
-        .filter(|deb| {
-            package_and_version(deb).is_none_or(|(package, _)| !description.skip.contains(&package))
-        })
-        .cloned()
-        .collect();
     let prefix = work.path().join("prefix");
-    fs::create_dir(&prefix)?;
-    unpack(&kept, &prefix)?;
+    unpack_kept(&debs, description, &prefix)?;
 
     progress("making it use its own libraries");
     let version = packages
@@ -120,35 +90,9 @@ fn fetch(
     if destination.exists() {
         fs::remove_dir_all(&destination)?;
     }
-    let server = final_prefix.join(&description.server);
     let own_malloc = own_malloc(&prefix.join(&description.server));
     work.rename(&destination)?;
-    let finish = || -> Result<Install> {
-        let printed = ask_version(&server)?;
-        if printed.version.series() != description.series {
-            bail!(
-                "the archive holds version {}, not {}",
-                printed.text,
-                description.series
-            );
-        }
-        let install = Install {
-            name: description.name.clone(),
-            family: description.family,
-            version: printed.version,
-            version_string: printed.text,
-            basedir: final_prefix.join("usr"),
-            mallocs: prefix_mallocs(description, &final_prefix)?,
-            own_malloc,
-            server: server.clone(),
-            packages,
-            plugins: Vec::new(),
-        };
-        let manifest = serde_json::to_vec_pretty(&install)?;
-        write_private(&destination.join(MANIFEST), &manifest)?;
-        Ok(install)
-    };
-    let install = finish().inspect_err(|_| {
+    let install = finish(description, &destination, own_malloc, packages).inspect_err(|_| {
         let _ = fs::remove_dir_all(&destination);
     })?;
     progress(&format!(
@@ -158,27 +102,82 @@ fn fetch(
     Ok(install)
 }
 
-/// The servers that were fetched, by name and version.
-pub fn installed(cache: &Cache) -> Result<Vec<Install>> {
-    let Ok(entries) = fs::read_dir(cache.servers()) else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let folder = entry?.path();
-        let Ok(text) = fs::read_to_string(folder.join(MANIFEST)) else {
-            continue;
-        };
-        // A manifest of an older format, or of a cache that was moved (the binaries know their place), is no install.
-        match serde_json::from_str::<Install>(&text) {
-            Ok(install) if install.basedir.starts_with(&folder) && install.server.is_file() => {
-                found.push(install)
-            }
-            _ => {}
-        }
+/// The server's packages, its mallocs', and what they need.
+fn download(
+    apt: &Apt,
+    description: &ServerDescription,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<PathBuf>> {
+    progress(&format!(
+        "downloading {} and what it needs",
+        description.packages.join(", ")
+    ));
+    let mut wanted: Vec<&str> = description.packages.iter().map(String::as_str).collect();
+    wanted.extend(
+        description
+            .mallocs
+            .values()
+            .map(|malloc| malloc.package.as_str()),
+    );
+    let debs = apt.download(&wanted)?;
+    let bytes: u64 = debs
+        .iter()
+        .filter_map(|deb| deb.metadata().ok())
+        .map(|m| m.len())
+        .sum();
+    progress(&format!(
+        "unpacking {} packages, {:.0} MB",
+        debs.len(),
+        bytes as f64 / 1e6
+    ));
+    Ok(debs)
+}
+
+/// Unpacks the packages under `prefix`, those left out that the description skips.
+fn unpack_kept(debs: &[PathBuf], description: &ServerDescription, prefix: &Path) -> Result<()> {
+    let kept: Vec<PathBuf> = debs
+        .iter()
+        .filter(|deb| {
+            package_and_version(deb).is_none_or(|(package, _)| !description.skip.contains(&package))
+        })
+        .cloned()
+        .collect();
+    fs::create_dir(prefix)?;
+    unpack(&kept, prefix)
+}
+
+/// Makes what is in `destination` an install: a server of the version that was asked for.
+fn finish(
+    description: &ServerDescription,
+    destination: &Path,
+    own_malloc: String,
+    packages: BTreeMap<String, String>,
+) -> Result<Install> {
+    let prefix = destination.join("prefix");
+    let server = prefix.join(&description.server);
+    let printed = ask_version(&server)?;
+    if printed.version.series() != description.series {
+        bail!(
+            "the archive holds version {}, not {}",
+            printed.text,
+            description.series
+        );
     }
-    found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
-    Ok(found)
+    let install = Install {
+        name: description.name.clone(),
+        family: description.family,
+        version: printed.version,
+        version_string: printed.text,
+        basedir: prefix.join("usr"),
+        mallocs: prefix_mallocs(description, &prefix)?,
+        own_malloc,
+        server,
+        packages,
+        plugins: Vec::new(),
+    };
+    let manifest = serde_json::to_vec_pretty(&install)?;
+    write_private(&destination.join(MANIFEST), &manifest)?;
+    Ok(install)
 }
 
 /// The mallocs' libraries inside the prefix, glibc's own among them.
@@ -203,6 +202,29 @@ fn prefix_mallocs(
     if let Some(libc) = find("libc.so.6") {
         found.insert("glibc".to_owned(), libc);
     }
+    Ok(found)
+}
+
+/// The servers that were fetched, by name and version.
+pub fn installed(cache: &Cache) -> Result<Vec<Install>> {
+    let Ok(entries) = fs::read_dir(cache.servers()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let folder = entry?.path();
+        let Ok(text) = fs::read_to_string(folder.join(MANIFEST)) else {
+            continue;
+        };
+        // A manifest of an older format, or of a cache that was moved (the binaries know their place), is no install.
+        match serde_json::from_str::<Install>(&text) {
+            Ok(install) if install.basedir.starts_with(&folder) && install.server.is_file() => {
+                found.push(install)
+            }
+            _ => {}
+        }
+    }
+    found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
     Ok(found)
 }
 

@@ -11,7 +11,7 @@ use crate::cache::{Cache, WorkFolder, write_private};
 use crate::family::Version;
 use crate::file_name::file_name;
 use crate::obtain::archive::{Apt, package_and_version, unpack};
-use crate::obtain::catalog::ServerDescription;
+use crate::obtain::catalog::{ServerDescription, SuitePackages};
 use crate::obtain::patchelf::Patchelf;
 
 const MANIFEST: &str = "suite.json";
@@ -53,29 +53,40 @@ pub fn get_suite(
         return Ok(Some(suite));
     }
     let work = WorkFolder::beside(&folder, "suite")?;
+    let suite = fetch(
+        description,
+        packages,
+        version,
+        &work,
+        &destination,
+        progress,
+    )?;
+    write_private(
+        &work.path().join(MANIFEST),
+        &serde_json::to_vec_pretty(&suite)?,
+    )?;
+    if destination.exists() {
+        fs::remove_dir_all(&destination)?;
+    }
+    work.rename(&destination)?;
+    Ok(Some(suite))
+}
+
+/// Fetches the tests into `work`, as they will be once that has become `destination`.
+fn fetch(
+    description: &ServerDescription,
+    packages: &SuitePackages,
+    version: Version,
+    work: &WorkFolder,
+    destination: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Suite> {
     progress(&format!(
         "reading the package lists for the tests of {}",
         description.name
     ));
     let apt = Apt::open(&work.path().join("apt"), &description.archive)?;
-    let first = packages.packages.first().with_context(|| {
-        format!(
-            "servers/{}.toml: [suite] names no packages",
-            description.name
-        )
-    })?;
-    let versions = apt.versions(first)?;
-    let is_ours = |text: &&String| upstream(text).is_some_and(|found| found == version);
-    let chosen = versions
-        .iter()
-        .find(is_ours)
-        .or(versions.first())
-        .with_context(|| {
-            format!(
-                "the archive of {} holds no package {first}",
-                description.name
-            )
-        })?;
+    let chosen = choose_version(&apt, description, packages, version)?;
     progress(&format!(
         "downloading the tests of {} {chosen}",
         description.name
@@ -105,6 +116,48 @@ pub fn get_suite(
     let _ = fs::remove_dir_all(prefix.join("usr/lib/mysql/plugin"));
     let final_prefix = destination.join("prefix");
     let patchelf = Patchelf::find(&apt, &work.path().join("patchelf"))?;
+    patch_programs(&patchelf, packages, &prefix, &final_prefix)?;
+    for folder in ["apt", "patchelf"] {
+        let _ = fs::remove_dir_all(work.path().join(folder));
+    }
+    Ok(Suite {
+        basedir: final_prefix.join("usr"),
+        runner: final_prefix.join(&packages.runner),
+        version: upstream(&chosen).unwrap_or(version),
+    })
+}
+
+/// The packages' version for this version of the server, else the newest.
+fn choose_version(
+    apt: &Apt,
+    description: &ServerDescription,
+    packages: &SuitePackages,
+    version: Version,
+) -> Result<String> {
+    let first = packages.packages.first().with_context(|| {
+        format!(
+            "servers/{}.toml: [suite] names no packages",
+            description.name
+        )
+    })?;
+    let versions = apt.versions(first)?;
+    let is_ours = |text: &&String| upstream(text).is_some_and(|found| found == version);
+    let chosen = versions.iter().find(is_ours).or(versions.first());
+    chosen.cloned().with_context(|| {
+        format!(
+            "the archive of {} holds no package {first}",
+            description.name
+        )
+    })
+}
+
+/// Makes the suite's own programs use the libraries of their prefix.
+fn patch_programs(
+    patchelf: &Patchelf,
+    packages: &SuitePackages,
+    prefix: &Path,
+    final_prefix: &Path,
+) -> Result<()> {
     let runner = prefix.join(&packages.runner);
     if !runner.is_file() {
         bail!(
@@ -113,7 +166,7 @@ pub fn get_suite(
             packages.runner.display()
         );
     }
-    let tests = runner.parent().unwrap_or(&prefix);
+    let tests = runner.parent().unwrap_or(prefix);
     for folder in [
         prefix.join("usr/bin"),
         // What watches the servers lies beside the tests: here in MariaDB's packages, there in MySQL's.
@@ -121,26 +174,10 @@ pub fn get_suite(
         tests.join("bin"),
     ] {
         for program in programs(&folder)? {
-            patchelf.patch(&program, &prefix, &final_prefix)?;
+            patchelf.patch(&program, prefix, final_prefix)?;
         }
     }
-    for folder in ["apt", "patchelf"] {
-        let _ = fs::remove_dir_all(work.path().join(folder));
-    }
-    let suite = Suite {
-        basedir: final_prefix.join("usr"),
-        runner: final_prefix.join(&packages.runner),
-        version: upstream(chosen).unwrap_or(version),
-    };
-    write_private(
-        &work.path().join(MANIFEST),
-        &serde_json::to_vec_pretty(&suite)?,
-    )?;
-    if destination.exists() {
-        fs::remove_dir_all(&destination)?;
-    }
-    work.rename(&destination)?;
-    Ok(Some(suite))
+    Ok(())
 }
 
 fn finished(folder: &Path) -> Option<Suite> {

@@ -1,6 +1,6 @@
 //! The strongest effects when there are too few duels to fit all of them: better than none, where time ended early.
 
-use super::fit::{Fit, effects};
+use super::fit::{Column, Effect, Fit, effects, levels};
 use super::{Factor, Observation, Row};
 use crate::student;
 
@@ -10,8 +10,9 @@ const DUELS_FOR_ONE: usize = 4;
 const FALSE_ALARM: f64 = 0.1;
 
 /// Forward selection over factors: one after the other, the factor that explains most of what is left, as long as the F
-/// test tells it from chance and there are four duels for each. What is not selected is not in the fit; standard errors
-/// count as noise what the others do. For choosing what fresh duels then judge, not for claims.
+/// test tells it from chance and there are four duels for each. Every other level is then told by itself from what is
+/// left, so that each has an estimate; standard errors count as noise what the others do. For choosing what fresh duels
+/// then judge, not for claims.
 pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fit {
     let most = observations.len() / DUELS_FOR_ONE;
     let mut selected = vec![false; factors.len()];
@@ -37,7 +38,40 @@ pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fi
         selected[factor] = true;
         best = wider;
     }
+    let alone = alone(factors, observations, &best);
+    best.effects.extend(alone);
     best
+}
+
+/// Every level that is not in the fit, told by itself from the scores less what the fit explains.
+fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Effect> {
+    let contrast = |row: &Row, level| Column::One(level).contrast(row);
+    let fitted = |row: &Row| -> f64 {
+        let effects = fit.effects.iter();
+        effects
+            .map(|effect| effect.log_effect * contrast(row, (effect.factor, effect.level)))
+            .sum()
+    };
+    levels(factors)
+        .into_iter()
+        .filter(|&(factor, level)| fit.effect(factor, level).is_none())
+        .filter_map(|(factor, level)| {
+            let (mut xx, mut xy, mut duels) = (0.0, 0.0, 0);
+            for observation in observations.iter().filter(|o| o.score.is_finite()) {
+                let x = contrast(&observation.row, (factor, level));
+                xx += x * x;
+                xy += x * (observation.score - fitted(&observation.row));
+                duels += usize::from(x != 0.0);
+            }
+            (xx > 0.0).then(|| Effect {
+                factor,
+                level,
+                log_effect: xy / xx,
+                std_err: fit.residual_sd / xx.sqrt(),
+                duels,
+            })
+        })
+        .collect()
 }
 
 /// The least squares fit of the selected factors alone: the others are at their base on both sides.
@@ -95,7 +129,7 @@ mod tests {
                 })
                 .collect();
             let fit = strongest_effects(&factors, &observations);
-            assert!(fit.effects.len() <= 3);
+            assert_eq!(fit.effects.len(), 30, "each has an estimate");
             let first = fit
                 .effects
                 .iter()

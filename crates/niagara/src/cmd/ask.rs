@@ -67,7 +67,7 @@ pub fn ask(
         write_files(study.folder(), study.store())?;
         print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
     }
-    let is_job = question.workloads[0].load.workload.kind.is_job();
+    let is_job = question.workloads[0].load.workload.is_job();
     if is_job && matches!(question.question, Question::Compare { .. }) {
         steps::hand_over(study, question.alpha, args.json)?;
     }

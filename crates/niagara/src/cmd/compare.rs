@@ -27,7 +27,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
 /// A variant or a load that means nothing; a protocol that the load cannot have.
 fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<StudyDescription> {
     let load = load(&args.load)?;
-    let is_job = load.workload.kind.is_job();
+    let is_job = load.workload.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
     let protocol = match Protocol::from(args.protocol) {
         Protocol::Duel if is_job => Protocol::Pair,
@@ -37,6 +37,13 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         ),
         protocol => protocol,
     };
+    if is_job && args.judge.goal.is_latency() {
+        bail!(
+            "{} is a job: its time is its throughput, and nothing arrives at a rate\n\
+             remedy: --goal throughput, or --goal cpu",
+            load.workload.name()
+        );
+    }
     let sides = [
         VariantRecipe::of_text(&args.a, levers, servers)?,
         VariantRecipe::of_text(&args.b, levers, servers)?,
@@ -47,6 +54,8 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
     };
     Ok(StudyDescription {
         protocol,
+        goal: args.judge.goal,
+        rate: args.judge.rate()?,
         alpha: args.judge.alpha,
         min_effect: args.judge.min_effect,
         seed: args.study.seed,

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod bench;
 pub mod build;
+pub mod capture;
 pub mod check;
 pub mod compare;
 pub mod completions;

@@ -84,7 +84,7 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
 fn is_proven(tune: &TuneSummary) -> bool {
     tune.total
         .as_ref()
-        .is_some_and(|total| total.throughput.verdict == Some(Verdict::Faster))
+        .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
 }
 
 /// Packs the built server, where one was built and still is here.

@@ -34,11 +34,11 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         })
         .collect::<Result<Vec<_>>>()?;
     let base = workload(&args.workload)?;
-    if base.kind.is_job() {
+    if base.is_job() {
         bail!(
             "{} is a job, done on one connection: there is nothing to sweep\n\
              remedy: `niagara compare A B --workload {0}` compares two servers by it",
-            base.kind
+            base.spelling()
         );
     }
     let sizes = [
@@ -49,7 +49,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let options = sizes
         .iter()
         .filter(|(name, _)| {
-            WorkloadOption::find(name).is_some_and(|option| option.applies_to(base.kind))
+            WorkloadOption::find(name).is_some_and(|option| base.takes(option))
                 && !args.set.iter().any(|(set, _)| set == name)
         })
         .map(|(name, value)| (*name, value.as_str()))

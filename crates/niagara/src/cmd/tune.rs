@@ -37,6 +37,8 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
     tune.check_names(&lever::load(&args.study.levers)?)?;
     let load = load(&args.load)?;
     Ok(StudyDescription {
+        goal: args.judge.goal,
+        rate: args.judge.rate()?,
         alpha: args.judge.alpha,
         min_effect: args.judge.min_effect,
         seed: args.study.seed,

@@ -1,9 +1,9 @@
 //! The consistency conditions (clause 3.3.2): what must hold in the tables whatever was interrupted.
 
-use crate::admin::Admin;
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
-use crate::workload::WorkloadSpec;
+use crate::net::admin::Admin;
+use crate::net::endpoint::Endpoint;
+use crate::workload::{Workload, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -154,10 +154,16 @@ pub fn check(
     admin.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
     admin.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
     let warehouses = count(&mut admin, "SELECT COUNT(*) FROM warehouse")?;
-    if warehouses != u64::from(spec.warehouses) {
+    let Workload::Tpcc(expected) = &spec.workload else {
+        return Err(LoadError::Invalid(format!(
+            "{} has no consistency conditions",
+            spec.name()
+        )));
+    };
+    if warehouses != u64::from(expected.warehouses) {
         return Err(LoadError::Invalid(format!(
             "database {} has {warehouses} warehouses and not {}: give the number that it was loaded with",
-            endpoint.database, spec.warehouses
+            endpoint.database, expected.warehouses
         )));
     }
     let mut findings = Vec::new();

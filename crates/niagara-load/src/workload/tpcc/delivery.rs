@@ -3,10 +3,11 @@
 
 use super::DISTRICTS;
 use super::statements::Sql;
-use super::transaction::{TpccPlan, TpccTransaction, amount, decimal, missing, number};
+use super::transaction::{TpccScript, TpccTransaction, amount, missing, number};
 use crate::protocol::answer::Answer;
+use crate::workload::draw::decimal;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 impl TpccTransaction {
     pub(super) fn encode_delivery(&self, sql: Sql, rows: usize, command: impl Parameters) {
@@ -52,7 +53,7 @@ impl TpccTransaction {
 
     pub(super) fn advance_delivery(
         &mut self,
-        plan: &TpccPlan,
+        script: &TpccScript,
         answer: &Answer,
     ) -> Result<(), Unexpected> {
         self.sql = match self.sql {
@@ -65,14 +66,14 @@ impl TpccTransaction {
                     self.work.orders[self.place] = number(row.int()?)?;
                 }
                 let is_last = self.place + 1 == DISTRICTS as usize;
-                match plan.batch {
+                match script.batch {
                     true if !is_last => {
                         self.place += 1;
                         Sql::DeliveryOldest
                     }
                     true if self.work.orders.iter().all(|order| *order == 0) => Sql::Commit,
                     true => Sql::DeliveryDelete,
-                    false if self.work.orders[self.place] == 0 => self.next_district(plan),
+                    false if self.work.orders[self.place] == 0 => self.next_district(script),
                     false => Sql::DeliveryDelete,
                 }
             }
@@ -91,24 +92,24 @@ impl TpccTransaction {
                     transaction.work.sums[district] = amount(row.hundredths()?)?;
                     Ok(())
                 })?;
-                if plan.batch {
+                if script.batch {
                     self.place = self.filled(0);
                 }
                 Sql::DeliveryUpdate
             }
-            _ => self.next_district(plan),
+            _ => self.next_district(script),
         };
         Ok(())
     }
 
     /// The next district's first statement, of those that are done by district; the end when there is none.
-    fn next_district(&mut self, plan: &TpccPlan) -> Sql {
+    fn next_district(&mut self, script: &TpccScript) -> Sql {
         loop {
             self.place += 1;
             if self.place >= DISTRICTS as usize {
                 return Sql::Commit;
             }
-            if !plan.batch {
+            if !script.batch {
                 return Sql::DeliveryOldest;
             }
             if self.work.orders[self.place] > 0 {

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 
 /// The five transactions, in the order of the clauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
+pub(crate) enum Type {
     NewOrder,
     Payment,
     OrderStatus,
@@ -17,7 +17,7 @@ pub enum Type {
 }
 
 impl Type {
-    pub const ALL: [Type; 5] = [
+    pub(crate) const ALL: [Type; 5] = [
         Type::NewOrder,
         Type::Payment,
         Type::OrderStatus,
@@ -25,7 +25,7 @@ impl Type {
         Type::StockLevel,
     ];
 
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Type::NewOrder => "new_order",
             Type::Payment => "payment",
@@ -45,7 +45,7 @@ impl Type {
     }
 
     /// Least keying time and mean think time, in seconds (clause 5.2.5.7).
-    pub fn times(self) -> (f64, f64) {
+    pub(crate) fn times(self) -> (f64, f64) {
         match self {
             Type::NewOrder => (18.0, 12.0),
             Type::Payment => (3.0, 12.0),
@@ -58,13 +58,13 @@ impl Type {
 /// The mix as a deck of cards (clause 5.2.4.2): every hundred transactions of a connection have exactly its shares, in
 /// random order.
 #[derive(Debug)]
-pub struct Deck {
+pub(super) struct Deck {
     cards: [Type; 100],
     next: usize,
 }
 
 impl Deck {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut cards = [Type::NewOrder; 100];
         let mut place = 0;
         for kind in Type::ALL {
@@ -74,7 +74,7 @@ impl Deck {
         Deck { cards, next: 100 }
     }
 
-    pub fn draw(&mut self, rng: &mut Rng) -> Type {
+    pub(super) fn draw(&mut self, rng: &mut Rng) -> Type {
         if self.next == self.cards.len() {
             self.cards.shuffle(rng);
             self.next = 0;
@@ -86,7 +86,7 @@ impl Deck {
 
 /// A line of an order.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Line {
+pub(crate) struct Line {
     pub item: i32,
     pub supplier: i32,
     pub quantity: i32,
@@ -94,7 +94,7 @@ pub struct Line {
 
 /// How a customer is named.
 #[derive(Debug, Clone, Copy)]
-pub enum Customer {
+pub(crate) enum Customer {
     Number(i32),
     /// The number of the last name.
     Name(i32),
@@ -102,7 +102,7 @@ pub enum Customer {
 
 /// The inputs of all five; each uses its own.
 #[derive(Debug)]
-pub struct Inputs {
+pub(crate) struct Inputs {
     pub warehouse: i32,
     pub district: i32,
     /// Of order-status and payment.
@@ -121,7 +121,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Inputs {
             warehouse: 1,
             district: 1,
@@ -136,19 +136,25 @@ impl Inputs {
         }
     }
 
-    pub fn lines(&self) -> &[Line] {
+    pub(crate) fn lines(&self) -> &[Line] {
         &self.lines[..self.count]
     }
 
     /// Whether all of it comes from the order's own warehouse.
-    pub fn all_local(&self) -> bool {
+    pub(crate) fn all_local(&self) -> bool {
         self.lines()
             .iter()
             .all(|line| line.supplier == self.warehouse)
     }
 
     /// Draws what `kind` asks for, at a terminal of a warehouse and district.
-    pub fn draw(&mut self, kind: Type, rng: &mut Rng, constants: &Constants, terminal: &Terminal) {
+    pub(crate) fn draw(
+        &mut self,
+        kind: Type,
+        rng: &mut Rng,
+        constants: &Constants,
+        terminal: &Terminal,
+    ) {
         self.warehouse = terminal.warehouse;
         self.district = rng.random_range(1..=DISTRICTS);
         match kind {
@@ -201,7 +207,7 @@ impl Inputs {
 
 /// Where a connection's transactions are entered.
 #[derive(Debug, Clone, Copy)]
-pub struct Terminal {
+pub(crate) struct Terminal {
     pub warehouse: i32,
     /// For stock-level only; the others draw theirs.
     pub district: i32,
@@ -210,7 +216,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// That of connection `number` (from 0): warehouse by warehouse, then district by district.
-    pub fn new(number: u32, warehouses: u32) -> Self {
+    pub(crate) fn new(number: u32, warehouses: u32) -> Self {
         // Validation holds the number of warehouses within i32.
         Terminal {
             warehouse: (number % warehouses) as i32 + 1,

@@ -5,8 +5,10 @@ use super::rows;
 use super::schema::{TABLES, create_indexes, create_table};
 use super::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS};
 use crate::error::LoadError;
-use crate::prepare::{JobWork, TableEvent, Work};
-use crate::workload::{Rng, WorkloadSpec};
+use crate::workload::common::CommonOptions;
+use crate::workload::draw::Rng;
+use crate::workload::family::Each;
+use crate::workload::filling::{TableEvent, Work};
 use rand::SeedableRng;
 
 /// Bytes after which an INSERT is sent.
@@ -25,7 +27,7 @@ enum Job {
 }
 
 /// Rows of all tables of `warehouses`, lines of orders by their mean.
-pub fn expected_rows(warehouses: u32) -> u64 {
+pub(super) fn expected_rows(warehouses: u32) -> u64 {
     let customers = (DISTRICTS * CUSTOMERS) as u64;
     let new_orders = (DISTRICTS * (CUSTOMERS - DELIVERED)) as u64;
     let of_warehouse =
@@ -34,23 +36,24 @@ pub fn expected_rows(warehouses: u32) -> u64 {
 }
 
 /// Makes the tables and fills them. `each` does a number of jobs on several connections at once.
-pub fn load(
-    spec: &WorkloadSpec,
-    each: &mut dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError>,
+pub(super) fn load(
+    warehouses: u32,
+    common: &CommonOptions,
+    each: &mut Each<'_>,
 ) -> Result<(), LoadError> {
     each(1, &|work, _| {
         work.say(TableEvent::Step("making the tables"));
         for table in TABLES {
             let sql = create_table(
                 table,
-                &spec.mysql_storage_engine,
-                &spec.create_table_options,
+                &common.mysql_storage_engine,
+                &common.create_table_options,
             );
             work.execute(sql.as_bytes())?;
         }
         Ok(())
     })?;
-    let jobs = jobs(spec.warehouses as i32);
+    let jobs = jobs(warehouses as i32);
     each(jobs.len() as u32, &|work, number| {
         // No row is there twice, and there are no foreign keys: the server need not look. In the tables' character set
         // it need not convert either.

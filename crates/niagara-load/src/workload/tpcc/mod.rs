@@ -9,6 +9,7 @@ mod delivery;
 mod inputs;
 mod load;
 mod new_order;
+mod options;
 mod order_status;
 mod payment;
 mod random;
@@ -18,22 +19,21 @@ mod schema;
 mod statements;
 mod stock_level;
 mod transaction;
+mod workload;
 
 pub use check::{Conditions, Finding, check};
-pub use load::{expected_rows, load};
-pub use random::letters;
-pub use schema::{TABLES, read_all, schema};
-pub use transaction::{TpccPlan, TpccTransaction, decimal};
+pub use options::Tpcc;
+pub use schema::{TABLES, schema};
 
 /// Districts of a warehouse (clause 1.2.1).
-pub const DISTRICTS: i32 = 10;
+pub(crate) const DISTRICTS: i32 = 10;
 /// Customers of a district.
-pub const CUSTOMERS: i32 = 3000;
+pub(crate) const CUSTOMERS: i32 = 3000;
 /// Items, of which each warehouse has a stock.
-pub const ITEMS: i32 = 100_000;
+pub(crate) const ITEMS: i32 = 100_000;
 /// Orders of a district that have been delivered when the load begins (clause 4.3.3.1); 900 have not.
-pub const DELIVERED: i32 = 2100;
+pub(crate) const DELIVERED: i32 = 2100;
 /// Lines of an order.
-pub const FEWEST_LINES: usize = 5;
+pub(crate) const FEWEST_LINES: usize = 5;
 /// Lines of an order.
-pub const MOST_LINES: usize = 15;
+pub(crate) const MOST_LINES: usize = 15;

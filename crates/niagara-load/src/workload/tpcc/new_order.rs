@@ -2,10 +2,11 @@
 //! rolled back.
 
 use super::statements::Sql;
-use super::transaction::{TpccPlan, TpccTransaction, amount, decimal, missing, number};
+use super::transaction::{TpccScript, TpccTransaction, amount, missing, number};
 use crate::protocol::answer::Answer;
+use crate::workload::draw::decimal;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 impl TpccTransaction {
     pub(super) fn encode_order(&self, sql: Sql, rows: usize, command: impl Parameters) {
@@ -70,10 +71,10 @@ impl TpccTransaction {
 
     pub(super) fn advance_order(
         &mut self,
-        plan: &TpccPlan,
+        script: &TpccScript,
         answer: &Answer,
     ) -> Result<(), Unexpected> {
-        let lines = if plan.batch {
+        let lines = if script.batch {
             0..self.inputs.count
         } else {
             self.place..self.place + 1
@@ -109,7 +110,7 @@ impl TpccTransaction {
             }
             Sql::OrderStockUpdate => {
                 let is_last = self.place + 1 == self.inputs.count;
-                match plan.batch {
+                match script.batch {
                     false => Sql::OrderLines,
                     true if is_last => Sql::OrderLines,
                     true => {
@@ -118,7 +119,7 @@ impl TpccTransaction {
                     }
                 }
             }
-            Sql::OrderLines if !plan.batch && self.place + 1 < self.inputs.count => {
+            Sql::OrderLines if !script.batch && self.place + 1 < self.inputs.count => {
                 self.place += 1;
                 Sql::OrderItems
             }

@@ -5,7 +5,7 @@ use super::statements::Sql;
 use super::transaction::{TpccTransaction, missing, number};
 use crate::protocol::answer::Answer;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 impl TpccTransaction {
     pub(super) fn encode_status(&self, sql: Sql, command: impl Parameters) {

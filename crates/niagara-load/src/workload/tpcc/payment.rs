@@ -3,10 +3,11 @@
 use super::inputs::Customer;
 use super::random::last_name;
 use super::statements::Sql;
-use super::transaction::{TpccTransaction, decimal, keep, missing};
+use super::transaction::{TpccTransaction, keep, missing};
 use crate::protocol::answer::Answer;
+use crate::workload::draw::decimal;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 impl TpccTransaction {
     pub(super) fn encode_payment(&self, sql: Sql, command: impl Parameters) {

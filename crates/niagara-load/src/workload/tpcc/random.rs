@@ -1,7 +1,7 @@
 //! What the specification draws: non-uniform numbers, names, strings (clauses 2.1.6 and 4.3.2).
 
-use crate::workload::Rng;
-use rand::{Rng as _, RngExt};
+use crate::workload::draw::{Rng, letters};
+use rand::RngExt;
 
 /// The constant C of the last names when the tables are loaded.
 const LOAD_C: i32 = 100;
@@ -11,7 +11,7 @@ const EXCLUDED: [i32; 2] = [96, 112];
 
 /// The constants C of NURand. All connections of a run share them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Constants {
+pub(crate) struct Constants {
     last_name: i32,
     customer: i32,
     item: i32,
@@ -19,7 +19,7 @@ pub struct Constants {
 
 impl Constants {
     /// Those of the load.
-    pub fn load() -> Self {
+    pub(crate) fn load() -> Self {
         Constants {
             last_name: LOAD_C,
             customer: 0,
@@ -28,7 +28,7 @@ impl Constants {
     }
 
     /// Those of a run, drawn.
-    pub fn run(rng: &mut Rng) -> Self {
+    pub(crate) fn run(rng: &mut Rng) -> Self {
         let delta = loop {
             let delta = rng.random_range(DELTAS);
             if !EXCLUDED.contains(&delta) {
@@ -43,17 +43,17 @@ impl Constants {
     }
 
     /// The number of a last name, 0 to 999.
-    pub fn last_name(&self, rng: &mut Rng) -> i32 {
+    pub(crate) fn last_name(&self, rng: &mut Rng) -> i32 {
         nurand(rng, 255, self.last_name, 0, 999)
     }
 
     /// A customer of a district, 1 to 3000.
-    pub fn customer(&self, rng: &mut Rng) -> i32 {
+    pub(crate) fn customer(&self, rng: &mut Rng) -> i32 {
         nurand(rng, 1023, self.customer, 1, super::CUSTOMERS)
     }
 
     /// An item, 1 to 100 000.
-    pub fn item(&self, rng: &mut Rng) -> i32 {
+    pub(crate) fn item(&self, rng: &mut Rng) -> i32 {
         nurand(rng, 8191, self.item, 1, super::ITEMS)
     }
 }
@@ -68,10 +68,10 @@ const SYLLABLES: [&str; 10] = [
 ];
 
 /// Bytes of the longest last name.
-pub const LONGEST_NAME: usize = 15;
+pub(super) const LONGEST_NAME: usize = 15;
 
 /// The last name of `number` (0 to 999): a syllable for each of its digits (clause 4.3.2.3). Its bytes and how many.
-pub fn last_name(number: i32) -> ([u8; LONGEST_NAME], usize) {
+pub(super) fn last_name(number: i32) -> ([u8; LONGEST_NAME], usize) {
     let mut name = [0; LONGEST_NAME];
     let mut length = 0;
     for digit in [number / 100, number / 10 % 10, number % 10] {
@@ -82,36 +82,15 @@ pub fn last_name(number: i32) -> ([u8; LONGEST_NAME], usize) {
     (name, length)
 }
 
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AZ";
-
-/// Appends letters and digits, at least `fewest` and at most `most` of them: an a-string (clause 4.3.2.2).
-pub fn letters(out: &mut Vec<u8>, rng: &mut Rng, fewest: usize, most: usize) {
-    let count = if fewest == most {
-        most
-    } else {
-        rng.random_range(fewest..=most)
-    };
-    let start = out.len();
-    out.resize(start + count, 0);
-    // Ten letters of six bits from every draw.
-    for chunk in out[start..].chunks_mut(10) {
-        let mut bits = rng.next_u64();
-        for byte in chunk {
-            *byte = LETTERS[(bits & 63) as usize];
-            bits >>= 6;
-        }
-    }
-}
-
 /// Appends `count` digits: an n-string.
-pub fn digits(out: &mut Vec<u8>, rng: &mut Rng, count: usize) {
+pub(super) fn digits(out: &mut Vec<u8>, rng: &mut Rng, count: usize) {
     for _ in 0..count {
         out.push(b'0' + rng.random_range(0..10u8));
     }
 }
 
 /// Appends a text of 26 to 50 letters that in one case of ten has `ORIGINAL` somewhere (clause 4.3.3.1).
-pub fn data(out: &mut Vec<u8>, rng: &mut Rng) {
+pub(super) fn data(out: &mut Vec<u8>, rng: &mut Rng) {
     const MARK: &[u8] = b"ORIGINAL";
     let start = out.len();
     letters(out, rng, 26, 50);

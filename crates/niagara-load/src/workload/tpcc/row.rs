@@ -1,8 +1,9 @@
 //! Rows of a table in the making, in the form that the server takes them in.
 
-use super::random::{digits, letters};
+use super::random::digits;
 use crate::protocol::command::ParameterType;
 use crate::workload::Rng;
+use crate::workload::draw::letters;
 
 /// The time of everything that happened before the load began: always the same, so that the rows are.
 const BEFORE: &str = "2009-04-22 08:00:00";
@@ -11,7 +12,7 @@ const BEFORE_BINARY: [u8; 8] = [7, 0xd9, 0x07, 4, 22, 8, 0, 0];
 
 /// How rows go to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// As they stand in an INSERT, in parentheses: every server reads that.
     Text,
     /// As parameters of one execution, which MariaDB neither has to parse nor to convert.
@@ -20,7 +21,7 @@ pub enum Form {
 
 /// Rows with the same columns, and what the server has to know about them.
 #[derive(Debug)]
-pub struct Rows {
+pub(super) struct Rows {
     form: Form,
     bytes: Vec<u8>,
     types: Vec<ParameterType>,
@@ -28,7 +29,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn new(form: Form) -> Self {
+    pub(super) fn new(form: Form) -> Self {
         Rows {
             form,
             bytes: Vec::new(),
@@ -38,27 +39,27 @@ impl Rows {
     }
 
     /// The rows, with commas between them in text.
-    pub fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// The types of the columns as parameters; none in text.
-    pub fn types(&self) -> &[ParameterType] {
+    pub(super) fn types(&self) -> &[ParameterType] {
         &self.types
     }
 
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.types.clear();
         self.count = 0;
     }
 
     /// A further row, begun.
-    pub fn row(&mut self) -> Row<'_> {
+    pub(super) fn row(&mut self) -> Row<'_> {
         if self.form == Form::Text {
             self.bytes
                 .extend_from_slice(if self.count == 0 { b"(" } else { b",(" });
@@ -75,7 +76,7 @@ impl Rows {
 }
 
 /// A row in the making.
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     form: Form,
     out: &'a mut Vec<u8>,
     /// Wanted of the first row only.
@@ -108,7 +109,7 @@ impl Row<'_> {
         }
     }
 
-    pub fn int(mut self, value: i32) -> Self {
+    pub(super) fn int(mut self, value: i32) -> Self {
         if self.begin(ParameterType::Int) {
             self.out
                 .extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
@@ -119,7 +120,7 @@ impl Row<'_> {
     }
 
     /// NULL in a column of this type.
-    pub fn null(mut self, parameter: ParameterType) -> Self {
+    pub(super) fn null(mut self, parameter: ParameterType) -> Self {
         const NULL: u8 = 1;
         if self.separate(parameter, NULL) {
             self.out.extend_from_slice(b"NULL");
@@ -128,7 +129,7 @@ impl Row<'_> {
     }
 
     /// A decimal number in digits.
-    pub fn number(mut self, digits: &str) -> Self {
+    pub(super) fn number(mut self, digits: &str) -> Self {
         if !self.begin(ParameterType::Decimal) {
             // None of them has more than 250 digits.
             self.out.push(digits.len() as u8);
@@ -138,7 +139,7 @@ impl Row<'_> {
     }
 
     /// `digits` after the point.
-    pub fn decimal(mut self, value: i32, digits: usize) -> Self {
+    pub(super) fn decimal(mut self, value: i32, digits: usize) -> Self {
         let power = 10_i32.pow(digits as u32);
         let is_text = self.begin(ParameterType::Decimal);
         let start = self.out.len();
@@ -158,7 +159,7 @@ impl Row<'_> {
     }
 
     /// The time before the load.
-    pub fn before(mut self) -> Self {
+    pub(super) fn before(mut self) -> Self {
         if self.begin(ParameterType::DateTime) {
             self.out.push(b'\'');
             self.out.extend_from_slice(BEFORE.as_bytes());
@@ -170,7 +171,7 @@ impl Row<'_> {
     }
 
     /// A text that needs no escape, written by `fill`.
-    pub fn text(mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Self {
+    pub(super) fn text(mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Self {
         if self.begin(ParameterType::String) {
             self.out.push(b'\'');
             fill(self.out);
@@ -192,16 +193,16 @@ impl Row<'_> {
         self
     }
 
-    pub fn letters(self, rng: &mut Rng, fewest: usize, most: usize) -> Self {
+    pub(super) fn letters(self, rng: &mut Rng, fewest: usize, most: usize) -> Self {
         self.text(|out| letters(out, rng, fewest, most))
     }
 
-    pub fn word(self, word: &str) -> Self {
+    pub(super) fn word(self, word: &str) -> Self {
         self.text(|out| out.extend_from_slice(word.as_bytes()))
     }
 
     /// Streets, city, state, zip code (clause 4.3.2.7).
-    pub fn address(self, rng: &mut Rng) -> Self {
+    pub(super) fn address(self, rng: &mut Rng) -> Self {
         self.letters(rng, 10, 20)
             .letters(rng, 10, 20)
             .letters(rng, 10, 20)
@@ -212,7 +213,7 @@ impl Row<'_> {
             })
     }
 
-    pub fn end(self) {
+    pub(super) fn end(self) {
         if self.form == Form::Text {
             self.out.push(b')');
         }

@@ -8,7 +8,7 @@ use crate::workload::Rng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-pub fn warehouse(out: &mut Rows, rng: &mut Rng, warehouse: i32) {
+pub(super) fn warehouse(out: &mut Rows, rng: &mut Rng, warehouse: i32) {
     out.row()
         .int(warehouse)
         .letters(rng, 6, 10)
@@ -18,7 +18,7 @@ pub fn warehouse(out: &mut Rows, rng: &mut Rng, warehouse: i32) {
         .end();
 }
 
-pub fn district(out: &mut Rows, rng: &mut Rng, warehouse: i32, district: i32) {
+pub(super) fn district(out: &mut Rows, rng: &mut Rng, warehouse: i32, district: i32) {
     out.row()
         .int(district)
         .int(warehouse)
@@ -30,7 +30,7 @@ pub fn district(out: &mut Rows, rng: &mut Rng, warehouse: i32, district: i32) {
         .end();
 }
 
-pub fn item(out: &mut Rows, rng: &mut Rng, item: i32) {
+pub(super) fn item(out: &mut Rows, rng: &mut Rng, item: i32) {
     out.row()
         .int(item)
         .int(rng.random_range(1..=10_000))
@@ -40,7 +40,7 @@ pub fn item(out: &mut Rows, rng: &mut Rng, item: i32) {
         .end();
 }
 
-pub fn stock(out: &mut Rows, rng: &mut Rng, warehouse: i32, item: i32) {
+pub(super) fn stock(out: &mut Rows, rng: &mut Rng, warehouse: i32, item: i32) {
     let mut row = out
         .row()
         .int(item)
@@ -53,7 +53,7 @@ pub fn stock(out: &mut Rows, rng: &mut Rng, warehouse: i32, item: i32) {
 }
 
 /// A customer, and the payment that the customer has made.
-pub fn customer(
+pub(super) fn customer(
     customers: &mut Rows,
     rng: &mut Rng,
     (warehouse, district, customer): (i32, i32, i32),
@@ -90,7 +90,11 @@ pub fn customer(
         .end();
 }
 
-pub fn history(out: &mut Rows, rng: &mut Rng, (warehouse, district, customer): (i32, i32, i32)) {
+pub(super) fn history(
+    out: &mut Rows,
+    rng: &mut Rng,
+    (warehouse, district, customer): (i32, i32, i32),
+) {
     out.row()
         .int(customer)
         .int(district)
@@ -104,14 +108,14 @@ pub fn history(out: &mut Rows, rng: &mut Rng, (warehouse, district, customer): (
 }
 
 /// The customers of a district in the order of their first orders: each has one.
-pub fn order_customers(rng: &mut Rng) -> Vec<i32> {
+pub(super) fn order_customers(rng: &mut Rng) -> Vec<i32> {
     let mut customers: Vec<i32> = (1..=CUSTOMERS).collect();
     customers.shuffle(rng);
     customers
 }
 
 /// An order; returns how many lines it has.
-pub fn order(
+pub(super) fn order(
     out: &mut Rows,
     rng: &mut Rng,
     (warehouse, district, order): (i32, i32, i32),
@@ -134,11 +138,11 @@ pub fn order(
     lines
 }
 
-pub fn new_order(out: &mut Rows, (warehouse, district, order): (i32, i32, i32)) {
+pub(super) fn new_order(out: &mut Rows, (warehouse, district, order): (i32, i32, i32)) {
     out.row().int(order).int(district).int(warehouse).end();
 }
 
-pub fn order_line(
+pub(super) fn order_line(
     out: &mut Rows,
     rng: &mut Rng,
     (warehouse, district, order): (i32, i32, i32),

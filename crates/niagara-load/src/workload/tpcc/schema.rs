@@ -22,7 +22,7 @@ fn address(prefix: &str) -> String {
 }
 
 /// `CREATE TABLE` for one of [`TABLES`].
-pub fn create_table(table: &str, engine: &str, options: &str) -> String {
+pub(super) fn create_table(table: &str, engine: &str, options: &str) -> String {
     let columns = match table {
         "warehouse" => format!(
             "w_id INT NOT NULL, w_name VARCHAR(10) NOT NULL, {}, w_tax DECIMAL(4,4) NOT NULL, \
@@ -80,7 +80,7 @@ pub fn create_table(table: &str, engine: &str, options: &str) -> String {
 }
 
 /// The indexes besides the primary keys, made when the rows are in: table and statement.
-pub fn create_indexes() -> [(&'static str, &'static str); 2] {
+pub(super) fn create_indexes() -> [(&'static str, &'static str); 2] {
     [
         (
             "customer",
@@ -101,7 +101,7 @@ pub fn schema(engine: &str) -> (Vec<String>, Vec<String>) {
 }
 
 /// Statements that read every table and every index once. `database` is quoted already.
-pub fn read_all(database: &str) -> Vec<String> {
+pub(super) fn read_all(database: &str) -> Vec<String> {
     [
         ("warehouse", "SUM(w_ytd)", ""),
         ("district", "SUM(d_ytd)", ""),

@@ -6,11 +6,11 @@
 
 use super::{DISTRICTS, FEWEST_LINES, MOST_LINES};
 use crate::protocol::command::ParameterType::{self, Int, String as Text};
-use crate::workload::plan::{Template, Templates};
+use crate::workload::template::{Template, Templates};
 
 /// A statement. Those of several rows have a template for every number of rows that there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sql {
+pub(crate) enum Sql {
     Begin,
     Commit,
     Rollback,
@@ -48,8 +48,113 @@ pub enum Sql {
     LevelStock,
 }
 
+/// The statements: the text, what each row adds to it in place of `{}`, and what stands between two rows.
+#[rustfmt::skip]
+const TEXTS: [(Sql, &str, &str, &str); 35] = [
+    (Sql::Begin, "BEGIN", "", ""),
+    (Sql::Commit, "COMMIT", "", ""),
+    (Sql::Rollback, "ROLLBACK", "", ""),
+    (Sql::OrderCustomer,
+     "SELECT w_tax, c_discount, c_last, c_credit FROM warehouse, customer WHERE w_id = ? AND c_w_id = w_id \
+      AND c_d_id = ? AND c_id = ?",
+     "", ""),
+    (Sql::OrderDistrict, "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE", "", ""),
+    (Sql::OrderNextNumber,
+     "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?",
+     "", ""),
+    (Sql::OrderInsert,
+     "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) VALUES (?, ?, ?, \
+      ?, NOW(), ?, ?)",
+     "", ""),
+    (Sql::OrderNewOrder, "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?, ?, ?)", "", ""),
+    (Sql::OrderItems, "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", "?", ", "),
+    (Sql::OrderStock,
+     "SELECT s_w_id, s_i_id, s_quantity, ELT(?, s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, \
+      s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10), s_data FROM stock WHERE {} FOR UPDATE",
+     "s_w_id = ? AND s_i_id = ?", " OR "),
+    (Sql::OrderStockUpdate,
+     "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1, s_remote_cnt = \
+      s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?",
+     "", ""),
+    (Sql::OrderLines,
+     "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
+      ol_amount, ol_dist_info) VALUES {}",
+     "(?, ?, ?, ?, ?, ?, ?, ?, ?)", ", "),
+    (Sql::PaymentWarehouseUpdate, "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?", "", ""),
+    (Sql::PaymentWarehouse,
+     "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM warehouse WHERE w_id = ?",
+     "", ""),
+    (Sql::PaymentDistrictUpdate, "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?", "", ""),
+    (Sql::PaymentDistrict,
+     "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip FROM district WHERE d_w_id = ? AND \
+      d_id = ?",
+     "", ""),
+    (Sql::PaymentByName,
+     "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+     "", ""),
+    (Sql::PaymentCustomer,
+     "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, \
+      c_since, c_credit_lim, c_discount, c_balance FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id \
+      = ? FOR UPDATE",
+     "", ""),
+    (Sql::PaymentUpdate,
+     "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = \
+      c_payment_cnt + 1 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+     "", ""),
+    (Sql::PaymentData, "SELECT c_data FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?", "", ""),
+    (Sql::PaymentDataUpdate,
+     "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = \
+      c_payment_cnt + 1, c_data = LEFT(CONCAT(?, c_data), 500) WHERE c_w_id = ? AND c_d_id = ? AND c_id = \
+      ?",
+     "", ""),
+    (Sql::PaymentHistory,
+     "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES \
+      (?, ?, ?, ?, ?, NOW(), ?, ?)",
+     "", ""),
+    (Sql::StatusByName,
+     "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+     "", ""),
+    (Sql::StatusCustomer,
+     "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = \
+      ?",
+     "", ""),
+    (Sql::StatusOrder,
+     "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? \
+      ORDER BY o_id DESC LIMIT 1",
+     "", ""),
+    (Sql::StatusLines,
+     "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line WHERE ol_w_id \
+      = ? AND ol_d_id = ? AND ol_o_id = ?",
+     "", ""),
+    (Sql::DeliveryOldest,
+     "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id LIMIT 1 FOR UPDATE",
+     "", ""),
+    (Sql::DeliveryDelete, "DELETE FROM new_order WHERE {}", "no_w_id = ? AND no_d_id = ? AND no_o_id = ?", " OR "),
+    (Sql::DeliveryCustomer,
+     "SELECT o_d_id, o_c_id FROM orders WHERE {}",
+     "o_w_id = ? AND o_d_id = ? AND o_id = ?", " OR "),
+    (Sql::DeliveryCarrier,
+     "UPDATE orders SET o_carrier_id = ? WHERE {}",
+     "o_w_id = ? AND o_d_id = ? AND o_id = ?", " OR "),
+    (Sql::DeliveryDate,
+     "UPDATE order_line SET ol_delivery_d = NOW() WHERE {}",
+     "ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?", " OR "),
+    (Sql::DeliverySum,
+     "SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
+     "ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?", " OR "),
+    (Sql::DeliveryUpdate,
+     "UPDATE customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = ? \
+      AND c_d_id = ? AND c_id = ?",
+     "", ""),
+    (Sql::LevelDistrict, "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?", "", ""),
+    (Sql::LevelStock,
+     "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < \
+      ? AND ol_o_id >= ? AND s_w_id = ol_w_id AND s_i_id = ol_i_id AND s_quantity < ?",
+     "", ""),
+];
+
 impl Sql {
-    pub const ALL: [Sql; 35] = [
+    pub(crate) const ALL: [Sql; 35] = [
         Sql::Begin,
         Sql::Commit,
         Sql::Rollback,
@@ -172,125 +277,9 @@ impl Sql {
 
     /// Its text for `rows` rows.
     fn sql(self, rows: usize) -> String {
-        let list = |one: &str, between: &str| vec![one; rows].join(between);
-        match self {
-            Sql::Begin => "BEGIN".into(),
-            Sql::Commit => "COMMIT".into(),
-            Sql::Rollback => "ROLLBACK".into(),
-            Sql::OrderCustomer => "SELECT w_tax, c_discount, c_last, c_credit FROM warehouse, customer \
-                                   WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?"
-                .into(),
-            Sql::OrderDistrict => "SELECT d_next_o_id, d_tax FROM district \
-                                   WHERE d_w_id = ? AND d_id = ? FOR UPDATE"
-                .into(),
-            Sql::OrderNextNumber => "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
-                                     WHERE d_w_id = ? AND d_id = ?"
-                .into(),
-            Sql::OrderInsert => "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, \
-                                 o_all_local) VALUES (?, ?, ?, ?, NOW(), ?, ?)"
-                .into(),
-            Sql::OrderNewOrder => {
-                "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?, ?, ?)".into()
-            }
-            Sql::OrderItems => format!(
-                "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})",
-                list("?", ", ")
-            ),
-            Sql::OrderStock => format!(
-                "SELECT s_w_id, s_i_id, s_quantity, ELT(?, {}), s_data FROM stock WHERE {} FOR UPDATE",
-                (1..=DISTRICTS)
-                    .map(|district| format!("s_dist_{district:02}"))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                list("s_w_id = ? AND s_i_id = ?", " OR ")
-            ),
-            Sql::OrderStockUpdate => "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, \
-                                      s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + ? \
-                                      WHERE s_w_id = ? AND s_i_id = ?"
-                .into(),
-            Sql::OrderLines => format!(
-                "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
-                 ol_quantity, ol_amount, ol_dist_info) VALUES {}",
-                list("(?, ?, ?, ?, ?, ?, ?, ?, ?)", ", ")
-            ),
-            Sql::PaymentWarehouseUpdate => {
-                "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?".into()
-            }
-            Sql::PaymentWarehouse => "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip \
-                                      FROM warehouse WHERE w_id = ?"
-                .into(),
-            Sql::PaymentDistrictUpdate => {
-                "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?".into()
-            }
-            Sql::PaymentDistrict => "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip \
-                                     FROM district WHERE d_w_id = ? AND d_id = ?"
-                .into(),
-            Sql::PaymentByName | Sql::StatusByName => {
-                "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
-                 ORDER BY c_first"
-                    .into()
-            }
-            Sql::PaymentCustomer => "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, \
-                                     c_state, c_zip, c_phone, c_since, c_credit_lim, c_discount, c_balance \
-                                     FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE"
-                .into(),
-            Sql::PaymentUpdate => "UPDATE customer SET c_balance = c_balance - ?, \
-                                   c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1 \
-                                   WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
-                .into(),
-            Sql::PaymentData => {
-                "SELECT c_data FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?".into()
-            }
-            Sql::PaymentDataUpdate => "UPDATE customer SET c_balance = c_balance - ?, \
-                                       c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1, \
-                                       c_data = LEFT(CONCAT(?, c_data), 500) \
-                                       WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
-                .into(),
-            Sql::PaymentHistory => "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, \
-                                    h_amount, h_data) VALUES (?, ?, ?, ?, ?, NOW(), ?, ?)"
-                .into(),
-            Sql::StatusCustomer => "SELECT c_balance, c_first, c_middle, c_last FROM customer \
-                                    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
-                .into(),
-            Sql::StatusOrder => "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
-                                 WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1"
-                .into(),
-            Sql::StatusLines => "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d \
-                                 FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?"
-                .into(),
-            Sql::DeliveryOldest => "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? \
-                                    ORDER BY no_o_id LIMIT 1 FOR UPDATE"
-                .into(),
-            Sql::DeliveryDelete => format!(
-                "DELETE FROM new_order WHERE {}",
-                list("no_w_id = ? AND no_d_id = ? AND no_o_id = ?", " OR ")
-            ),
-            Sql::DeliveryCustomer => format!(
-                "SELECT o_d_id, o_c_id FROM orders WHERE {}",
-                list("o_w_id = ? AND o_d_id = ? AND o_id = ?", " OR ")
-            ),
-            Sql::DeliveryCarrier => format!(
-                "UPDATE orders SET o_carrier_id = ? WHERE {}",
-                list("o_w_id = ? AND o_d_id = ? AND o_id = ?", " OR ")
-            ),
-            Sql::DeliveryDate => format!(
-                "UPDATE order_line SET ol_delivery_d = NOW() WHERE {}",
-                list("ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?", " OR ")
-            ),
-            Sql::DeliverySum => format!(
-                "SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
-                list("ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?", " OR ")
-            ),
-            Sql::DeliveryUpdate => "UPDATE customer SET c_balance = c_balance + ?, \
-                                    c_delivery_cnt = c_delivery_cnt + 1 \
-                                    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
-                .into(),
-            Sql::LevelDistrict => "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?".into(),
-            Sql::LevelStock => "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock \
-                                WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? AND ol_o_id >= ? \
-                                AND s_w_id = ol_w_id AND s_i_id = ol_i_id AND s_quantity < ?"
-                .into(),
-        }
+        // In the order of the enum, which is tested.
+        let (_, text, one, between) = TEXTS[self as usize];
+        text.replace("{}", &vec![one; rows].join(between))
     }
 
     /// The types of its parameters for `rows` rows. Decimal numbers go as text.
@@ -335,7 +324,7 @@ impl Sql {
 
 /// Which templates are whose.
 #[derive(Debug)]
-pub struct Places {
+pub(crate) struct Places {
     /// Where those of each statement begin, by its place in [`Sql::ALL`], and for how many rows they are.
     first: [(usize, std::ops::RangeInclusive<usize>); Sql::ALL.len()],
     /// The statement of each template, and for how many rows.
@@ -344,7 +333,7 @@ pub struct Places {
 
 impl Places {
     /// Adds all templates.
-    pub fn new(batch: bool, as_text: bool, templates: &mut Templates) -> Self {
+    pub(crate) fn new(batch: bool, as_text: bool, templates: &mut Templates) -> Self {
         let mut places = Places {
             first: std::array::from_fn(|_| (0, 1..=1)),
             of: Vec::new(),
@@ -369,14 +358,14 @@ impl Places {
 
     /// The template of `sql` for `rows` rows; for the number that it has where there is one only.
     #[inline]
-    pub fn template(&self, sql: Sql, rows: usize) -> usize {
+    pub(crate) fn template(&self, sql: Sql, rows: usize) -> usize {
         let (first, there) = &self.first[sql as usize];
         first + rows.clamp(*there.start(), *there.end()) - there.start()
     }
 
     /// What a template is.
     #[inline]
-    pub fn of(&self, template: usize) -> (Sql, usize) {
+    pub(crate) fn of(&self, template: usize) -> (Sql, usize) {
         self.of[template]
     }
 }
@@ -388,7 +377,7 @@ mod tests {
     #[test]
     fn as_many_types_as_question_marks() {
         for (place, sql) in Sql::ALL.into_iter().enumerate() {
-            assert_eq!(sql as usize, place);
+            assert_eq!((sql as usize, TEXTS[place].0), (place, sql));
             for rows in [1, 5, 15] {
                 let text = sql.sql(rows);
                 assert_eq!(

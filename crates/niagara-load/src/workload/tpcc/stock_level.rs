@@ -4,7 +4,7 @@ use super::statements::Sql;
 use super::transaction::{TpccTransaction, missing, number};
 use crate::protocol::answer::Answer;
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::Unexpected;
+use crate::workload::template::Unexpected;
 
 /// Orders that are looked at.
 const ORDERS: i32 = 20;

@@ -1,19 +1,21 @@
 //! Where a connection is in one of the five transactions: a state machine over the statements.
 
 use super::inputs::{Customer, Deck, Inputs, Terminal, Type};
+use super::options::Tpcc;
 use super::random::Constants;
 use super::statements::{Places, Sql};
 use super::{DISTRICTS, MOST_LINES};
 use crate::protocol::answer::Answer;
+use crate::workload::draw::Rng;
+use crate::workload::family::{Script, Steps};
 use crate::workload::parameters::Parameters;
-use crate::workload::plan::{Next, Templates, Unexpected};
-use crate::workload::{PreparedStatements, Rng, WorkloadSpec};
+use crate::workload::template::{Next, Templates, Unexpected};
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct TpccPlan {
+pub(crate) struct TpccScript {
     pub places: Places,
     constants: Constants,
     warehouses: u32,
@@ -22,29 +24,30 @@ pub struct TpccPlan {
     think_time: bool,
 }
 
-impl TpccPlan {
+impl TpccScript {
     /// For a spec that was validated; `seed` decides the constants of the run.
-    pub fn new(spec: &WorkloadSpec, seed: u64, templates: &mut Templates) -> Self {
-        let as_text = spec.db_ps_mode == PreparedStatements::Disable;
-        TpccPlan {
-            places: Places::new(spec.tpcc_batch, as_text, templates),
+    pub(crate) fn new(spec: &Tpcc, as_text: bool, seed: u64, templates: &mut Templates) -> Self {
+        TpccScript {
+            places: Places::new(spec.batch, as_text, templates),
             constants: Constants::run(&mut Rng::seed_from_u64(seed)),
             warehouses: spec.warehouses,
-            batch: spec.tpcc_batch,
+            batch: spec.batch,
             think_time: spec.think_time,
         }
     }
+}
 
-    /// The names of the transactions' types.
-    pub fn types() -> Vec<String> {
+impl Script for TpccScript {
+    type Transaction = Box<TpccTransaction>;
+
+    fn types(&self) -> Vec<String> {
         Type::ALL.iter().map(|kind| kind.name().into()).collect()
     }
 
-    /// The transactions of connection `number` (from 0).
-    pub fn transaction(&self, number: u32, mut rng: Rng) -> TpccTransaction {
+    fn transaction(&self, number: u32, mut rng: Rng) -> Box<TpccTransaction> {
         let mut deck = Deck::new();
         let upcoming = deck.draw(&mut rng);
-        TpccTransaction {
+        Box::new(TpccTransaction {
             terminal: Terminal::new(number, self.warehouses),
             deck,
             upcoming,
@@ -54,13 +57,13 @@ impl TpccPlan {
             sql: Sql::Begin,
             place: 0,
             rng,
-        }
+        })
     }
 }
 
 /// What a transaction keeps of the answers; the meaning of each is its transaction's.
 #[derive(Debug, Default)]
-pub struct Work {
+pub(crate) struct Work {
     /// The number of the order at hand.
     pub order: i32,
     /// The customer's number, once it is known.
@@ -79,7 +82,7 @@ pub struct Work {
 
 /// Where one connection is.
 #[derive(Debug)]
-pub struct TpccTransaction {
+pub(crate) struct TpccTransaction {
     pub rng: Rng,
     terminal: Terminal,
     deck: Deck,
@@ -94,17 +97,19 @@ pub struct TpccTransaction {
     pub place: usize,
 }
 
-impl TpccTransaction {
+impl Steps for TpccTransaction {
+    type Script = TpccScript;
+
     /// The next transaction: its type and its inputs.
-    pub fn draw(&mut self, plan: &TpccPlan) {
+    fn draw(&mut self, script: &TpccScript) {
         self.kind = self.upcoming;
         self.upcoming = self.deck.draw(&mut self.rng);
         self.inputs
-            .draw(self.kind, &mut self.rng, &plan.constants, &self.terminal);
+            .draw(self.kind, &mut self.rng, &script.constants, &self.terminal);
     }
 
     /// Goes to the first statement, with the same inputs.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.sql = Sql::Begin;
         self.place = 0;
         self.work.customer = match self.inputs.customer {
@@ -113,15 +118,15 @@ impl TpccTransaction {
         };
     }
 
-    /// Its type's place in [`TpccPlan::types`].
-    pub fn kind(&self) -> usize {
+    /// Its type's place in [`TpccScript::types`].
+    fn kind(&self) -> usize {
         self.kind as usize
     }
 
     /// How long its terminal is idle after it: think time of this one, keying time of the next (clauses 5.2.5.4 and
     /// 5.2.5.7). Zero unless think times are asked for.
-    pub fn pause(&mut self, plan: &TpccPlan) -> Duration {
-        if !plan.think_time {
+    fn pause(&mut self, script: &TpccScript) -> Duration {
+        if !script.think_time {
             return Duration::ZERO;
         }
         let (_, mean) = self.kind.times();
@@ -132,18 +137,13 @@ impl TpccTransaction {
     }
 
     #[inline]
-    pub fn current(&mut self, plan: &TpccPlan) -> usize {
-        self.peek(plan)
-    }
-
-    #[inline]
-    pub fn peek(&self, plan: &TpccPlan) -> usize {
-        plan.places.template(self.sql, self.inputs.count)
+    fn peek(&self, script: &TpccScript) -> usize {
+        script.places.template(self.sql, self.inputs.count)
     }
 
     /// Writes the parameters of the statement at hand.
-    pub fn encode(&mut self, plan: &TpccPlan, template: usize, command: impl Parameters) {
-        let (sql, rows) = plan.places.of(template);
+    fn encode(&mut self, script: &TpccScript, template: usize, command: impl Parameters) {
+        let (sql, rows) = script.places.of(template);
         match self.kind {
             _ if matches!(sql, Sql::Begin | Sql::Commit | Sql::Rollback) => command.finish(),
             Type::NewOrder => self.encode_order(sql, rows, command),
@@ -154,23 +154,29 @@ impl TpccTransaction {
         }
     }
 
-    /// Goes on after an answer.
-    pub fn advance(&mut self, plan: &TpccPlan, answer: &Answer) -> Result<Next, Unexpected> {
+    /// Follows an answer.
+    fn advance(&mut self, script: &TpccScript, answer: &Answer) -> Result<Next, Unexpected> {
         if matches!(self.sql, Sql::Commit | Sql::Rollback) {
             return Ok(Next::Complete);
         }
         match self.kind {
-            Type::NewOrder => self.advance_order(plan, answer)?,
+            Type::NewOrder => self.advance_order(script, answer)?,
             Type::Payment => self.advance_payment(answer)?,
             Type::OrderStatus => self.advance_status(answer)?,
-            Type::Delivery => self.advance_delivery(plan, answer)?,
+            Type::Delivery => self.advance_delivery(script, answer)?,
             Type::StockLevel => self.advance_level(answer)?,
         }
         Ok(Next::Statement)
     }
 
+    fn is_open(&self, _script: &TpccScript) -> bool {
+        true
+    }
+}
+
+impl TpccTransaction {
     /// The customer in the middle of those with the name, in the order of their first names (clause 2.5.2.2).
-    pub fn take_middle_customer(&mut self, answer: &Answer) -> Result<(), Unexpected> {
+    pub(crate) fn take_middle_customer(&mut self, answer: &Answer) -> Result<(), Unexpected> {
         let count = answer.rows();
         let mut row = answer
             .row(count.div_ceil(2).saturating_sub(1))
@@ -181,67 +187,27 @@ impl TpccTransaction {
 }
 
 /// An answer without what must be there.
-pub fn missing(what: &'static str) -> Unexpected {
+pub(super) fn missing(what: &'static str) -> Unexpected {
     Unexpected::Data(what.into())
 }
 
 /// A number that must not be NULL.
-pub fn number(value: Option<i64>) -> Result<i32, Unexpected> {
+pub(super) fn number(value: Option<i64>) -> Result<i32, Unexpected> {
     value
         .and_then(|number| i32::try_from(number).ok())
         .ok_or_else(|| missing("a number is NULL or out of range"))
 }
 
 /// An amount that must not be NULL.
-pub fn amount(value: Option<i64>) -> Result<i64, Unexpected> {
+pub(super) fn amount(value: Option<i64>) -> Result<i64, Unexpected> {
     value.ok_or_else(|| missing("an amount is NULL"))
 }
 
-/// Hundredths as a decimal number, within the buffer.
-pub fn decimal(value: i64, buffer: &mut [u8; 24]) -> &[u8] {
-    let mut at = buffer.len();
-    let mut rest = value.unsigned_abs();
-    let mut digits = 0;
-    while rest > 0 || digits < 3 {
-        if digits == 2 {
-            at -= 1;
-            buffer[at] = b'.';
-        }
-        at -= 1;
-        buffer[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        digits += 1;
-    }
-    if value < 0 {
-        at -= 1;
-        buffer[at] = b'-';
-    }
-    &buffer[at..]
-}
-
 /// A text as it fits an array, and how long it is.
-pub fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Unexpected> {
+pub(super) fn keep<const N: usize>(text: Option<&[u8]>) -> Result<([u8; N], usize), Unexpected> {
     let text = text.ok_or_else(|| missing("a text is NULL"))?;
     let length = text.len().min(N);
     let mut kept = [0; N];
     kept[..length].copy_from_slice(&text[..length]);
     Ok((kept, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hundredths_as_the_server_reads_them() {
-        for (value, text) in [
-            (0, "0.00"),
-            (7, "0.07"),
-            (-7, "-0.07"),
-            (123_456, "1234.56"),
-            (i64::MAX, "92233720368547758.07"),
-        ] {
-            assert_eq!(decimal(value, &mut [0; 24]), text.as_bytes());
-        }
-    }
 }

@@ -18,7 +18,7 @@ const UNNEEDED: &[&str] = &[
 ];
 
 /// Package and version from a downloaded file's name: `mariadb-server-core_1%3a10.11.19-0_amd64.deb`.
-pub fn package_and_version(deb: &Path) -> Option<(String, String)> {
+pub(crate) fn package_and_version(deb: &Path) -> Option<(String, String)> {
     let mut fields = deb.file_stem()?.to_str()?.split('_');
     let (package, version) = (fields.next()?, fields.next()?);
     Some((
@@ -31,7 +31,7 @@ pub fn package_and_version(deb: &Path) -> Option<(String, String)> {
 }
 
 /// Unpacks packages under `prefix` and makes it stand on its own: one `usr`, links that stay inside.
-pub fn unpack(debs: &[PathBuf], prefix: &Path) -> Result<()> {
+pub(crate) fn unpack(debs: &[PathBuf], prefix: &Path) -> Result<()> {
     for deb in debs {
         extract(deb, prefix)?;
     }
@@ -69,7 +69,7 @@ fn extract(deb: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Unpacks a package under `folder` and leaves it as it is: files that are read, not run.
-pub fn unpack_as_it_is(deb: &Path, folder: &Path) -> Result<()> {
+pub(crate) fn unpack_as_it_is(deb: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     extract(deb, folder)
 }

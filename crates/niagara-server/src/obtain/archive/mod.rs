@@ -5,5 +5,4 @@ mod deb;
 mod mirror;
 
 pub use apt::{Apt, SourceDownload};
-pub(crate) use deb::merge;
-pub use deb::{package_and_version, unpack, unpack_as_it_is};
+pub(crate) use deb::{merge, package_and_version, unpack, unpack_as_it_is};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_lab::{Event, Load, Observer};
-use niagara_load::{Conditions, Finding, WorkloadKind, check_tpcc};
+use niagara_load::{Conditions, Finding, check_tpcc};
 
 use super::target::Target;
 use crate::progress::Terminal;
@@ -15,7 +15,7 @@ use crate::progress::Terminal;
 /// # Errors
 /// The server is lost, or the tables are not there.
 pub fn after(target: &Target, load: &Load) -> Result<Option<Vec<Finding>>> {
-    if load.workload.kind != WorkloadKind::Tpcc {
+    if !load.workload.has_conditions() {
         return Ok(None);
     }
     let mut terminal = Terminal::new(Duration::ZERO);

@@ -19,17 +19,17 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::Load;
-use niagara_load::{Driver, DriverOptions, Pacing, Retry, Schedule, WorkloadKind};
+use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::BenchArgs;
+pub use args::{BenchArgs, ConnectArgs};
+pub use target::Target;
 
 use self::args::{Action, RunArgs};
 use self::commits::Commits;
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
-use self::target::Target;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;
 use crate::setting::{command_line, load};
@@ -58,7 +58,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
-            Action::Run if load.workload.kind.is_job() => {
+            Action::Run if load.workload.is_job() => {
                 tables::check(&mut target, &load)?;
                 job::measure(&args, &load, &mut target, &cancel)
             }
@@ -70,7 +70,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
     } else {
         let cancel = on_ctrl_c()?;
         let mut target = Target::private(&args, &load, &cancel)?;
-        if load.workload.kind.is_job() {
+        if load.workload.is_job() {
             return job::measure(&args, &load, &mut target, &cancel);
         }
         measure(&args, &load, &mut target, &cancel, file.as_mut())
@@ -135,10 +135,10 @@ fn measure(
     };
     for pacing in &pacings {
         if let Some(mut run) = bench.run(pacing)? {
-            match load.workload.kind {
-                WorkloadKind::Commit => run.commits = Some(Commits::of(&run)),
-                WorkloadKind::Tpcc => run.new_orders_per_minute = run.per_minute("new_order"),
-                _ => {}
+            match load.workload.measure() {
+                Measure::Transactions => {}
+                Measure::Commits => run.commits = Some(Commits::of(&run)),
+                Measure::NewOrders => run.new_orders_per_minute = run.per_minute("new_order"),
             }
             runs.push(run);
         }

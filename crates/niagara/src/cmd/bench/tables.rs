@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_lab::{Event, Load, Observer};
-use niagara_load::{TableEvent, TableOptions, WorkloadKind};
+use niagara_load::{TableEvent, TableOptions, Workload};
 use niagara_server::{Cancel, Cancelled};
 
 use super::target::Target;
@@ -88,7 +88,6 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
         .filter(|name| !there.contains(name))
         .collect();
     let database = target.endpoint.database.clone();
-    let kind = load.workload.kind;
     if !missing.is_empty() {
         bail!(
             "database {database} has no {}\n\
@@ -97,13 +96,11 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
             load.workload.spelling()
         );
     }
-    if kind == WorkloadKind::Tpcc {
-        return check_warehouses(target, load);
-    }
-    if !kind.is_sysbench() || !asks_for_rows(kind) {
-        return Ok(());
-    }
-    let wanted = load.workload.table_size;
+    let wanted = match &load.workload.workload {
+        Workload::Sysbench(sysbench) if sysbench.test.asks_for_rows() => sysbench.table_size,
+        Workload::Tpcc(tpcc) => return check_warehouses(target, tpcc.warehouses),
+        Workload::Sysbench(_) | Workload::File(_) => return Ok(()),
+    };
     for name in there {
         let sql = format!("SELECT MAX(id) FROM {}", table(&database, &name));
         let last = number(target, &sql)?;
@@ -117,11 +114,10 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     Ok(())
 }
 
-fn check_warehouses(target: &mut Target, load: &Load) -> Result<()> {
+fn check_warehouses(target: &mut Target, wanted: u32) -> Result<()> {
     let database = target.endpoint.database.clone();
     let sql = format!("SELECT COUNT(*) FROM {}", table(&database, "warehouse"));
     let found = number(target, &sql)?;
-    let wanted = load.workload.warehouses;
     if found != u64::from(wanted) {
         bail!(
             "database {database} has {found} warehouses, the workload asks for {wanted}\n\
@@ -138,14 +134,6 @@ fn number(target: &mut Target, sql: &str) -> Result<u64> {
         .map_err(|error| target.explain(error))?
         .and_then(|text| text.parse().ok())
         .unwrap_or(0))
-}
-
-/// Whether its statements look for rows that `prepare` made and the load itself keeps.
-fn asks_for_rows(kind: WorkloadKind) -> bool {
-    !matches!(
-        kind,
-        WorkloadKind::OltpInsert | WorkloadKind::OltpDelete | WorkloadKind::BulkInsert
-    )
 }
 
 fn expected(load: &Load) -> Vec<String> {

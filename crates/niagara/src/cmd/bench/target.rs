@@ -160,7 +160,7 @@ fn start(
 ) -> Result<(RunningServer, WorkFolder)> {
     use niagara_lab::{Event, Observer};
     terminal.see(Event::SettingUp(&format!("starting {}", variant.server)));
-    if bench.load().workload.kind.is_job() {
+    if bench.load().workload.is_job() {
         return bench.start_cold(variant);
     }
     let clone = bench.clone_for(variant)?;

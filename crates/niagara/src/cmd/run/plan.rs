@@ -114,7 +114,7 @@ pub fn plan(
         _ => study.duels,
     };
     let budget_seconds = study.budget.as_secs_f64();
-    let is_job = study.workloads[0].load.workload.kind.is_job();
+    let is_job = study.workloads[0].load.workload.is_job();
     let time = (!is_job).then(|| {
         let duel_seconds = unit_seconds(study.protocol, &lengths, lengths.couples);
         let most = questions * duels_each;

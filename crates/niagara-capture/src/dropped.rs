@@ -1,0 +1,136 @@
+//! What of a source is not in a capture, by cause, with the place of the first.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why something of a source is not in the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The source begins in the middle of an entry.
+    CutHead,
+    /// The source ends in the middle of an entry.
+    CutTail,
+    /// An entry whose header is not whole.
+    BrokenHeader,
+    /// A statement whose quotes or comment do not end: the server refused it.
+    UnterminatedLiteral,
+    /// A statement longer than what is read.
+    TooLong,
+    /// A statement about accounts or credentials.
+    Account,
+    /// PREPARE, EXECUTE and DEALLOCATE as SQL: what was executed is in the log with its values.
+    SqlPrepared,
+    /// A command that is no statement and changes nothing that a replay needs: Ping, Statistics, Long Data.
+    Command,
+    /// A prepare or a close of which the slow log does not say the statement.
+    UnnamedPrepared,
+    /// What the server did by itself, or for replication.
+    Internal,
+    /// A login that was refused.
+    RefusedLogin,
+    /// Statements that `log_throttle_queries_not_using_indexes` kept out of the log, as the log says.
+    Throttled,
+    /// Nothing but a comment, or nothing at all.
+    Empty,
+    /// An entry without a time, before the first one that has one.
+    NoTime,
+    /// Left out by `capture filter`.
+    Filtered,
+}
+
+impl Cause {
+    /// The cause in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cause::CutHead => "the log begins in the middle of an entry",
+            Cause::CutTail => "the log ends in the middle of an entry",
+            Cause::BrokenHeader => "lines that belong to no whole entry",
+            Cause::UnterminatedLiteral => {
+                "quotes or a comment that do not end (the server refused the statement)"
+            }
+            Cause::TooLong => "longer than what is read of one statement",
+            Cause::Account => "about accounts or credentials",
+            Cause::SqlPrepared => {
+                "PREPARE, EXECUTE, DEALLOCATE as SQL (what they executed is kept, with its values)"
+            }
+            Cause::Command => "commands without a statement (ping, statistics, long data)",
+            Cause::UnnamedPrepared => {
+                "prepares and closes of which the log does not say the statement"
+            }
+            Cause::Internal => "the server's own statements and replication",
+            Cause::RefusedLogin => "refused logins",
+            Cause::Throttled => {
+                "kept out of the log by log_throttle_queries_not_using_indexes, as it says"
+            }
+            Cause::Empty => "nothing but a comment",
+            Cause::NoTime => "before the first time in the log",
+            Cause::Filtered => "left out by `niagara capture filter`",
+        }
+    }
+}
+
+/// A place in a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The file's path as it was given.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// How much was dropped for one cause.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Drops {
+    /// How many entries.
+    pub count: u64,
+    /// Their length in the source, in bytes, where it is known.
+    pub bytes: u64,
+    /// Where the first one was.
+    pub first: Option<Place>,
+}
+
+/// All that was dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Dropped {
+    by_cause: BTreeMap<Cause, Drops>,
+}
+
+impl Dropped {
+    /// Counts `count` entries of `bytes` altogether; `place` is called for the first of a cause.
+    pub fn add(&mut self, cause: Cause, count: u64, bytes: usize, place: impl FnOnce() -> Place) {
+        let drops = self.by_cause.entry(cause).or_default();
+        drops.count += count;
+        drops.bytes += bytes as u64;
+        drops.first.get_or_insert_with(place);
+    }
+
+    /// Counts what has no place in a file.
+    pub fn add_without_place(&mut self, cause: Cause, count: u64) {
+        self.by_cause.entry(cause).or_default().count += count;
+    }
+
+    /// What was dropped for each cause.
+    pub fn by_cause(&self) -> impl Iterator<Item = (Cause, &Drops)> {
+        self.by_cause.iter().map(|(&cause, drops)| (cause, drops))
+    }
+
+    /// How many entries were dropped for this cause.
+    pub fn count(&self, cause: Cause) -> u64 {
+        self.by_cause.get(&cause).map_or(0, |drops| drops.count)
+    }
+
+    /// Nothing was dropped.
+    pub fn is_empty(&self) -> bool {
+        self.by_cause.is_empty()
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failure of reading a log, or of reading or writing a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// A file cannot be opened, read or written.
+    #[error("cannot {action} {}: {cause}", path.display())]
+    File {
+        /// `read`, `write`, `open`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// A file is no log that can be read.
+    #[error(
+        "{}: this is no slow log and no general log: none of its first {looked_at} bytes is an entry's header\n\
+         remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
+        path.display()
+    )]
+    NoLog {
+        /// The file.
+        path: PathBuf,
+        /// How much of it was read, in bytes.
+        looked_at: usize,
+    },
+    /// Logs of different kinds.
+    #[error(
+        "{} is a slow log, {} a general log: a statement would be in the capture twice\n\
+         remedy: import one kind; the slow log has durations and rows, the general log has connects and prepares",
+        slow.display(), general.display()
+    )]
+    MixedKinds {
+        /// A slow log.
+        slow: PathBuf,
+        /// A general log.
+        general: PathBuf,
+    },
+    /// A file is no capture.
+    #[error("{}: this is no capture of Niagara's\nremedy: `niagara capture import` makes one from logs", .0.display())]
+    NoCapture(PathBuf),
+    /// A capture of another version of the format.
+    #[error(
+        "{}: the capture has format {found}, this program reads format {known}\n\
+         remedy: import the logs again with this program, or take the program that wrote it",
+        path.display()
+    )]
+    Version {
+        /// The capture.
+        path: PathBuf,
+        /// Its format's number.
+        found: u32,
+        /// The number that can be read.
+        known: u32,
+    },
+    /// A capture that is damaged.
+    #[error("{}: the capture is damaged at byte {at}: {what}\nremedy: copy it again, or import the logs again", path.display())]
+    Damaged {
+        /// The capture.
+        path: PathBuf,
+        /// Where in the file.
+        at: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The file to write is there.
+    #[error("{} is there already\nremedy: name another file, or --force to replace it", .0.display())]
+    Exists(PathBuf),
+    /// Somebody asked to stop.
+    #[error("stopped: no capture was written")]
+    Stopped,
+}
+
+impl CaptureError {
+    /// For `map_err`: an error of the system's with what was tried on which file.
+    pub(crate) fn file(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |cause| CaptureError::File {
+            action,
+            path,
+            cause,
+        }
+    }
+}

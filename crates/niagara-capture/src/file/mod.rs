@@ -1,0 +1,27 @@
+//! The capture file. docs/capture.md describes it for who writes another reader.
+//!
+//! A dictionary of digests, statement templates and names grows as the file is written; events come in blocks of columns,
+//! compressed by Zstandard. Writer and reader hold one block and the dictionary.
+
+mod block;
+mod columns;
+mod dictionary;
+mod event;
+mod reader;
+mod summary;
+mod varint;
+mod writer;
+
+pub use dictionary::{Dictionary, DigestEntry, DigestId, NameId, Template, TemplateId};
+pub use event::{Event, EventKind, Measured, Parts, Place, Transaction};
+pub use reader::CaptureReader;
+pub use summary::{BlockEntry, Order, Source, Summary};
+pub use writer::CaptureWriter;
+
+/// The number of the format, raised with every change that an older reader cannot read.
+pub const FORMAT: u32 = 1;
+
+/// The first bytes of a capture: no text, so that transfers in text mode show.
+const MAGIC: [u8; 8] = *b"NGCAP\r\n\x1a";
+/// Its last bytes.
+const END: [u8; 8] = *b"PACGN\r\n\x1a";

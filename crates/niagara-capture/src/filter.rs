@@ -1,0 +1,138 @@
+//! A part of a capture, as a capture.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::dropped::Cause;
+use crate::error::CaptureError;
+use crate::file::{CaptureReader, CaptureWriter, Dictionary, Event, NameId, Summary, TemplateId};
+
+/// What is kept: what fits everything that is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// What begins at or after this, in microseconds since 1970.
+    pub from_us: Option<i64>,
+    /// What begins before this, in microseconds since 1970.
+    pub to_us: Option<i64>,
+    /// What is sent with one of these databases in use; empty for all.
+    pub databases: Vec<String>,
+    /// What is sent by one of these users; empty for all.
+    pub users: Vec<String>,
+    /// Statements whose digest's number begins so; empty for all. Events without a statement are kept.
+    pub digests: Vec<String>,
+    /// Statements that change nothing.
+    pub read_only: bool,
+}
+
+/// Writes what fits into another capture; its summary.
+///
+/// # Errors
+/// The capture cannot be read or is damaged, the other cannot be written; `stop` was set.
+pub fn filter(
+    from: &Path,
+    to: &Path,
+    replace: bool,
+    filter: &Filter,
+    stop: &AtomicBool,
+) -> Result<Summary, CaptureError> {
+    let mut reader = CaptureReader::open(from)?;
+    let mut writer = CaptureWriter::create(to, replace)?;
+    let mut summary = reader.summary().clone();
+    let mut copied = Copied::default();
+    let mut left_out = 0;
+    let mut sessions = HashSet::new();
+    reader.for_each(|event, dictionary| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(CaptureError::Stopped);
+        }
+        if !filter.keeps(event, dictionary) {
+            left_out += 1;
+            return Ok(());
+        }
+        sessions.insert(event.place.session);
+        copied.write(event, dictionary, &mut writer)
+    })?;
+    if left_out > 0 {
+        summary.dropped.add_without_place(Cause::Filtered, left_out);
+    }
+    summary.sessions = sessions.len() as u64;
+    writer.finish(summary)
+}
+
+impl Filter {
+    fn keeps(&self, event: &Event<'_>, dictionary: &Dictionary) -> bool {
+        let named = |wanted: &[String], id: NameId| {
+            wanted.is_empty()
+                || wanted
+                    .iter()
+                    .any(|name| name.as_bytes() == dictionary.name(id))
+        };
+        let start = event.place.start_us;
+        let in_time =
+            self.from_us.is_none_or(|from| start >= from) && self.to_us.is_none_or(|to| start < to);
+        in_time
+            && named(&self.databases, event.database)
+            && named(&self.users, event.user)
+            && (!self.read_only || event.class.is_read_only())
+            && self.keeps_digest(event, dictionary)
+    }
+
+    fn keeps_digest(&self, event: &Event<'_>, dictionary: &Dictionary) -> bool {
+        let Some(template) = event.template else {
+            return true;
+        };
+        if self.digests.is_empty() {
+            return true;
+        }
+        let number = dictionary
+            .digest(dictionary.template(template).digest)
+            .digest
+            .to_string();
+        self.digests
+            .iter()
+            .any(|wanted| number.starts_with(&wanted.to_ascii_lowercase()))
+    }
+}
+
+/// Numbers of the one file by those of the other.
+#[derive(Default)]
+struct Copied {
+    names: HashMap<NameId, NameId>,
+    templates: HashMap<TemplateId, TemplateId>,
+}
+
+impl Copied {
+    fn write(
+        &mut self,
+        event: &Event<'_>,
+        dictionary: &Dictionary,
+        writer: &mut CaptureWriter,
+    ) -> Result<(), CaptureError> {
+        let mut name = |id: NameId, writer: &mut CaptureWriter| {
+            *self
+                .names
+                .entry(id)
+                .or_insert_with(|| writer.name(dictionary.name(id)))
+        };
+        let user = name(event.user, writer);
+        let database = name(event.database, writer);
+        let template = event.template.map(|id| {
+            *self.templates.entry(id).or_insert_with(|| {
+                let template = dictionary.template(id);
+                if id == TemplateId(0) {
+                    return id;
+                }
+                let digest = dictionary.digest(template.digest).clone();
+                writer.template(digest, &template.skeleton)
+            })
+        });
+        let event = Event {
+            user,
+            database,
+            template,
+            ..*event
+        };
+        writer.event(&event, event.parts())
+    }
+}

@@ -1,0 +1,92 @@
+//! Statements that were seen before, by their skeletons: what is known of them is worked out once.
+
+use std::collections::HashMap;
+
+use crate::file::{CaptureWriter, DigestEntry, TemplateId};
+use crate::sql::{Class, Concern, Cut, Digest, SqlMode, Traits, classify, digest_text};
+
+/// Most skeletons that are remembered.
+const MAX_KNOWN: usize = 400_000;
+
+/// What is known of a skeleton.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    pub traits: Traits,
+    pub concern: Concern,
+    /// Its template, once one of its statements was written.
+    template: Option<TemplateId>,
+}
+
+impl Known {
+    /// The kind of statement.
+    pub fn class(&self) -> Class {
+        self.traits.class
+    }
+}
+
+/// Skeletons, and the statement that is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    known: HashMap<u64, Known>,
+    cut: Cut,
+    key: u64,
+}
+
+impl Statements {
+    /// Takes a statement apart; what is known of it.
+    pub fn look(&mut self, text: &[u8], mode: SqlMode) -> Known {
+        self.cut.read(text, mode);
+        let seed = u64::from(self.cut.uncut.is_some());
+        self.key = xxhash_rust::xxh3::xxh3_64_with_seed(self.cut.for_digest(), seed);
+        if let Some(known) = self.known.get(&self.key) {
+            return *known;
+        }
+        let digest = digest_text(self.cut.for_digest());
+        let known = Known {
+            traits: classify(&digest),
+            concern: Concern::of(&digest),
+            template: None,
+        };
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(self.key, known);
+        }
+        known
+    }
+
+    /// The template of the statement that was looked at last.
+    pub fn template(&mut self, known: Known, writer: &mut CaptureWriter) -> TemplateId {
+        if let Some(id) = known.template {
+            // Two skeletons of one key: the later one is kept whole.
+            let same = writer.dictionary().template(id).skeleton == self.cut.skeleton;
+            return if same { id } else { TemplateId(0) };
+        }
+        let text = digest_text(self.cut.for_digest());
+        let entry = DigestEntry {
+            digest: Digest::of(&text),
+            traits: known.traits,
+            text,
+        };
+        let id = writer.template(entry, &self.cut.skeleton);
+        if let Some(known) = self.known.get_mut(&self.key) {
+            known.template = Some(id);
+        }
+        id
+    }
+
+    /// The parts of `text`, the statement that was looked at last, for this template.
+    pub fn parts<'a>(
+        &'a self,
+        text: &'a [u8],
+        template: TemplateId,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let whole = (template == TemplateId(0)).then_some(text);
+        let parts = if whole.is_some() {
+            &[][..]
+        } else {
+            &self.cut.parts[..]
+        };
+        whole
+            .into_iter()
+            .chain(parts.iter().map(|range| &text[range.clone()]))
+    }
+}

@@ -1,0 +1,388 @@
+//! From entries of a log to events of sessions.
+
+use std::io::Read;
+
+use super::statements::Statements;
+use crate::dropped::{Cause, Dropped, Place as LogPlace};
+use crate::error::CaptureError;
+use crate::file::{
+    CaptureWriter, Event, EventKind, Measured, NameId, Parts, Place, Summary, TemplateId,
+    Transaction,
+};
+use crate::log::{Command, Entry, LogKind, LogReader};
+use crate::session::{Clock, Login, Sessions};
+use crate::sql::{Class, Effect, SqlMode, effect_of};
+
+/// The session of entries that name none.
+const NO_SESSION: u64 = u64::MAX;
+
+/// What the reader has to know before it reads on.
+#[derive(Debug, Default)]
+pub(super) enum Change {
+    #[default]
+    Nothing,
+    Mode(u64, SqlMode),
+    Forget(u64),
+}
+
+impl Change {
+    pub fn apply<R: Read>(self, reader: &mut LogReader<R>) {
+        match self {
+            Change::Nothing => {}
+            Change::Mode(thread, mode) => reader.set_mode(thread, mode),
+            Change::Forget(thread) => reader.forget(thread),
+        }
+    }
+}
+
+/// Follows the sessions of a log and writes what they do.
+pub(super) struct Tracker {
+    writer: CaptureWriter,
+    kind: LogKind,
+    sessions: Sessions,
+    statements: Statements,
+    clock: Clock,
+    /// The database of the last entry that said one: slow logs say it again only when it differs.
+    said: NameId,
+    without_session: u64,
+    sampled: u64,
+    inexact: bool,
+    has_connects: bool,
+    has_prepared: bool,
+    has_durations: bool,
+}
+
+/// An entry and what belongs to it.
+struct Current<'a> {
+    entry: &'a Entry<'a>,
+    thread: u64,
+    mode: SqlMode,
+}
+
+impl Tracker {
+    pub fn new(writer: CaptureWriter, kind: LogKind) -> Tracker {
+        Tracker {
+            writer,
+            kind,
+            sessions: Sessions::default(),
+            statements: Statements::default(),
+            clock: Clock::default(),
+            said: NameId(0),
+            without_session: 0,
+            sampled: 1,
+            inexact: false,
+            has_connects: false,
+            has_prepared: kind == LogKind::General,
+            has_durations: false,
+        }
+    }
+
+    /// The server opened its log.
+    pub fn log_opened(&mut self) {
+        self.sessions.log_opened();
+    }
+
+    /// Ends the capture.
+    pub fn finish(self, summary: Summary) -> Result<Summary, CaptureError> {
+        self.writer.finish(Summary {
+            sessions: self.sessions.count(),
+            has_durations: self.has_durations,
+            has_connects: self.has_connects,
+            has_prepared: self.has_prepared,
+            exact_times: !self.inexact,
+            without_session: self.without_session,
+            sampled: self.sampled,
+            ..summary
+        })
+    }
+
+    /// The next entry, of this file, read in `mode`.
+    pub fn entry(
+        &mut self,
+        entry: &Entry<'_>,
+        mode: SqlMode,
+        file: &str,
+        dropped: &mut Dropped,
+    ) -> Result<Change, CaptureError> {
+        let thread = entry.thread.unwrap_or(NO_SESSION);
+        let current = Current {
+            entry,
+            thread,
+            mode,
+        };
+        self.sampled = self.sampled.max(entry.sampled);
+        let done = match entry.command {
+            Command::Internal => Err((Cause::Internal, 1)),
+            Command::Throttled(count) => Err((Cause::Throttled, count)),
+            Command::Other => {
+                self.said(entry);
+                Err((Cause::Command, 1))
+            }
+            Command::Connect => self.connect(&current)?,
+            Command::Quit => self.quit(&current)?,
+            Command::InitDb => self.init_db(&current)?,
+            Command::ResetConnection => self.reset(&current)?,
+            Command::ChangeUser => self.change_user(&current)?,
+            Command::CloseStatement => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare if entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare | Command::Query | Command::Execute => self.statement(&current)?,
+        };
+        match done {
+            Ok(change) => Ok(change),
+            Err((cause, count)) => {
+                let place = || LogPlace {
+                    file: file.to_owned(),
+                    line: entry.line,
+                };
+                dropped.add(cause, count, entry.length, place);
+                Ok(Change::Nothing)
+            }
+        }
+    }
+
+    /// What the entry says of the database in use.
+    fn said(&mut self, entry: &Entry<'_>) {
+        if let Some(database) = entry.database {
+            self.said = self.writer.name(database);
+        }
+    }
+
+    /// Brings what is known of the session up to what the entry says, and says where the event is.
+    fn place(&mut self, current: &Current<'_>) -> Place {
+        let entry = current.entry;
+        self.said(entry);
+        self.without_session += u64::from(entry.thread.is_none());
+        let user = self.writer.name(entry.user);
+        let (session, is_new) = self.sessions.get(current.thread);
+        if user != NameId(0) {
+            session.user = user;
+        }
+        if entry.database.is_some() || (is_new && self.kind == LogKind::Slow) {
+            session.database = self.said;
+        }
+        let duration = entry.duration_us.unwrap_or(0);
+        let (start_us, exact) = self.clock.start(entry.stamp, duration, session.free_us);
+        let end = start_us.saturating_add(i64::try_from(duration).unwrap_or(i64::MAX));
+        session.free_us = Some(end);
+        self.inexact |= !exact;
+        self.has_durations |= entry.duration_us.is_some();
+        Place {
+            session: session.number,
+            start_us,
+            exact,
+        }
+    }
+
+    /// Writes an event that is no statement.
+    fn plain(
+        &mut self,
+        kind: EventKind,
+        current: &Current<'_>,
+        place: Place,
+    ) -> Result<(), CaptureError> {
+        let (session, _) = self.sessions.get(current.thread);
+        let event = Event {
+            kind,
+            class: Class::Empty,
+            place,
+            transaction: Transaction::default(),
+            measured: Measured {
+                duration_us: current.entry.duration_us,
+                ..Measured::default()
+            },
+            user: session.user,
+            database: session.database,
+            template: None,
+            parts: Parts::default(),
+        };
+        self.writer.event(&event, std::iter::empty())
+    }
+
+    fn connect(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let Some(login) = Login::parse(current.entry.text) else {
+            // The server says the login first and its refusal then.
+            self.sessions.close(current.thread);
+            return Ok(Err((Cause::RefusedLogin, 1)));
+        };
+        // A client that was lost leaves no Quit.
+        self.sessions.close(current.thread);
+        self.has_connects = true;
+        let place = self.place(current);
+        self.log_in(current, login);
+        self.plain(EventKind::Connect, current, place)?;
+        Ok(Ok(Change::Forget(current.thread)))
+    }
+
+    fn log_in(&mut self, current: &Current<'_>, login: Login<'_>) {
+        let user = self.writer.name(login.user);
+        let database = self.writer.name(login.database);
+        let (session, _) = self.sessions.get(current.thread);
+        session.user = user;
+        session.database = database;
+    }
+
+    fn quit(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let place = self.place(current);
+        self.plain(EventKind::Disconnect, current, place)?;
+        self.sessions.close(current.thread);
+        Ok(Ok(Change::Forget(current.thread)))
+    }
+
+    fn init_db(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let place = self.place(current);
+        if !current.entry.text.is_empty() {
+            let database = self.writer.name(current.entry.text);
+            self.sessions.get(current.thread).0.database = database;
+        }
+        self.plain(EventKind::Database, current, place)?;
+        Ok(Ok(Change::Nothing))
+    }
+
+    fn reset(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let place = self.place(current);
+        self.sessions.get(current.thread).0.transaction = Default::default();
+        self.plain(EventKind::Reset, current, place)?;
+        Ok(Ok(Change::Forget(current.thread)))
+    }
+
+    fn change_user(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let place = self.place(current);
+        if let Some(login) = Login::parse(current.entry.text).filter(|login| !login.user.is_empty())
+        {
+            self.log_in(current, login);
+        }
+        self.sessions.get(current.thread).0.transaction = Default::default();
+        self.plain(EventKind::ChangeUser, current, place)?;
+        Ok(Ok(Change::Forget(current.thread)))
+    }
+
+    fn statement(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        let text = current.entry.text;
+        let known = self.statements.look(text, current.mode);
+        let place = self.place(current);
+        let (session, _) = self.sessions.get(current.thread);
+        let kind = match current.entry.command {
+            Command::Prepare if std::mem::take(&mut session.prepares) => {
+                return Ok(Err((Cause::SqlPrepared, 1)));
+            }
+            Command::Prepare => EventKind::Prepare,
+            // Executed by a statement of SQL, which has no parameters of the protocol's.
+            Command::Execute if std::mem::take(&mut session.executes) => EventKind::Query,
+            Command::Execute => EventKind::Execute,
+            _ => EventKind::Query,
+        };
+        let class = known.class();
+        if kind == EventKind::Query && current.entry.command == Command::Query {
+            session.prepares = false;
+            session.executes = false;
+        }
+        if class == Class::Prepared {
+            let immediate = starts_with_words(text, b"execute", b"immediate");
+            session.prepares = immediate || !starts_with_words(text, b"execute", b"");
+            session.executes = !session.prepares || immediate;
+            return Ok(Err((Cause::SqlPrepared, 1)));
+        }
+        let (user, database) = (session.user, session.database);
+        let effects = effect_of(class, text);
+        let autocommit = effects.iter().find_map(|effect| match effect {
+            Effect::Autocommit(on) => Some(*on),
+            _ => None,
+        });
+        let transaction = match kind {
+            EventKind::Prepare => Transaction {
+                inside: false,
+                ..Transaction::default()
+            },
+            _ => session.transaction.statement(class, autocommit),
+        };
+        if class == Class::Empty {
+            return Ok(Err((Cause::Empty, 1)));
+        }
+        if known
+            .concern
+            .holds(text, self.writer.dictionary().name(database))
+        {
+            return Ok(Err((Cause::Account, 1)));
+        }
+        self.has_prepared |= kind == EventKind::Execute;
+        let template = self.statements.template(known, &mut self.writer);
+        let event = event(
+            kind,
+            class,
+            place,
+            transaction,
+            current.entry,
+            (user, database),
+            template,
+        );
+        self.writer
+            .event(&event, self.statements.parts(text, template))?;
+        Ok(Ok(self.effects(effects, current)))
+    }
+
+    /// What a statement changes for those after it.
+    fn effects(&mut self, effects: Vec<Effect>, current: &Current<'_>) -> Change {
+        let mut mode = current.mode;
+        for effect in effects {
+            match effect {
+                Effect::Database(name) => {
+                    let database = self.writer.name(&name);
+                    self.sessions.get(current.thread).0.database = database;
+                }
+                Effect::SqlMode(list) => mode = mode.with_list(&list),
+                Effect::CharacterSet(name) => mode = mode.with_character_set(&name),
+                Effect::Autocommit(_) => {}
+            }
+        }
+        if mode == current.mode {
+            Change::Nothing
+        } else {
+            Change::Mode(current.thread, mode)
+        }
+    }
+}
+
+/// A change, or why and how often the entry is not kept.
+type Done = Result<Change, (Cause, u64)>;
+
+fn starts_with_words(text: &[u8], first: &[u8], second: &[u8]) -> bool {
+    let mut words = text
+        .split(|&b| !b.is_ascii_alphanumeric() && b != b'_')
+        .filter(|word| !word.is_empty());
+    words
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case(first))
+        && (second.is_empty()
+            || words
+                .next()
+                .is_some_and(|word| word.eq_ignore_ascii_case(second)))
+}
+
+fn event(
+    kind: EventKind,
+    class: Class,
+    place: Place,
+    transaction: Transaction,
+    entry: &Entry<'_>,
+    (user, database): (NameId, NameId),
+    template: TemplateId,
+) -> Event<'static> {
+    Event {
+        kind,
+        class,
+        place,
+        transaction,
+        measured: Measured {
+            duration_us: entry.duration_us,
+            lock_us: entry.lock_us,
+            rows_sent: entry.rows_sent,
+            rows_examined: entry.rows_examined,
+            rows_affected: entry.rows_affected,
+            error: entry.error,
+        },
+        user,
+        database,
+        template: Some(template),
+        parts: Parts::default(),
+    }
+}

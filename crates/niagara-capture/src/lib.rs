@@ -1,0 +1,23 @@
+//! Captured traffic of a MySQL-family server.
+//!
+//! `log` reads what a server wrote, `sql` takes statements apart, `session` follows who does what, `import` puts them
+//! together into the file that `file` writes and reads.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod dropped;
+mod error;
+mod export;
+pub mod file;
+mod filter;
+mod import;
+pub mod info;
+pub mod log;
+pub mod server;
+mod session;
+pub mod sql;
+
+pub use error::CaptureError;
+pub use export::export;
+pub use filter::{Filter, filter};
+pub use import::{Import, Progress, import};

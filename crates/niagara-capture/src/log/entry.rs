@@ -1,0 +1,99 @@
+//! One entry of a log.
+
+use std::ops::Range;
+
+/// When a statement began, as far as the log says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamp {
+    /// In microseconds since 1970, UTC.
+    Exact(i64),
+    /// In this second since 1970, UTC.
+    Second(i64),
+    /// It ended in this second since 1970, UTC.
+    EndSecond(i64),
+}
+
+/// What a client asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// A statement as text.
+    Query,
+    /// A statement is prepared; its text has question marks. Without a text where the log does not say it.
+    Prepare,
+    /// A prepared statement is executed; its text has the values.
+    Execute,
+    /// A prepared statement is forgotten.
+    CloseStatement,
+    /// A login; its text is the general log's (`joe@host on shop using TCP/IP`).
+    Connect,
+    /// A client left.
+    Quit,
+    /// A database was chosen; its text is the name, where the log says it.
+    InitDb,
+    /// The session is as a fresh one.
+    ResetConnection,
+    /// Another user on the same connection; its text is as that of Connect.
+    ChangeUser,
+    /// The server's own: its start, its daemons, replication.
+    Internal,
+    /// Anything else.
+    Other,
+    /// The log says that this many statements were kept out of it.
+    Throttled(u64),
+}
+
+/// What a log says of one command of a client.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// What was asked for.
+    pub command: Command,
+    /// The server's number of the session; none in a log without it.
+    pub thread: Option<u64>,
+    /// The user's name as the client gave it; empty where the log does not say it.
+    pub user: &'a [u8],
+    /// The database in use, where the entry says it; empty for none.
+    pub database: Option<&'a [u8]>,
+    /// The beginning.
+    pub stamp: Stamp,
+    /// The duration, in microseconds.
+    pub duration_us: Option<u64>,
+    /// The wait for locks, in microseconds.
+    pub lock_us: Option<u64>,
+    /// Rows sent to the client.
+    pub rows_sent: Option<u64>,
+    /// Rows read to find them.
+    pub rows_examined: Option<u64>,
+    /// Rows changed.
+    pub rows_affected: Option<u64>,
+    /// Bytes sent to the client. MariaDB says 0 for executes of prepared statements.
+    pub bytes_sent: Option<u64>,
+    /// The error's number; 0 for none. None where the log does not say it.
+    pub error: Option<u32>,
+    /// One in this many statements was logged (`log_slow_rate_limit`).
+    pub sampled: u64,
+    /// The statement.
+    pub text: &'a [u8],
+    /// The length of the whole entry in the log, in bytes.
+    pub length: usize,
+    /// The line at which it begins, from 1.
+    pub line: u64,
+}
+
+/// An entry by its places in the buffer, so that it holds nothing while the buffer moves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parsed {
+    pub command: Option<Command>,
+    pub thread: Option<u64>,
+    pub user: Range<usize>,
+    pub database: Option<Range<usize>>,
+    pub stamp: Option<Stamp>,
+    pub duration_us: Option<u64>,
+    pub lock_us: Option<u64>,
+    pub rows_sent: Option<u64>,
+    pub rows_examined: Option<u64>,
+    pub rows_affected: Option<u64>,
+    pub bytes_sent: Option<u64>,
+    pub error: Option<u32>,
+    pub sampled: u64,
+    pub text: Range<usize>,
+}

@@ -1,0 +1,266 @@
+//! Entries of general logs.
+
+use jiff::tz::TimeZone;
+
+use super::entry::{Command, Parsed, Stamp};
+use super::line::{Seen, begins_banner};
+use super::piece::Piece;
+use super::text_end::{self, Ending, TextEnd};
+use super::time::{parse_count, parse_iso, parse_local};
+use crate::dropped::Cause;
+use crate::sql::SqlMode;
+
+/// Longest beginning of a line up to a statement: a time, a number, a command.
+const MAX_HEAD: usize = 96;
+
+/// A session's number is believable up to this far above the highest so far.
+const AHEAD: u64 = 1000;
+
+/// Commands by the names that servers write.
+const COMMANDS: [(&[u8], Command); 36] = [
+    (b"Query", Command::Query),
+    (b"Execute", Command::Execute),
+    (b"Bulk_execute", Command::Execute),
+    (b"Prepare", Command::Prepare),
+    (b"Close stmt", Command::CloseStatement),
+    (b"Connect", Command::Connect),
+    (b"Quit", Command::Quit),
+    (b"Init DB", Command::InitDb),
+    (b"Change user", Command::ChangeUser),
+    (b"Reset Connection", Command::ResetConnection),
+    (b"Reset connection", Command::ResetConnection),
+    (b"Reset stmt", Command::Other),
+    (b"Long Data", Command::Other),
+    (b"Field List", Command::Other),
+    (b"Ping", Command::Other),
+    (b"Statistics", Command::Other),
+    (b"Processlist", Command::Other),
+    (b"Kill", Command::Other),
+    (b"Debug", Command::Other),
+    (b"Fetch", Command::Other),
+    (b"Set option", Command::Other),
+    (b"Refresh", Command::Other),
+    (b"Shutdown", Command::Other),
+    (b"Create DB", Command::Other),
+    (b"Drop DB", Command::Other),
+    (b"Sleep", Command::Other),
+    (b"Time", Command::Other),
+    (b"Error", Command::Other),
+    (b"Delayed insert", Command::Internal),
+    (b"Connect Out", Command::Internal),
+    (b"Table Dump", Command::Internal),
+    (b"Daemon", Command::Internal),
+    (b"Binlog Dump", Command::Internal),
+    (b"Binlog Dump GTID", Command::Internal),
+    (b"Register Slave", Command::Internal),
+    (b"Register Replica", Command::Internal),
+];
+
+/// The beginning of a line.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    /// The time, where the line says it.
+    stamp: Option<Stamp>,
+    thread: u64,
+    command: Command,
+    /// Where the argument begins.
+    length: usize,
+}
+
+/// Reads the beginning of a line; `zone` is that of the server, for logs in local time.
+fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
+    let text = &text[..text.len().min(MAX_HEAD)];
+    let (stamp, mut at) = match *text.first()? {
+        b'\t' if text.get(1) == Some(&b'\t') => (None, 2),
+        b'0'..=b'9' => {
+            let tab = memchr::memchr(b'\t', text)?;
+            let time = &text[..tab];
+            let stamp = match parse_iso(time) {
+                Some(micros) => Stamp::Exact(micros),
+                None => Stamp::Second(parse_local(time, zone)?),
+            };
+            (Some(stamp), tab + 1)
+        }
+        _ => return None,
+    };
+    at += text[at..].iter().take_while(|&&b| b == b' ').count();
+    let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let thread = parse_count(&text[at..at + digits])?;
+    at += digits;
+    let rest = text[at..].strip_prefix(b" ")?;
+    let tab = memchr::memchr(b'\t', rest)?;
+    let name = rest[..tab].trim_ascii_end();
+    let (_, command) = COMMANDS.iter().find(|(known, _)| *known == name)?;
+    Some(Head {
+        stamp,
+        thread,
+        command: *command,
+        length: at + 1 + tab + 1,
+    })
+}
+
+/// Whether `text` begins with an entry of a general log.
+pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
+    if head(text, zone).is_some() {
+        return Seen::Yes;
+    }
+    let may = match text.first() {
+        None => true,
+        Some(b'\t') => text.get(1).is_none_or(|&b| b == b'\t'),
+        Some(byte) => byte.is_ascii_digit(),
+    };
+    if may && !eof && text.len() < MAX_HEAD && memchr::memchr(b'\n', text).is_none() {
+        Seen::Unknown
+    } else {
+        Seen::No
+    }
+}
+
+/// What is known from the entries before.
+#[derive(Debug, Clone)]
+pub(super) struct General {
+    pub zone: TimeZone,
+    last: Option<Stamp>,
+    highest: u64,
+}
+
+struct GeneralEnding<'a> {
+    general: &'a General,
+}
+
+impl Ending for GeneralEnding<'_> {
+    fn length(&self, _: &[u8], line_feed: usize) -> Option<usize> {
+        Some(line_feed)
+    }
+
+    fn follows(&self, text: &[u8], eof: bool) -> Seen {
+        match begins(text, eof, &self.general.zone) {
+            Seen::No => begins_banner(text, eof),
+            seen => seen,
+        }
+    }
+
+    fn is_believable(&self, text: &[u8]) -> bool {
+        let Some(head) = head(text, &self.general.zone) else {
+            return false;
+        };
+        let seconds = |stamp: Stamp| match stamp {
+            Stamp::Exact(micros) => micros / 1_000_000,
+            Stamp::Second(second) | Stamp::EndSecond(second) => second,
+        };
+        let close = match (head.stamp, self.general.last) {
+            (Some(stamp), Some(last)) => (0..=86_400).contains(&(seconds(stamp) - seconds(last))),
+            _ => true,
+        };
+        close && head.thread <= self.general.highest.saturating_add(AHEAD)
+    }
+}
+
+impl General {
+    /// Before the first entry.
+    pub fn new(zone: TimeZone) -> General {
+        General {
+            zone,
+            last: None,
+            highest: 0,
+        }
+    }
+
+    /// Reads the entry that `text` begins with.
+    pub fn read(&mut self, text: &[u8], eof: bool, mode: impl Fn(Option<u64>) -> SqlMode) -> Piece {
+        let Some(head) = head(text, &self.zone) else {
+            return if begins(text, eof, &self.zone) == Seen::Unknown {
+                Piece::Need
+            } else if eof && memchr::memchr(b'\n', text).is_none() {
+                Piece::Drop {
+                    cause: Cause::CutTail,
+                    next: text.len(),
+                }
+            } else {
+                Piece::Drop {
+                    cause: Cause::BrokenHeader,
+                    next: self.resynchronise(text),
+                }
+            };
+        };
+        let Some(stamp) = head.stamp.or(self.last) else {
+            return match memchr::memchr(b'\n', text) {
+                Some(at) => Piece::Drop {
+                    cause: Cause::NoTime,
+                    next: at + 1,
+                },
+                None if eof => Piece::Drop {
+                    cause: Cause::CutTail,
+                    next: text.len(),
+                },
+                None => Piece::Need,
+            };
+        };
+        let body = &text[head.length..];
+        let is_text = matches!(
+            head.command,
+            Command::Query | Command::Execute | Command::Prepare
+        );
+        let found = if is_text {
+            let ending = GeneralEnding { general: self };
+            text_end::find(body, eof, mode(Some(head.thread)), false, &ending)
+        } else {
+            match memchr::memchr(b'\n', body) {
+                Some(length) => TextEnd::Whole {
+                    length,
+                    next: length + 1,
+                    mode: SqlMode::default(),
+                },
+                None if eof => TextEnd::Cut,
+                None => TextEnd::Need,
+            }
+        };
+        let (length, next, mode) = match found {
+            TextEnd::Whole { length, next, mode } => (length, next, mode),
+            TextEnd::Unterminated(next) => {
+                return Piece::Drop {
+                    cause: Cause::UnterminatedLiteral,
+                    next: head.length + next,
+                };
+            }
+            TextEnd::Cut => {
+                return Piece::Drop {
+                    cause: Cause::CutTail,
+                    next: text.len(),
+                };
+            }
+            TextEnd::Need => return Piece::Need,
+        };
+        self.last = Some(stamp);
+        self.highest = self.highest.max(head.thread);
+        Piece::Entry {
+            parsed: Box::new(Parsed {
+                // What the server does by itself has no session.
+                command: Some(if head.thread == 0 {
+                    Command::Internal
+                } else {
+                    head.command
+                }),
+                thread: Some(head.thread),
+                stamp: Some(stamp),
+                sampled: 1,
+                text: head.length..head.length + length,
+                ..Parsed::default()
+            }),
+            next: head.length + next,
+            mode,
+        }
+    }
+
+    /// Where the next line is that may begin an entry or a banner; the end of `text` when there is none.
+    pub fn resynchronise(&self, text: &[u8]) -> usize {
+        for line_feed in memchr::memchr_iter(b'\n', text) {
+            let rest = &text[line_feed + 1..];
+            if begins(rest, true, &self.zone) == Seen::Yes || begins_banner(rest, true) == Seen::Yes
+            {
+                return line_feed + 1;
+            }
+        }
+        text.len()
+    }
+}

@@ -1,0 +1,191 @@
+//! The header of an entry of a slow log.
+
+use std::ops::Range;
+
+use super::entry::{Parsed, Stamp};
+use super::line::first_line;
+use super::meaning::Meaning;
+use super::time::{parse_count, parse_iso, parse_seconds};
+
+/// What the lines before a statement say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Header {
+    /// The values of the entry so far.
+    pub parsed: Parsed,
+    /// The end in microseconds, of MySQL.
+    pub end_us: Option<i64>,
+    /// The start in microseconds, of `log_slow_extra`.
+    pub start_us: Option<i64>,
+    /// `SET timestamp`, in seconds.
+    pub timestamp: Option<i64>,
+    /// `# User@Host` was there.
+    pub has_user: bool,
+    /// `# Query_time` was there.
+    pub has_times: bool,
+    /// Of replication.
+    pub internal: bool,
+    /// Where the statement begins.
+    pub length: usize,
+}
+
+/// What a header came to.
+#[derive(Debug)]
+pub(super) enum Headed {
+    Whole(Box<Header>),
+    /// It is not whole; the next one may begin here.
+    Broken(usize),
+    /// More of the log is needed.
+    Need,
+}
+
+/// Reads the header that `text` begins with.
+pub(super) fn read(text: &[u8], meaning: Meaning) -> Headed {
+    let mut header = Header::default();
+    header.parsed.sampled = 1;
+    let mut at = 0;
+    loop {
+        let Some((line, length)) = first_line(&text[at..]) else {
+            return Headed::Need;
+        };
+        if at > 0 && begins_entry(line) && (header.has_user || line.starts_with(b"# Time: ")) {
+            return Headed::Broken(at);
+        }
+        match line {
+            [b'#', ..] => header.comment(line, at),
+            _ if line.starts_with(b"use ") && line.ends_with(b";") => {
+                header.parsed.database = Some(at + 4..at + line.len() - 1);
+                strip_quotes(text, &mut header.parsed.database);
+            }
+            _ if line.starts_with(b"SET ") => match timestamp(line) {
+                Some(seconds) => {
+                    header.timestamp = Some(seconds);
+                    header.length = at + length;
+                    return header.close(meaning);
+                }
+                None => return Headed::Broken(at),
+            },
+            _ => return Headed::Broken(at + usize::from(at == 0) * length),
+        }
+        at += length;
+    }
+}
+
+/// Whether a line begins an entry.
+pub(super) fn begins_entry(line: &[u8]) -> bool {
+    line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ")
+}
+
+fn strip_quotes(text: &[u8], range: &mut Option<Range<usize>>) {
+    if let Some(range) = range
+        && range.len() >= 2
+        && text[range.start] == b'`'
+        && text[range.end - 1] == b'`'
+    {
+        *range = range.start + 1..range.end - 1;
+    }
+}
+
+/// `SET timestamp=1795379601;`, perhaps with `last_insert_id` and `insert_id` before it.
+fn timestamp(line: &[u8]) -> Option<i64> {
+    let rest = line.strip_suffix(b";")?;
+    let at = memchr::memmem::rfind(rest, b"timestamp=")?;
+    let digits = &rest[at + 10..];
+    let digits = digits.split(|&b| b == b'.').next()?;
+    parse_count(digits).and_then(|n| i64::try_from(n).ok())
+}
+
+impl Header {
+    fn comment(&mut self, line: &[u8], at: usize) {
+        if let Some(time) = line.strip_prefix(b"# Time: ") {
+            self.end_us = parse_iso(time);
+        } else if let Some(user) = line.strip_prefix(b"# User@Host: ") {
+            self.has_user = true;
+            self.user(user, at + 13);
+        } else if line.starts_with(b"# explain: ") || line.starts_with(b"# Warnings") {
+        } else if let Some(fields) = line.strip_prefix(b"# ") {
+            self.fields(fields, at + 2);
+        }
+    }
+
+    /// `priv[user] @ host [address]  Id:    7`.
+    fn user(&mut self, text: &[u8], at: usize) {
+        if let Some(found) = memchr::memmem::rfind(text, b"  Id:") {
+            self.parsed.thread = parse_count(text[found + 5..].trim_ascii());
+        }
+        let Some(end) = memchr::memmem::rfind(text, b" @ ") else {
+            return;
+        };
+        let name = &text[..end];
+        self.internal = name.starts_with(b"[SQL_SLAVE]") || name.starts_with(b"[SQL_THREAD]");
+        let (start, end) = match (memchr::memchr(b'[', name), name.last()) {
+            (Some(open), Some(b']')) if open + 2 < name.len() => (open + 1, name.len() - 1),
+            (Some(open), _) => (0, open),
+            (None, _) => (0, name.len()),
+        };
+        self.parsed.user = at + start..at + end;
+    }
+
+    /// `Query_time: 0.000231  Lock_time: 0.000000 Rows_sent: 1 …`.
+    fn fields(&mut self, text: &[u8], at: usize) {
+        let mut from = 0;
+        while let Some(colon) = memchr::memchr(b':', &text[from..]) {
+            let key = text[from..from + colon].trim_ascii_start();
+            let mut start = from + colon + 1;
+            if text.get(start) == Some(&b' ') {
+                start += 1;
+            }
+            // A schema may have any name: it ends where the next field does begin.
+            let end = if key == b"Schema" {
+                [&b"  QC_hit: "[..], b"  Last_errno: "]
+                    .iter()
+                    .find_map(|next| memchr::memmem::rfind(&text[start..], next))
+                    .map_or(text.len(), |length| start + length)
+            } else {
+                let skip = text[start..].iter().take_while(|&&b| b == b' ').count();
+                start += skip;
+                memchr::memchr(b' ', &text[start..]).map_or(text.len(), |length| start + length)
+            };
+            let value = &text[start..end];
+            self.field(key, value, at + start);
+            from = end;
+        }
+    }
+
+    fn field(&mut self, key: &[u8], value: &[u8], at: usize) {
+        let parsed = &mut self.parsed;
+        match key {
+            b"Query_time" => {
+                parsed.duration_us = parse_seconds(value);
+                self.has_times = parsed.duration_us.is_some();
+            }
+            b"Lock_time" => parsed.lock_us = parse_seconds(value),
+            b"Rows_sent" => parsed.rows_sent = parse_count(value),
+            b"Rows_examined" => parsed.rows_examined = parse_count(value),
+            b"Rows_affected" => parsed.rows_affected = parse_count(value),
+            b"Bytes_sent" => parsed.bytes_sent = parse_count(value),
+            b"Thread_id" => parsed.thread = parse_count(value),
+            b"Schema" => parsed.database = Some(at..at + value.trim_ascii_end().len()),
+            b"Errno" | b"Last_errno" => {
+                parsed.error = parse_count(value).and_then(|n| u32::try_from(n).ok())
+            }
+            b"Start" => self.start_us = parse_iso(value),
+            b"End" => self.end_us = parse_iso(value).or(self.end_us),
+            b"Log_slow_rate_limit" => parsed.sampled = parse_count(value).unwrap_or(1).max(1),
+            _ => {}
+        }
+    }
+
+    fn close(mut self, meaning: Meaning) -> Headed {
+        let (Some(timestamp), true) = (self.timestamp, self.has_times) else {
+            return Headed::Broken(self.length);
+        };
+        let duration = i64::try_from(self.parsed.duration_us.unwrap_or(0)).unwrap_or(0);
+        self.parsed.stamp = Some(match (self.start_us, self.end_us, meaning) {
+            (Some(start), ..) => Stamp::Exact(start),
+            (None, Some(end), _) => Stamp::Exact(end.saturating_sub(duration)),
+            (None, None, Meaning::Start) => Stamp::Second(timestamp),
+            (None, None, Meaning::End) => Stamp::EndSecond(timestamp),
+        });
+        Headed::Whole(Box::new(self))
+    }
+}

@@ -1,0 +1,118 @@
+//! Files of a log, compressed or not.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::CaptureError;
+
+/// How a file is compressed, told from its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// It is not.
+    None,
+    /// gzip, also several members in a row.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+    /// xz.
+    Xz,
+}
+
+impl Compression {
+    fn of(first: &[u8]) -> Compression {
+        match first {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// A file of a log.
+pub struct Input {
+    reader: Box<dyn Read + Send>,
+    read: Arc<AtomicU64>,
+    /// Its path.
+    pub path: PathBuf,
+    /// Its length on disk, in bytes.
+    pub length: u64,
+    /// How it is compressed.
+    pub compression: Compression,
+}
+
+struct Counting<R> {
+    inner: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be opened or read.
+    pub fn open(path: &Path) -> Result<Input, CaptureError> {
+        let file = File::open(path).map_err(CaptureError::file("open", path))?;
+        let metadata = file.metadata().map_err(CaptureError::file("read", path))?;
+        if !metadata.is_file() {
+            let cause = io::Error::other(
+                "it is no regular file (a log is read twice: what comes through a pipe has to be in a file)",
+            );
+            return Err(CaptureError::file("read", path)(cause));
+        }
+        let mut file = file;
+        let mut first = Vec::with_capacity(6);
+        let wanted = first.capacity() as u64;
+        (&mut file)
+            .take(wanted)
+            .read_to_end(&mut first)
+            .map_err(CaptureError::file("read", path))?;
+        let compression = Compression::of(&first);
+        let read = Arc::new(AtomicU64::new(0));
+        // What was read to tell the compression comes first: pipes cannot go back.
+        let counting = Counting {
+            inner: io::Cursor::new(first).chain(file),
+            read: Arc::clone(&read),
+        };
+        let reader: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(counting),
+            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(
+                BufReader::with_capacity(1 << 17, counting),
+            )),
+            Compression::Zstd => Box::new(
+                zstd::stream::read::Decoder::new(counting)
+                    .map_err(CaptureError::file("read", path))?,
+            ),
+            Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(counting)),
+        };
+        Ok(Input {
+            reader,
+            read,
+            path: path.to_owned(),
+            length: metadata.len(),
+            compression,
+        })
+    }
+
+    /// How much of the file was read, in bytes on disk.
+    pub fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer)
+    }
+}

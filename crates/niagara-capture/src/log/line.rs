@@ -1,0 +1,90 @@
+//! Lines that are no part of a statement.
+
+/// Whether `text` begins with something, as far as it can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    Yes,
+    No,
+    /// More of the log is needed to tell.
+    Unknown,
+}
+
+/// Longest line that may be a banner.
+const MAX_BANNER: usize = 4096;
+
+/// The line at the beginning of `text` without its end, and where the next one begins; none when it does not end.
+pub(super) fn first_line(text: &[u8]) -> Option<(&[u8], usize)> {
+    let end = memchr::memchr(b'\n', text)?;
+    let line = &text[..end];
+    Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
+}
+
+/// Whether `text` begins with `prefix`.
+pub(super) fn begins_with(text: &[u8], prefix: &[u8], eof: bool) -> Seen {
+    if text.starts_with(prefix) {
+        Seen::Yes
+    } else if !eof && prefix.starts_with(text) {
+        Seen::Unknown
+    } else {
+        Seen::No
+    }
+}
+
+/// Whether `text` begins with the line that a server writes when it opens a log:
+/// `/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (source). started with:`.
+pub(super) fn begins_banner(text: &[u8], eof: bool) -> Seen {
+    // Every statement and header begins otherwise: a path, absolute or of Windows.
+    let path = match text {
+        [] => return if eof { Seen::No } else { Seen::Unknown },
+        [b'/', b'*', ..] => false,
+        [b'/', ..] => true,
+        [letter, rest @ ..] => {
+            letter.is_ascii_alphabetic()
+                && (rest.is_empty() || rest[0] == b':' || is_plain_name(text))
+        }
+    };
+    if !path {
+        return Seen::No;
+    }
+    match first_line(&text[..text.len().min(MAX_BANNER)]) {
+        Some((line, _)) if is_banner(line) => Seen::Yes,
+        Some(_) => Seen::No,
+        None if eof || text.len() >= MAX_BANNER => Seen::No,
+        None => Seen::Unknown,
+    }
+}
+
+/// A server that was started by its name alone.
+fn is_plain_name(text: &[u8]) -> bool {
+    [&b"mysqld"[..], b"mariadbd", b"my", b"ma"]
+        .iter()
+        .any(|name| text.starts_with(name))
+}
+
+fn is_banner(line: &[u8]) -> bool {
+    line.trim_ascii_end().ends_with(b"started with:") && version(line).is_some()
+}
+
+/// The version that a banner says: what follows `Version: `.
+pub(super) fn version(line: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memmem::find(line, b"Version: ")?;
+    let rest = line[at + 9..].trim_ascii_end();
+    Some(rest.strip_suffix(b". started with:").unwrap_or(rest))
+}
+
+/// The length of the banner that `text` begins with: its line, and the two that belong to it. None when more is needed.
+pub(super) fn banner_length(text: &[u8], eof: bool) -> Option<usize> {
+    let (_, mut at) = first_line(text)?;
+    for prefix in [&b"Tcp port: "[..], b"TCP Port: ", b"Time"] {
+        match begins_with(&text[at..], prefix, eof) {
+            Seen::Yes => match first_line(&text[at..]) {
+                Some((_, length)) => at += length,
+                None if eof => return Some(text.len()),
+                None => return None,
+            },
+            Seen::No => {}
+            Seen::Unknown => return None,
+        }
+    }
+    Some(at)
+}

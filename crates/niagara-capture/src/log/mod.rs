@@ -1,0 +1,26 @@
+//! Logs of a server, read entry by entry.
+//!
+//! Three dialects of the slow log (MariaDB, MySQL, Percona Server) differ in their headers only, two of the general log in
+//! their times. What is common is the question where a statement ends: lines that look like headers may be part of a
+//! string, so it is the lexer of [`crate::sql`] that answers it.
+
+mod entry;
+mod general;
+mod header;
+mod input;
+mod line;
+mod meaning;
+mod piece;
+mod probe;
+mod reader;
+mod slow;
+mod text_end;
+mod time;
+mod window;
+
+pub use entry::{Command, Entry, Stamp};
+pub use input::{Compression, Input};
+pub use meaning::Meaning;
+pub use probe::{Dialect, LogKind, Probe};
+pub use reader::{Item, LogReader, ReadOptions};
+pub use time::parse_iso;

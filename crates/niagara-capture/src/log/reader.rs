@@ -1,0 +1,343 @@
+//! A log, entry by entry.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
+
+use super::entry::{Command, Entry, Parsed, Stamp};
+use super::general::General;
+use super::line::{Seen, banner_length, begins_banner, first_line, version};
+use super::piece::Piece;
+use super::probe::{LogKind, Probe};
+use super::slow;
+use super::window::Window;
+use super::{Meaning, general};
+use crate::dropped::{Cause, Dropped, Place};
+use crate::error::CaptureError;
+use crate::sql::SqlMode;
+
+/// Longest entry that is read unless told otherwise, in bytes: as long as a packet of MySQL's default.
+const MAX_ENTRY: usize = 64 << 20;
+
+/// How many sessions' settings are remembered that differ from those of new sessions.
+const MAX_MODES: usize = 1 << 16;
+
+/// How a log is read.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// The server's time zone, for logs that are in local time.
+    pub zone: TimeZone,
+    /// The server's `sql_mode` and character set for new sessions.
+    pub mode: SqlMode,
+    /// Longest entry, in bytes.
+    pub max_entry: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions {
+            zone: TimeZone::system(),
+            mode: SqlMode::default(),
+            max_entry: MAX_ENTRY,
+        }
+    }
+}
+
+/// What the reader is at.
+enum Next {
+    Entry {
+        parsed: Box<Parsed>,
+        range: Range<usize>,
+        line: u64,
+        mode: SqlMode,
+    },
+    Banner,
+    End,
+}
+
+/// What a log gives.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack: a box would be an allocation for every entry"
+)]
+pub enum Item<'a> {
+    /// An entry, and the settings its statement was read in.
+    Entry(Entry<'a>, SqlMode),
+    /// The server opened the log: it was started, or told to flush its logs.
+    Opened,
+}
+
+/// Reads a log entry by entry, with as much memory as the longest of them.
+pub struct LogReader<R> {
+    window: Window<R>,
+    path: PathBuf,
+    kind: LogKind,
+    meaning: Meaning,
+    general: General,
+    default_mode: SqlMode,
+    modes: HashMap<u64, SqlMode>,
+    version: Option<String>,
+    began: bool,
+    skipping: bool,
+    /// The end that was cut is counted.
+    cut: bool,
+}
+
+impl<R: Read> LogReader<R> {
+    /// At the beginning of `reader`, which `probe` was made from; `path` names it in what is dropped.
+    pub fn new(reader: R, path: PathBuf, probe: &Probe, options: &ReadOptions) -> LogReader<R> {
+        LogReader {
+            window: Window::new(reader, options.max_entry),
+            path,
+            kind: probe.kind,
+            meaning: probe.meaning,
+            general: General::new(options.zone.clone()),
+            default_mode: options.mode,
+            modes: HashMap::new(),
+            version: None,
+            began: false,
+            skipping: false,
+            cut: false,
+        }
+    }
+
+    /// What it reads from.
+    pub fn source(&self) -> &R {
+        self.window.reader()
+    }
+
+    /// The settings of a session from now on.
+    pub fn set_mode(&mut self, thread: u64, mode: SqlMode) {
+        if mode == self.default_mode {
+            self.modes.remove(&thread);
+        } else if self.modes.len() < MAX_MODES || self.modes.contains_key(&thread) {
+            self.modes.insert(thread, mode);
+        }
+    }
+
+    /// A session has ended, or is as a fresh one.
+    pub fn forget(&mut self, thread: u64) {
+        self.modes.remove(&thread);
+    }
+
+    /// The settings of a session.
+    pub fn mode(&self, thread: Option<u64>) -> SqlMode {
+        mode_of(&self.modes, self.default_mode, thread)
+    }
+
+    /// The last version that the log said.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The place at which the reader is.
+    pub fn place(&self) -> Place {
+        self.place_at(self.window.line())
+    }
+
+    /// A line of this log.
+    pub fn place_at(&self, line: u64) -> Place {
+        Place {
+            file: self.path.display().to_string(),
+            line,
+        }
+    }
+
+    /// The next entry; what is not kept is counted in `dropped`. None at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn next(&mut self, dropped: &mut Dropped) -> Result<Option<Item<'_>>, CaptureError> {
+        match self.advance(dropped)? {
+            Next::End => Ok(None),
+            Next::Banner => Ok(Some(Item::Opened)),
+            Next::Entry {
+                parsed,
+                range,
+                line,
+                mode,
+            } => {
+                let entry = entry(&self.window.buffer()[range], &parsed, line);
+                Ok(Some(Item::Entry(entry, mode)))
+            }
+        }
+    }
+
+    fn advance(&mut self, dropped: &mut Dropped) -> Result<Next, CaptureError> {
+        loop {
+            let text = self.window.bytes();
+            let eof = self.window.is_last();
+            if text.is_empty() {
+                if eof {
+                    return Ok(self.end(dropped));
+                }
+                self.fill(dropped)?;
+                continue;
+            }
+            match begins_banner(text, eof) {
+                Seen::Yes => match banner_length(text, eof) {
+                    Some(length) => {
+                        self.version = first_line(text)
+                            .and_then(|(line, _)| version(line))
+                            .map(|version| String::from_utf8_lossy(version).into_owned());
+                        self.window.consume(length);
+                        self.began = true;
+                        self.skipping = false;
+                        return Ok(Next::Banner);
+                    }
+                    None if eof => {
+                        self.window.consume(text.len());
+                        continue;
+                    }
+                    None => {
+                        self.fill(dropped)?;
+                        continue;
+                    }
+                },
+                Seen::Unknown => {
+                    self.fill(dropped)?;
+                    continue;
+                }
+                Seen::No => {}
+            }
+            match self.piece(eof) {
+                Piece::Entry { parsed, next, mode } => {
+                    let start = self.window.start();
+                    let line = self.window.line();
+                    self.window.consume(next);
+                    self.began = true;
+                    self.skipping = false;
+                    return Ok(Next::Entry {
+                        parsed,
+                        range: start..start + next,
+                        line,
+                        mode,
+                    });
+                }
+                Piece::Drop { cause, next } => self.drop_piece(cause, next, dropped),
+                Piece::Need => self.fill(dropped)?,
+            }
+        }
+    }
+
+    /// What the window begins with.
+    fn piece(&mut self, eof: bool) -> Piece {
+        let text = self.window.bytes();
+        let begins = match self.kind {
+            LogKind::Slow => slow::begins(text, eof),
+            LogKind::General => general::begins(text, eof, &self.general.zone),
+        };
+        match begins {
+            Seen::Unknown => return Piece::Need,
+            Seen::No => {
+                let next = match self.kind {
+                    LogKind::Slow => slow::resynchronise(text),
+                    LogKind::General => self.general.resynchronise(text),
+                };
+                // Up to the last line feed: what follows it may become a header when there is more of it.
+                let next = if next == text.len() && !eof {
+                    match memchr::memrchr(b'\n', text) {
+                        Some(at) if at > 0 => at,
+                        _ => return Piece::Need,
+                    }
+                } else {
+                    next
+                };
+                return Piece::Drop {
+                    cause: Cause::BrokenHeader,
+                    next,
+                };
+            }
+            Seen::Yes => {}
+        }
+        let (modes, default) = (&self.modes, self.default_mode);
+        let mode = |thread| mode_of(modes, default, thread);
+        match self.kind {
+            LogKind::Slow => slow::read(text, eof, self.meaning, mode),
+            LogKind::General => {
+                // The window is borrowed apart from what is remembered.
+                let text = self.window.bytes();
+                self.general.read(text, eof, mode)
+            }
+        }
+    }
+
+    fn drop_piece(&mut self, cause: Cause, next: usize, dropped: &mut Dropped) {
+        let place = self.place();
+        let eof = self.window.is_last() && next >= self.window.bytes().len();
+        let only_space = self.window.bytes()[..next.min(self.window.bytes().len())]
+            .trim_ascii()
+            .is_empty();
+        let cause = match cause {
+            Cause::BrokenHeader if !self.began => Cause::CutHead,
+            Cause::BrokenHeader if eof => Cause::CutTail,
+            cause => cause,
+        };
+        // What goes on from a piece that was counted is the same piece.
+        let count = u64::from(!self.skipping && !only_space);
+        if count > 0 {
+            dropped.add(cause, count, next, || place);
+        }
+        self.cut |= cause == Cause::CutTail && count > 0;
+        self.skipping = matches!(cause, Cause::BrokenHeader | Cause::CutHead | Cause::TooLong);
+        self.window.consume(next);
+    }
+
+    fn fill(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let full = !self
+            .window
+            .fill()
+            .map_err(CaptureError::file("read", &self.path))?;
+        if full {
+            let length = self.window.bytes().len();
+            self.began = true;
+            // A line feed stays, so that a header after it is seen.
+            self.drop_piece(Cause::TooLong, length - 1, dropped);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, dropped: &mut Dropped) -> Next {
+        // A compressed file that ends early, after a whole entry: what was cut is not known, that something was is.
+        if self.window.broken.take().is_some() && !self.cut {
+            let place = self.place();
+            dropped.add(Cause::CutTail, 1, 0, || place);
+        }
+        Next::End
+    }
+}
+
+fn mode_of(modes: &HashMap<u64, SqlMode>, default: SqlMode, thread: Option<u64>) -> SqlMode {
+    if modes.is_empty() {
+        return default;
+    }
+    thread
+        .and_then(|thread| modes.get(&thread))
+        .copied()
+        .unwrap_or(default)
+}
+
+fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
+    Entry {
+        command: parsed.command.unwrap_or(Command::Other),
+        thread: parsed.thread,
+        user: &bytes[parsed.user.clone()],
+        database: parsed.database.clone().map(|range| &bytes[range]),
+        stamp: parsed.stamp.unwrap_or(Stamp::Second(0)),
+        duration_us: parsed.duration_us,
+        lock_us: parsed.lock_us,
+        rows_sent: parsed.rows_sent,
+        rows_examined: parsed.rows_examined,
+        rows_affected: parsed.rows_affected,
+        bytes_sent: parsed.bytes_sent,
+        error: parsed.error,
+        sampled: parsed.sampled.max(1),
+        text: &bytes[parsed.text.clone()],
+        length: bytes.len(),
+        line,
+    }
+}

@@ -1,0 +1,71 @@
+//! Setting variables, and setting them back.
+
+use serde::{Deserialize, Serialize};
+
+use super::connection::Connection;
+use super::value::same;
+use super::wanted::Change;
+
+/// What became of a variable when it was set back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It has the value of before.
+    Restored,
+    /// It had the value of before already.
+    WasSo,
+    /// Somebody else has set it meanwhile, to this: it was left alone.
+    ChangedByOthers(String),
+    /// The server did not set it back, and says why.
+    Failed(String),
+}
+
+impl Outcome {
+    /// The variable has the value of before, or somebody else's.
+    pub fn is_settled(&self) -> bool {
+        !matches!(self, Outcome::Failed(_))
+    }
+}
+
+/// Makes the changes in their order. When one fails, those before it are undone.
+///
+/// # Errors
+/// What the server says about the one that failed.
+pub fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
+    connection.rows("SET SESSION sql_mode = ''")?;
+    for (made, change) in changes.iter().enumerate() {
+        if let Err(error) = connection.rows(&change.set()) {
+            restore(connection, &changes[..made]);
+            return Err(format!("{} cannot be set: {error}", change.name));
+        }
+    }
+    Ok(())
+}
+
+/// Undoes the changes, last first: what became of each. A variable that has neither value is somebody else's.
+pub fn restore(connection: &mut dyn Connection, changes: &[Change]) -> Vec<(String, Outcome)> {
+    // Where this fails, so do the statements below.
+    let _ = connection.rows("SET SESSION sql_mode = ''");
+    changes
+        .iter()
+        .rev()
+        .map(|change| (change.name.clone(), restore_one(connection, change)))
+        .collect()
+}
+
+fn restore_one(connection: &mut dyn Connection, change: &Change) -> Outcome {
+    let current = match connection.value(&format!("SELECT @@GLOBAL.{}", change.name)) {
+        Ok(value) => value.unwrap_or_default(),
+        Err(error) => return Outcome::Failed(error),
+    };
+    if same(&current, &change.from) {
+        return Outcome::WasSo;
+    }
+    if !same(&current, &change.to) {
+        return Outcome::ChangedByOthers(current);
+    }
+    match connection.rows(&change.unset()) {
+        Ok(_) => Outcome::Restored,
+        Err(error) => Outcome::Failed(error),
+    }
+}

@@ -1,0 +1,20 @@
+//! A running server: what to set for the time of a capture, setting it, and setting it back whatever happens.
+
+mod advise;
+mod apply;
+mod connection;
+mod end;
+mod guard;
+mod product;
+mod state;
+mod value;
+mod wanted;
+
+pub use advise::{Advice, advise};
+pub use apply::{Outcome, apply, restore};
+pub use connection::{Connection, Row};
+pub use end::End;
+pub use guard::{Guard, Limits, Order, Watched, watch};
+pub use product::{Family, Product};
+pub use state::{Process, State, Status, states};
+pub use wanted::{Change, Wanted, wanted};

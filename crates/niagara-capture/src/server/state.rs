@@ -1,0 +1,148 @@
+//! What a capture has changed, on disk: whoever finds it can undo it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::apply::Outcome;
+use super::end::End;
+use super::wanted::Change;
+
+/// How far a capture on a server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its settings are made, or being made.
+    Running,
+    /// Its settings are undone.
+    Ended {
+        /// Why it ended.
+        end: End,
+        /// What became of every variable.
+        outcomes: Vec<(String, Outcome)>,
+    },
+}
+
+/// A process, so that another one of its number is not taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its start, in ticks since the machine's.
+    pub started: u64,
+}
+
+impl Process {
+    /// The process that asks.
+    pub fn this() -> Process {
+        let pid = std::process::id() as i32;
+        Process {
+            pid,
+            started: started(pid).unwrap_or(0),
+        }
+    }
+
+    /// Whether it is there still.
+    pub fn is_alive(self) -> bool {
+        started(self.pid) == Some(self.started)
+    }
+}
+
+/// When a process began: the 22nd field of its `stat` (proc_pid_stat(5)); none where it has ended.
+fn started(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything.
+    let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
+    let state = fields.next()?;
+    let started = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(started)
+}
+
+/// A capture on a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The way to the server, for people and to find it again: `socket /run/mysqld/mysqld.sock`.
+    pub server: String,
+    /// The account.
+    pub user: String,
+    /// The log of the capture.
+    pub log: PathBuf,
+    /// What was changed.
+    pub changes: Vec<Change>,
+    /// Who undoes it.
+    pub guardian: Option<Process>,
+    /// When it began, in seconds since 1970.
+    pub began: i64,
+    /// How far it is.
+    pub status: Status,
+}
+
+impl State {
+    /// The file of the capture on this server in `folder`.
+    pub fn path(folder: &Path, server: &str) -> PathBuf {
+        let number = xxhash_rust::xxh3::xxh3_64(server.as_bytes());
+        folder.join(format!("{number:016x}.json"))
+    }
+
+    /// Writes it, readable by its owner only; a reader sees the one before or this one.
+    ///
+    /// # Errors
+    /// The folder or the file cannot be written.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)?;
+        }
+        let temporary = path.with_extension(format!("{}.part", std::process::id()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&temporary)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    }
+
+    /// Reads it; none when there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(path: &Path) -> io::Result<Option<State>> {
+        match fs::read(path) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The captures that are known in `folder`.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn states(folder: &Path) -> io::Result<Vec<(PathBuf, State)>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && let Some(state) = State::read(&path)?
+        {
+            found.push((path, state));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,21 @@
+//! Statements as bytes: where a literal ends, what is left without literals, what kind of statement it is.
+//!
+//! A log holds what clients sent: any character set, NUL, statements that no parser accepts. So nothing here parses;
+//! a lexer that knows quotes, comments and the two settings of `sql_mode` that move their ends is all that is needed.
+
+mod account;
+mod byte;
+mod class;
+mod cut;
+mod digest;
+mod mode;
+mod scan;
+mod word;
+
+pub use account::Concern;
+pub use class::{Class, Traits, classify};
+pub use cut::{COMMENT, Cut, LITERAL, restore};
+pub use digest::{Digest, digest_text};
+pub use mode::{SqlMode, UnknownMode};
+pub use scan::{Inside, Scanner};
+pub use word::{Effect, effect_of};

@@ -1,0 +1,366 @@
+//! Holds the connections and moves the load between the sides.
+
+use crate::engine::collecting::Collecting;
+use crate::engine::event_loop::{EventLoop, Setup, machine_cpus};
+use crate::engine::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
+use crate::engine::order::{Order, Policy, Report};
+use crate::engine::pacing::{Arrivals, Pacing};
+use crate::engine::recorder::Kinds;
+use crate::engine::stats::SliceStats;
+use crate::error::LoadError;
+use crate::net::endpoint::Endpoint;
+use crate::net::io_choice::IoChoice;
+use crate::workload::WorkloadSpec;
+use crate::workload::plan::Plan;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long a loop may take beyond its own bounds before it is given up.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Connections to every side, and the loops that drive them. Dropping it disconnects.
+#[derive(Debug)]
+pub struct Driver {
+    loops: Vec<Loop>,
+    reports: Receiver<(usize, Report)>,
+    /// How sockets are waited for, on all sides and loops.
+    io: IoChoice,
+    /// Why a side can no longer be used.
+    broken: Vec<Option<LoadError>>,
+    cancel: Arc<AtomicBool>,
+    stall_timeout: Duration,
+    kinds: Arc<Kinds>,
+    seed: u64,
+    /// Runs begun so far: every run has arrivals of its own.
+    runs: u64,
+}
+
+#[derive(Debug)]
+struct Loop {
+    /// `None` once it is to end.
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// CPUs per loop when nobody says how many loops: a loop serves more queries than eight CPUs of a server answer.
+const CPUS_PER_LOOP: usize = 8;
+
+impl Driver {
+    /// Connects to all sides and prepares the workload's statements on every connection.
+    pub fn connect(
+        endpoints: &[Endpoint],
+        spec: &WorkloadSpec,
+        options: &DriverOptions,
+    ) -> Result<Driver, LoadError> {
+        let sides: Vec<Vec<Endpoint>> = endpoints.iter().map(|one| vec![one.clone()]).collect();
+        Self::connect_spread(&sides, spec, options)
+    }
+
+    /// As [`connect`](Self::connect), with several servers to a side that have the same tables (a cluster, replicas):
+    /// its connections go to them in turn.
+    pub fn connect_spread(
+        sides: &[Vec<Endpoint>],
+        spec: &WorkloadSpec,
+        options: &DriverOptions,
+    ) -> Result<Driver, LoadError> {
+        let loops = loops_for(sides, spec, options)?;
+        allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
+        let tokens = (options.threads as usize).div_ceil(loops);
+        let servers = sides.iter().flatten();
+        let io = options.io.settled(servers, sides.len() * loops, tokens);
+        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+        let kinds = Arc::new(Kinds::of(&plan));
+        let reconnect = spec.common.reconnect;
+        let policy = Policy {
+            ignored_errors: options.ignored_errors.clone(),
+            retry: options.retry,
+            reconnect_after: options
+                .reconnect_after
+                .or((reconnect > 0).then_some(u64::from(reconnect))),
+            patience: options.patience,
+            gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
+        };
+        let (report, reports) = mpsc::channel();
+        let (ready, readiness) = mpsc::channel();
+        let mut driver = Driver {
+            loops: Vec::with_capacity(loops),
+            reports,
+            io,
+            broken: vec![None; sides.len()],
+            cancel: Arc::clone(&options.cancel),
+            stall_timeout: options.stall_timeout,
+            kinds: Arc::clone(&kinds),
+            seed: options.seed,
+            runs: 0,
+        };
+        let share =
+            |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
+        for index in 0..loops {
+            let setup = Setup {
+                index,
+                sides: sides.to_vec(),
+                plan: Arc::clone(&plan),
+                kinds: Arc::clone(&kinds),
+                connections: share(index)..share(index + 1),
+                connect_timeout: options.connect_timeout,
+                io,
+                policy: policy.clone(),
+                cancel: Arc::clone(&options.cancel),
+            };
+            let started = Loop::start(setup, report.clone(), ready.clone())?;
+            driver.loops.push(started);
+        }
+        drop(ready);
+        for _ in 0..loops {
+            match readiness.recv() {
+                Ok(result) => result?,
+                Err(_) => return Err(LoadError::Client("a thread of the load died".into())),
+            }
+        }
+        Ok(driver)
+    }
+
+    /// Loads one side for one slice: every connection starts a transaction at once, the ramp passes, counted time
+    /// passes, transactions in flight are finished, and that is it.
+    pub fn slice(&mut self, side: usize, options: &SliceOptions) -> Result<SliceStats, LoadError> {
+        self.run(side, &options.into(), &mut |_| true)
+    }
+
+    /// Loads one side as `options` say and hands out what every full interval of counted time did as soon as it is
+    /// over; `false` from `on_interval` ends the run. Returns the whole run.
+    pub fn run(
+        &mut self,
+        side: usize,
+        options: &RunOptions,
+        on_interval: &mut dyn FnMut(&SliceStats) -> bool,
+    ) -> Result<SliceStats, LoadError> {
+        match self.broken.get(side) {
+            Some(None) => {}
+            Some(Some(error)) => {
+                return Err(LoadError::ServerLost {
+                    side,
+                    cause: format!("its connections were given up before ({error})"),
+                });
+            }
+            None => {
+                return Err(LoadError::Invalid(format!(
+                    "there is no side {side}: {} are connected",
+                    self.broken.len()
+                )));
+            }
+        }
+        options.validate()?;
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(LoadError::Cancelled);
+        }
+        let result = self.collect(side, options, on_interval);
+        if let Err(error) = &result
+            && !matches!(error, LoadError::Cancelled | LoadError::Invalid(_))
+        {
+            self.broken[side] = Some(error.clone());
+            // A loop that does not answer is missing on every side.
+            if matches!(error, LoadError::Client(_)) {
+                self.broken.fill(Some(error.clone()));
+            }
+        }
+        result
+    }
+
+    /// How sockets are waited for, on all sides alike: [`IoChoice::Epoll`] or [`IoChoice::Uring`].
+    pub fn io(&self) -> IoChoice {
+        self.io
+    }
+
+    /// Says goodbye to the servers.
+    pub fn disconnect(self) {}
+
+    fn collect(
+        &mut self,
+        side: usize,
+        run: &RunOptions,
+        on_interval: &mut dyn FnMut(&SliceStats) -> bool,
+    ) -> Result<SliceStats, LoadError> {
+        self.runs += 1;
+        let arrivals = match &run.pacing {
+            Pacing::Closed => None,
+            Pacing::Open(schedule) => {
+                let seed = self.seed.wrapping_add(self.runs.rotate_left(32));
+                Some(Arrivals::new(schedule, run.warm_up, seed))
+            }
+        };
+        let started = SystemTime::now();
+        let kick = Instant::now();
+        let count_from = kick + run.warm_up;
+        let order = Order {
+            side,
+            kick,
+            count_from,
+            stop_at: count_from + run.duration.unwrap_or(LONGEST_RUN),
+            interval: run.interval,
+            drain_timeout: run.drain_timeout,
+            count_drain: run.count_drain,
+            connections_by_interval: run.connections_by_interval,
+            stall_timeout: self.stall_timeout,
+            cpus: run.cpus.clone(),
+            events: run.events.map(|limit| (limit, Arc::new(AtomicU64::new(0)))),
+            arrivals: arrivals.clone().map(|all| Arc::new(Mutex::new(all))),
+            abort: Arc::default(),
+            stop: Arc::default(),
+            cancel: Arc::clone(&self.cancel),
+        };
+        let dead = || LoadError::Client("a thread of the load died".into());
+        for event_loop in &self.loops {
+            let orders = event_loop.orders.as_ref().ok_or_else(dead)?;
+            orders.send(order.clone()).map_err(|_| dead())?;
+        }
+        let mut collecting = Collecting::new(
+            self.loops.len(),
+            (started, kick),
+            run,
+            arrivals,
+            &self.kinds,
+        );
+        let last_moment = order.stop_at + run.drain_timeout + GRACE;
+        while !collecting.is_complete() {
+            let patience = last_moment.saturating_duration_since(Instant::now());
+            match self.reports.recv_timeout(patience) {
+                Ok((index, report)) => collecting.take(index, report),
+                Err(RecvTimeoutError::Disconnected) => return Err(dead()),
+                Err(RecvTimeoutError::Timeout) => {
+                    order.abort.store(true, Ordering::Relaxed);
+                    return Err(LoadError::Client(
+                        "a thread of the load did not stop in time".into(),
+                    ));
+                }
+            }
+            if !collecting.hand_out(&order, last_moment, on_interval) {
+                order.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let whole = collecting.finish(&order)?;
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(LoadError::Cancelled);
+        }
+        Ok(whole)
+    }
+}
+
+impl Loop {
+    /// Starts the thread of a loop; it says whether it is `ready`, then follows orders.
+    fn start(
+        setup: Setup,
+        report: Sender<(usize, Report)>,
+        ready: Sender<Result<(), LoadError>>,
+    ) -> Result<Loop, LoadError> {
+        let (orders, inbox) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name(format!("load-{}", setup.index))
+            .spawn(move || {
+                // A driver that is gone already needs no answer.
+                match EventLoop::connect(&setup) {
+                    Ok(event_loop) => {
+                        let _ = ready.send(Ok(()));
+                        drop(ready);
+                        event_loop.serve(&inbox, &report);
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
+                }
+            })
+            .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
+        Ok(Loop {
+            orders: Some(orders),
+            thread: Some(thread),
+        })
+    }
+}
+
+/// How many loops drive the load.
+///
+/// # Errors
+/// The workload is none to be driven, or the options cannot be used.
+fn loops_for(
+    sides: &[Vec<Endpoint>],
+    spec: &WorkloadSpec,
+    options: &DriverOptions,
+) -> Result<usize, LoadError> {
+    let invalid = |message: String| Err(LoadError::Invalid(message));
+    spec.validate()?;
+    if spec.is_job() {
+        return invalid(format!(
+            "{} is a job that is done once, not a load: `niagara bench {0}` times its steps, `niagara compare A B \
+             --workload {0}` compares two servers by it",
+            spec.spelling()
+        ));
+    }
+    if sides.is_empty() || sides.iter().any(Vec::is_empty) {
+        return invalid("there is no server to load".into());
+    }
+    if !(1..=100_000).contains(&options.threads) {
+        return invalid(format!(
+            "threads = {}: must be from 1 to 100000",
+            options.threads
+        ));
+    }
+    if options.reconnect_after == Some(0) {
+        return invalid("reconnect_after = 0: must be at least 1 transaction".into());
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
+    if loops == 0 {
+        return invalid("loops = 0: must be at least 1".into());
+    }
+    Ok(loops.min(options.threads as usize))
+}
+
+/// Connections for each CPU of the machine from which on answers may gather by themselves.
+const CROWDED: usize = 8;
+
+/// Whether answers may gather where nobody says: half of the statements of so many connections keep the servers, which
+/// are on this machine, as busy as all of them, and what waits holds no locks.
+fn gathers_by_itself(
+    sides: &[Vec<Endpoint>],
+    spec: &WorkloadSpec,
+    threads: u32,
+) -> Result<bool, LoadError> {
+    let crowded = threads as usize >= CROWDED * machine_cpus()?;
+    let here = sides.iter().flatten().all(|one| one.transport.is_local());
+    Ok(crowded && here && !spec.writes())
+}
+
+/// Files that are open beside the connections: standard streams, polls, libraries, what the caller has open.
+const OTHER_FILES: u64 = 256;
+
+/// Raises this process' limit of open files where `connections` need it and the system allows it.
+fn allow_open_files(connections: u64) -> Result<(), LoadError> {
+    let failed = |error| LoadError::Client(format!("the limit of open files: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
+    let needed = connections + OTHER_FILES;
+    if soft >= needed {
+        return Ok(());
+    }
+    if hard < needed {
+        return Err(LoadError::Invalid(format!(
+            "{connections} connections need {needed} open files, and this process may have {hard}: raise the limit \
+             (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
+        )));
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(failed)
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        for event_loop in &mut self.loops {
+            event_loop.orders = None;
+        }
+        for event_loop in &mut self.loops {
+            if let Some(thread) = event_loop.thread.take() {
+                // A panic in a loop has been reported as a dead thread.
+                let _ = thread.join();
+            }
+        }
+    }
+}

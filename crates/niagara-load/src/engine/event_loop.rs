@@ -1,0 +1,217 @@
+//! A thread that drives its share of the connections of every side.
+//!
+//! Between slices it sleeps until the next order. Within a slice it waits for answers of one side only, each side
+//! having a poll or ring of its own; the idle side costs nothing.
+
+use crate::engine::connection::Connection;
+use crate::engine::link::Link;
+use crate::engine::options::Patience;
+use crate::engine::order::{Order, Policy, Report, client};
+use crate::engine::reconnect::Reconnector;
+use crate::engine::recorder::Kinds;
+use crate::engine::running::Running;
+use crate::error::LoadError;
+use crate::net::endpoint::Endpoint;
+use crate::net::event::Event;
+use crate::net::io::Io;
+use crate::net::io_choice::IoChoice;
+use crate::workload::plan::Plan;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::{Pid, SysconfVar, sysconf};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+/// Bytes read at once; an answer to a range of 100 rows has 13 kB.
+const READ_BUFFER: usize = 64 * 1024;
+/// Room for what happens at once; it grows where more does.
+const MOST_EVENTS: usize = 256;
+
+/// The connections to one server.
+pub(crate) struct Side {
+    pub io: Io,
+    pub connections: Vec<Connection>,
+}
+
+/// All that one thread owns.
+pub(crate) struct EventLoop {
+    index: usize,
+    plan: Arc<Plan>,
+    kinds: Arc<Kinds>,
+    policy: Policy,
+    sides: Vec<Side>,
+    reconnector: Reconnector,
+    events: Vec<Event>,
+    buffer: Vec<u8>,
+    home: CpuSet,
+    placed: Option<Vec<usize>>,
+}
+
+/// What is needed to make an [`EventLoop`] within its thread.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub index: usize,
+    /// By side; the connections of a side go to its servers in turn.
+    pub sides: Vec<Vec<Endpoint>>,
+    pub plan: Arc<Plan>,
+    pub kinds: Arc<Kinds>,
+    /// This loop's connections, numbered through all loops.
+    pub connections: Range<u32>,
+    pub connect_timeout: Duration,
+    pub io: IoChoice,
+    pub policy: Policy,
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// CPUs of this machine that are in use, whoever may use them.
+pub(crate) fn machine_cpus() -> Result<usize, LoadError> {
+    match sysconf(SysconfVar::_NPROCESSORS_ONLN) {
+        Ok(Some(count)) if count > 0 => Ok(count as usize),
+        other => Err(LoadError::Client(format!("the number of CPUs: {other:?}"))),
+    }
+}
+
+impl EventLoop {
+    /// Connects this loop's share of every side.
+    pub(crate) fn connect(setup: &Setup) -> Result<Self, LoadError> {
+        let reconnector = Reconnector::new(
+            &setup.sides,
+            setup.connections.start,
+            &setup.plan,
+            setup.connect_timeout,
+            setup.policy.retry.unwrap_or_default(),
+        )?;
+        let mut sides = Vec::new();
+        for servers in &setup.sides {
+            let mut io = Io::new(setup.io, servers, setup.connections.len())?;
+            io.wake_by(&reconnector.waker)
+                .map_err(client("watching an eventfd"))?;
+            let mut connections = Vec::with_capacity(setup.connections.len());
+            for (token, number) in (0..).zip(setup.connections.clone()) {
+                if setup.cancel.load(Ordering::Relaxed) {
+                    return Err(LoadError::Cancelled);
+                }
+                let endpoint = &servers[number as usize % servers.len()];
+                let link = Link::open(endpoint, &setup.plan, setup.connect_timeout)?;
+                // A connection draws the same on every side: what differs is the server.
+                let connection = Connection::new(link, token, setup.plan.transaction(number));
+                connection
+                    .register(&mut io)
+                    .map_err(client("watching a connection"))?;
+                connections.push(connection);
+            }
+            sides.push(Side { io, connections });
+        }
+        let home = sched_getaffinity(Pid::from_raw(0))
+            .map_err(|error| LoadError::Client(format!("reading the CPU affinity: {error}")))?;
+        Ok(EventLoop {
+            index: setup.index,
+            plan: Arc::clone(&setup.plan),
+            kinds: Arc::clone(&setup.kinds),
+            policy: setup.policy.clone(),
+            sides,
+            reconnector,
+            events: Vec::with_capacity(MOST_EVENTS),
+            buffer: vec![0; READ_BUFFER],
+            home,
+            placed: None,
+        })
+    }
+
+    /// Follows orders until no more can come, then says goodbye to the servers.
+    pub(crate) fn serve(mut self, orders: &Receiver<Order>, reports: &Sender<(usize, Report)>) {
+        // Sleeps may otherwise be 50 µs longer than asked for, and transactions of an open loop as much late. Only a
+        // sandbox would refuse; then they are, and the figures say so.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        while let Ok(order) = orders.recv() {
+            let report = match self.run(&order, reports) {
+                Ok(report) => report,
+                Err(error) => {
+                    order.abort.store(true, Ordering::Relaxed);
+                    Report::Failed(error)
+                }
+            };
+            if reports.send((self.index, report)).is_err() {
+                break;
+            }
+        }
+        for side in &mut self.sides {
+            side.connections.iter_mut().for_each(Connection::quit);
+        }
+    }
+
+    fn place(&mut self, cpus: Option<&Vec<usize>>) -> Result<(), LoadError> {
+        if self.placed.as_ref() == cpus {
+            return Ok(());
+        }
+        let mut set = CpuSet::new();
+        match cpus {
+            Some(cpus) => {
+                for &cpu in cpus {
+                    set.set(cpu)
+                        .map_err(|_| LoadError::Invalid(format!("there is no CPU {cpu}")))?;
+                }
+            }
+            None => set = self.home,
+        }
+        sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| {
+            LoadError::Invalid(format!(
+                "the load generator cannot run on CPUs {cpus:?}: {error}"
+            ))
+        })?;
+        self.placed = cpus.cloned();
+        Ok(())
+    }
+
+    /// How long answers may gather where this loop is now.
+    fn patience(&self, connections: usize) -> Result<Duration, LoadError> {
+        Ok(match self.policy.patience {
+            Patience::For(patience) => patience,
+            Patience::Auto if self.policy.gathers_by_itself && self.cpus() < machine_cpus()? => {
+                Patience::among(connections)
+            }
+            Patience::Auto => Duration::ZERO,
+        })
+    }
+
+    /// How many CPUs the loop may use.
+    fn cpus(&self) -> usize {
+        match &self.placed {
+            Some(cpus) => cpus.len(),
+            None => (0..CpuSet::count())
+                .filter(|&cpu| self.home.is_set(cpu).unwrap_or(false))
+                .count(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        order: &Order,
+        reports: &Sender<(usize, Report)>,
+    ) -> Result<Report, LoadError> {
+        self.place(order.cpus.as_ref())?;
+        let patience = self.patience(self.sides[order.side].connections.len())?;
+        let side = &mut self.sides[order.side];
+        let report = |window, per_connection| {
+            // Without a listener the order to stop follows soon.
+            let _ = reports.send((self.index, Report::Interval(window, per_connection)));
+        };
+        Running::new(
+            &self.plan,
+            &self.kinds,
+            &self.policy,
+            order,
+            &mut side.io,
+            &mut self.reconnector,
+            patience,
+        )?
+        .run(
+            &mut side.connections,
+            &mut self.events,
+            &mut self.buffer,
+            &report,
+        )
+    }
+}

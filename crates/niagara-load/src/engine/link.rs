@@ -1,0 +1,279 @@
+//! The way to the server: a non-blocking socket, a buffer for commands, prepared statements. Nothing here allocates once
+//! it is connected.
+
+use crate::error::LoadError;
+use crate::net::endpoint::Endpoint;
+use crate::net::io::Io;
+use crate::net::session::{CANNOT_BE_PREPARED, Session, SessionError, describe_io};
+use crate::net::stream::Stream;
+use crate::protocol::answer::{Answer, Format};
+use crate::protocol::command::{self, Execute};
+use crate::protocol::packet::ServerError;
+use crate::protocol::response::{Progress, ResponseReader};
+use crate::workload::plan::{Plan, Transaction};
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+/// MySQL's ER_MAX_PREPARED_STMT_COUNT_REACHED.
+const TOO_MANY_PREPARED: u16 = 1461;
+
+/// A template as the server knows it.
+#[derive(Debug, Clone, Copy)]
+enum Handle {
+    Prepared {
+        id: u32,
+        /// The server knows the parameters' types.
+        types_sent: bool,
+    },
+    /// It goes as text: the workload wants it so, or the server cannot prepare it (MySQL and BEGIN).
+    Text,
+}
+
+/// A connection that was lost, in words.
+#[derive(Debug)]
+pub(crate) struct Lost(pub String);
+
+impl From<io::Error> for Lost {
+    fn from(error: io::Error) -> Self {
+        Lost(describe_io(&error))
+    }
+}
+
+impl From<crate::protocol::ProtocolError> for Lost {
+    fn from(error: crate::protocol::ProtocolError) -> Self {
+        Lost(error.to_string())
+    }
+}
+
+/// The way to the server, replaced as a whole when it is lost.
+#[derive(Debug)]
+pub(crate) struct Link {
+    stream: Stream,
+    out: Vec<u8>,
+    /// Bytes of `out` that the system has taken.
+    written: usize,
+    waits_to_write: bool,
+    reader: ResponseReader,
+    /// By template.
+    handles: Vec<Handle>,
+    /// Transactions completed on this link.
+    transactions: u64,
+}
+
+impl Link {
+    /// Connects, logs in and prepares the plan's statements. Blocking, every wait bounded by `timeout`.
+    pub(crate) fn open(
+        endpoint: &Endpoint,
+        plan: &Plan,
+        timeout: Duration,
+    ) -> Result<Self, LoadError> {
+        let failed = |cause: String| LoadError::Connect {
+            endpoint: endpoint.to_string(),
+            cause,
+        };
+        let mut session = Session::connect(endpoint, Some(&endpoint.database), timeout)
+            .map_err(|error| failed(error.to_string()))?;
+        let mut handles = Vec::with_capacity(plan.templates.len());
+        for template in &plan.templates {
+            if template.as_text {
+                handles.push(Handle::Text);
+                continue;
+            }
+            let sql = &template.sql;
+            let parameters = template.parameters.len();
+            let handle = match session.prepare(sql) {
+                Ok(prepared) if usize::from(prepared.parameters) == parameters => {
+                    Handle::Prepared {
+                        id: prepared.statement,
+                        types_sent: false,
+                    }
+                }
+                Ok(prepared) => {
+                    return Err(failed(format!(
+                        "the server sees {} parameters in: {sql}",
+                        prepared.parameters
+                    )));
+                }
+                Err(SessionError::Server(error))
+                    if error.code == CANNOT_BE_PREPARED && parameters == 0 =>
+                {
+                    Handle::Text
+                }
+                Err(SessionError::Server(error)) if error.code == TOO_MANY_PREPARED => {
+                    return Err(failed(format!(
+                        "{error} (every connection prepares {} statements: raise the server's \
+                         max_prepared_stmt_count, or take fewer tables or threads)",
+                        plan.templates.len()
+                    )));
+                }
+                Err(error) => return Err(failed(format!("{error} in: {sql}"))),
+            };
+            handles.push(handle);
+        }
+        let (stream, capabilities, out) = session.into_parts();
+        Ok(Link {
+            stream: stream
+                .into_nonblocking()
+                .map_err(|error| failed(error.to_string()))?,
+            out,
+            written: 0,
+            waits_to_write: false,
+            reader: ResponseReader::new(capabilities),
+            handles,
+            transactions: 0,
+        })
+    }
+}
+
+impl Link {
+    /// Has what happens on it reported.
+    pub(crate) fn watch(&self, io: &mut Io, token: u32) -> io::Result<()> {
+        io.watch(&self.stream, token)
+    }
+
+    /// The rows of the last answer whose rows were kept.
+    pub(crate) fn answer(&self) -> &Answer {
+        self.reader.answer()
+    }
+
+    /// Whether the last answer had rows, or was of a statement that changed some.
+    #[inline]
+    pub(crate) fn touched(&self) -> bool {
+        self.reader.touched()
+    }
+
+    /// The error of an answer that was `Failed`.
+    pub(crate) fn error(&self) -> Result<ServerError, Lost> {
+        Ok(self.reader.error()?)
+    }
+
+    /// Counts a transaction; returns how many were completed on this link.
+    pub(crate) fn complete(&mut self) -> u64 {
+        self.transactions += 1;
+        self.transactions
+    }
+
+    /// Writes the statement that is next in `transaction`.
+    #[inline]
+    pub(crate) fn write(&mut self, plan: &Plan, transaction: &mut Transaction) {
+        let place = transaction.current(plan);
+        let template = &plan.templates[place];
+        let format = match &mut self.handles[place] {
+            Handle::Prepared { id, types_sent } => {
+                let execute = Execute::new(&mut self.out, *id, &template.parameters, !*types_sent);
+                *types_sent = true;
+                transaction.encode(plan, place, execute);
+                Format::Binary
+            }
+            Handle::Text => {
+                transaction.encode_text(plan, place, &mut self.out);
+                Format::Text
+            }
+        };
+        self.reader.keep_rows(template.keeps_rows, format);
+    }
+
+    /// Writes a statement that is no part of the workload.
+    pub(crate) fn write_text(&mut self, sql: &[u8]) {
+        command::query(&mut self.out, sql);
+        self.reader.keep_rows(false, Format::Text);
+    }
+
+    /// Sends what was written.
+    #[inline]
+    pub(crate) fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
+        if io.send(token, &self.out)? {
+            self.written = self.out.len();
+            return Ok(());
+        }
+        self.written = 0;
+        self.flush(io, token)
+    }
+
+    /// Goes on with a command of which the system has taken `sent` bytes only.
+    pub(crate) fn resume_sending(
+        &mut self,
+        sent: usize,
+        io: &mut Io,
+        token: u32,
+    ) -> Result<(), Lost> {
+        self.written = sent.min(self.out.len());
+        self.flush(io, token)
+    }
+
+    /// Says goodbye if that is possible at once.
+    pub(crate) fn quit(&mut self) {
+        // Nothing depends on whether the goodbye arrives.
+        let _ = self.stream.write(&command::QUIT);
+    }
+
+    /// Takes what was received.
+    #[inline]
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
+        Ok(self.reader.feed(bytes)?)
+    }
+
+    /// Sends what is left of a command.
+    pub(crate) fn flush(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
+        while self.written < self.out.len() {
+            match self.stream.write(&self.out[self.written..]) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Rare: commands are far smaller than a socket's buffer.
+                    self.waits_to_write = true;
+                    io.want_writable(&self.stream, token, true)?;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.waits_to_write {
+            self.waits_to_write = false;
+            io.want_writable(&self.stream, token, false)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what has arrived; on an `idle` connection nothing was asked for.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        io: &mut Io,
+        token: u32,
+        idle: bool,
+    ) -> Result<Progress, Lost> {
+        if self.waits_to_write {
+            self.flush(io, token)?;
+        }
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(count) if idle => {
+                    return Err(Lost(unasked(&buffer[..count])));
+                }
+                // A complete answer is followed by nothing until the next command, so the poll's edge for
+                // that next answer is still to come and the read that finds nothing can be spared.
+                Ok(count) => match self.reader.feed(&buffer[..count])? {
+                    Progress::More => {}
+                    complete => return Ok(complete),
+                },
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Progress::More);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// What a server says that was not asked: usually why it closes the connection.
+pub(crate) fn unasked(bytes: &[u8]) -> String {
+    match bytes.get(4..).map(ServerError::parse) {
+        Some(Ok(error)) => error.to_string(),
+        _ => format!("{} bytes that were not asked for", bytes.len()),
+    }
+}

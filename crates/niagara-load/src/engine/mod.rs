@@ -1,0 +1,21 @@
+//! How a workload is driven: loops that begin transactions, send their statements, take the answers and count.
+//!
+//! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
+//! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
+//! puts together ([`collecting`], [`intervals`], [`stats`]).
+
+pub(crate) mod collecting;
+pub(crate) mod connection;
+pub(crate) mod driver;
+pub(crate) mod event_loop;
+pub(crate) mod histogram;
+pub(crate) mod histogram_text;
+pub(crate) mod intervals;
+pub(crate) mod link;
+pub(crate) mod options;
+pub(crate) mod order;
+pub(crate) mod pacing;
+pub(crate) mod reconnect;
+pub(crate) mod recorder;
+pub(crate) mod running;
+pub(crate) mod stats;

@@ -1,0 +1,87 @@
+//! What a driver and its loops say to each other: orders, what each connection did, reports.
+
+use crate::engine::options::{IgnoredErrors, Patience, Retry};
+use crate::engine::pacing::Arrivals;
+use crate::engine::recorder::Window;
+use crate::error::LoadError;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What a loop is to do for one slice or run.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    pub side: usize,
+    /// When the load was kicked off; arrivals count from here.
+    pub kick: Instant,
+    /// Counted time.
+    pub count_from: Instant,
+    pub stop_at: Instant,
+    /// Report whenever this much counted time has passed.
+    pub interval: Option<Duration>,
+    pub drain_timeout: Duration,
+    /// Counted time ends with the drain, not before it.
+    pub count_drain: bool,
+    pub connections_by_interval: bool,
+    pub stall_timeout: Duration,
+    pub cpus: Option<Vec<usize>>,
+    /// Transactions that may begin in counted time, and how many did.
+    pub events: Option<(u64, Arc<AtomicU64>)>,
+    /// Of an open loop: where all loops take their transactions from.
+    pub arrivals: Option<Arc<Mutex<Arrivals>>>,
+    /// Another loop has failed: leave everything as it is.
+    pub abort: Arc<AtomicBool>,
+    /// End counted time now and drain.
+    pub stop: Arc<AtomicBool>,
+    /// The user wants to stop: as `stop`, and the drain is short.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// What a connection did since the kick.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Served {
+    pub transactions: u64,
+    /// Time within them.
+    pub busy: Duration,
+    /// The least of that for one of them; nothing without one.
+    pub shortest: Duration,
+    /// The most.
+    pub longest: Duration,
+}
+
+/// What a loop says.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// An interval is over. What each connection did since the kick, if that was asked for.
+    Interval(Window, Vec<Served>),
+    /// All transactions are finished.
+    Finished {
+        window: Window,
+        /// When the last one was.
+        ended: Instant,
+        /// When counted time ended.
+        stopped: Instant,
+        /// What each connection did.
+        per_connection: Vec<Served>,
+    },
+    /// The slice cannot be finished.
+    Failed(LoadError),
+}
+
+/// What is put up with.
+#[derive(Debug, Clone)]
+pub(crate) struct Policy {
+    pub ignored_errors: IgnoredErrors,
+    pub retry: Option<Retry>,
+    pub reconnect_after: Option<u64>,
+    /// How long answers may gather before they are taken.
+    pub patience: Patience,
+    /// With [`Patience::Auto`] they may, where the loop has CPUs of its own.
+    pub gathers_by_itself: bool,
+}
+
+/// An error of this machine while doing `what`.
+pub(crate) fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
+    move |error| LoadError::Client(format!("{what}: {error}"))
+}

@@ -1,0 +1,686 @@
+//! A slice or run under way on one loop: transactions begin, statements are answered and sent, errors are dealt with.
+
+use crate::engine::connection::{Connection, State, Stopped};
+use crate::engine::link::{Link, Lost};
+use crate::engine::options::LONGEST_RUN;
+use crate::engine::order::{Order, Policy, Report, Served, client};
+use crate::engine::reconnect::Reconnector;
+use crate::engine::recorder::{Kinds, Recorder, Window};
+use crate::error::LoadError;
+use crate::net::event::{Event, Gather};
+use crate::net::io::Io;
+use crate::protocol::response::Progress;
+use crate::workload::plan::Plan;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The longest wait before the flags are looked at.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// The longest drain after the user has cancelled.
+const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
+
+/// Errors by which a server says that the connection ends.
+const ENDING_ERRORS: [u16; 5] = [
+    1053, // the server shuts down
+    1080, // forced close
+    1927, // connection was killed (MariaDB)
+    3169, // session was killed (MySQL)
+    4031, // closed for inactivity (MySQL)
+];
+
+pub(crate) struct Running<'a> {
+    plan: &'a Plan,
+    policy: &'a Policy,
+    order: &'a Order,
+    io: &'a mut Io,
+    reconnector: &'a mut Reconnector,
+    recorder: Recorder<'a>,
+    stop_at: Instant,
+    /// How long transactions in flight may take after that.
+    drain_timeout: Duration,
+    /// Connections that an answer is expected on.
+    in_flight: usize,
+    /// Connections without a link.
+    lost: usize,
+    /// No more transactions may begin because of their number.
+    limit_reached: bool,
+    /// Of an open loop: connections that wait for an arrival, the longest waiting first.
+    free: VecDeque<usize>,
+    /// Connections with a statement that is written and not sent. Sends come after all answers of a batch have been
+    /// taken: the server's threads that they wake then do not come in between.
+    unsent: Vec<usize>,
+    /// Of an open loop: the arrival that is this loop's to begin next.
+    reserved: Option<Instant>,
+    /// Of a workload with think times: connections that rest, and until when.
+    resting: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// How long answers may gather.
+    patience: Duration,
+}
+
+impl<'a> Running<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        kinds: &'a Kinds,
+        policy: &'a Policy,
+        order: &'a Order,
+        io: &'a mut Io,
+        reconnector: &'a mut Reconnector,
+        patience: Duration,
+    ) -> Result<Self, LoadError> {
+        Ok(Running {
+            plan,
+            policy,
+            order,
+            io,
+            reconnector,
+            recorder: Recorder::new(
+                kinds,
+                order.count_from,
+                if order.count_drain {
+                    order.stop_at + order.drain_timeout + LONGEST_RUN
+                } else {
+                    order.stop_at
+                },
+            )?,
+            stop_at: order.stop_at,
+            drain_timeout: order.drain_timeout,
+            in_flight: 0,
+            lost: 0,
+            limit_reached: false,
+            free: VecDeque::new(),
+            unsent: Vec::new(),
+            reserved: None,
+            resting: BinaryHeap::new(),
+            patience,
+        })
+    }
+
+    /// Loads the side until the time is over or the transactions are done, and all of them are finished.
+    pub(crate) fn run(
+        mut self,
+        connections: &mut [Connection],
+        events: &mut Vec<Event>,
+        buffer: &mut [u8],
+        report: &dyn Fn(Window, Vec<Served>),
+    ) -> Result<Report, LoadError> {
+        let mut boundary = self.first_boundary();
+        self.start(connections)?;
+        let mut now = Instant::now();
+        let mut heard = now;
+        self.begin_due(connections, now)?;
+        self.send(connections, None)?;
+
+        while self.in_flight > 0 || self.goes_on(now) {
+            let wait = self.wait(boundary, now);
+            let gather = self.gather();
+            self.io
+                .wait(events, gather, wait)
+                .map_err(client("waiting for answers"))?;
+            now = Instant::now();
+            if !events.is_empty() || self.in_flight == 0 {
+                heard = now;
+            }
+            if now >= boundary {
+                boundary = self.report_intervals(now, boundary, connections, report)?;
+            }
+            // All of these answers were there when the wait ended: one reading of the clock is right for them.
+            let mut wake = false;
+            for &event in events.iter() {
+                wake |= matches!(event, Event::Wake);
+                self.hear(event, connections, buffer, now)?;
+            }
+            // Last: what was heard before is of the links that were there.
+            if wake {
+                self.deliver(connections)?;
+            }
+            self.begin_due(connections, now)?;
+            // Taking a single answer needs no time worth another reading.
+            self.send(connections, (events.len() == 1).then_some(now))?;
+
+            if self.order.abort.load(Ordering::Relaxed) {
+                return Ok(Report::Failed(LoadError::Cancelled));
+            }
+            self.obey(now);
+            self.check_bounds(now, heard)?;
+        }
+        Ok(Report::Finished {
+            window: self.recorder.finish()?,
+            ended: now,
+            stopped: self.stop_at.min(now),
+            per_connection: shares(connections),
+        })
+    }
+
+    /// When the first interval is over.
+    fn first_boundary(&self) -> Instant {
+        match self.order.interval {
+            // The warm-up is a window of its own.
+            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
+            Some(interval) => self.order.count_from + interval,
+            None => self.stop_at,
+        }
+    }
+
+    /// Begins a transaction on every connection that has a link.
+    fn start(&mut self, connections: &mut [Connection]) -> Result<(), LoadError> {
+        self.free.reserve(connections.len());
+        self.unsent.reserve(connections.len());
+        for connection in connections.iter_mut() {
+            connection.served = Served::default();
+            if connection.state != State::Idle {
+                connection.state = State::Lost { resume: false };
+                self.lost += 1;
+                continue;
+            }
+            let now = Instant::now();
+            connection.free_since = now;
+            self.next(connection, now)?;
+        }
+        self.deliver(connections)
+    }
+
+    /// Ends counted time if that is wanted.
+    fn obey(&mut self, now: Instant) {
+        let cancelled = self.order.cancel.load(Ordering::Relaxed);
+        if cancelled || self.order.stop.load(Ordering::Relaxed) {
+            self.stop_at = self.stop_at.min(now);
+            if !self.order.count_drain {
+                self.recorder.stop(now);
+            }
+        }
+        if cancelled {
+            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
+        }
+    }
+
+    /// Gives up a server that takes too long with what is in flight, or was last `heard` of too long ago.
+    fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
+        if now >= self.stop_at + self.drain_timeout {
+            return Err(self.server_lost(format!(
+                "{} transactions were not finished {:.1} s after the stop",
+                self.in_flight,
+                self.drain_timeout.as_secs_f64()
+            )));
+        }
+        if now.saturating_duration_since(heard) >= self.order.stall_timeout {
+            return Err(self.server_lost(format!(
+                "no answer on {} connections for {:.1} s",
+                self.in_flight,
+                self.order.stall_timeout.as_secs_f64()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether there may be more to do although no answer is expected.
+    fn goes_on(&mut self, now: Instant) -> bool {
+        if now >= self.stop_at {
+            return false;
+        }
+        if let Some((limit, begun)) = &self.order.events {
+            self.limit_reached |= begun.load(Ordering::Relaxed) >= *limit;
+        }
+        let more_to_come =
+            self.order.arrivals.is_some() || self.lost > 0 || !self.resting.is_empty();
+        !self.limit_reached && more_to_come
+    }
+
+    fn wait(&self, boundary: Instant, now: Instant) -> Duration {
+        if now >= self.stop_at {
+            return LONGEST_WAIT;
+        }
+        // A boundary can be reported late: no wake-up of its own for every last millisecond.
+        let until = boundary
+            .min(self.stop_at)
+            .saturating_duration_since(now)
+            .clamp(Duration::from_millis(1), LONGEST_WAIT);
+        let until = match self.resting.peek() {
+            Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
+            None => until,
+        };
+        match self.reserved {
+            Some(due) if !self.free.is_empty() && !self.limit_reached => {
+                until.min(due.saturating_duration_since(now))
+            }
+            _ => until,
+        }
+    }
+
+    /// How long answers may gather.
+    fn gather(&self) -> Gather {
+        if self.patience.is_zero() || self.order.arrivals.is_some() {
+            return Gather::NOTHING;
+        }
+        Gather::half_of(self.in_flight, self.patience)
+    }
+
+    /// Sends a report for every interval that is over, and returns the end of the one at hand. The last interval ends
+    /// with the drain, not here.
+    fn report_intervals(
+        &mut self,
+        now: Instant,
+        mut end: Instant,
+        connections: &[Connection],
+        report: &dyn Fn(Window, Vec<Served>),
+    ) -> Result<Instant, LoadError> {
+        if let Some(interval) = self.order.interval {
+            while (end < self.stop_at || self.order.count_drain) && now >= end {
+                let per_connection = if self.order.connections_by_interval {
+                    shares(connections)
+                } else {
+                    Vec::new()
+                };
+                report(self.recorder.take()?, per_connection);
+                end += interval;
+            }
+        }
+        // Beyond counted time there are no boundaries; one that never comes costs a comparison.
+        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
+            end = now + LONGEST_RUN;
+        }
+        Ok(end)
+    }
+
+    /// Whether a transaction may begin, which is then counted as begun.
+    fn may_begin(&mut self, now: Instant) -> bool {
+        if now >= self.stop_at || self.limit_reached {
+            return false;
+        }
+        if let Some((limit, begun)) = &self.order.events
+            && now >= self.order.count_from
+        {
+            self.limit_reached = begun.fetch_add(1, Ordering::Relaxed) >= *limit;
+        }
+        !self.limit_reached
+    }
+
+    /// A connection is free: in a closed loop its next transaction begins.
+    fn next(&mut self, connection: &mut Connection, now: Instant) -> Result<(), LoadError> {
+        if self.order.arrivals.is_some() {
+            connection.state = State::Idle;
+            self.free.push_back(connection.token() as usize);
+            return Ok(());
+        }
+        if !self.may_begin(now) {
+            connection.state = State::Idle;
+            return Ok(());
+        }
+        // It begins when the last one ended: what the loop itself takes until the sending counts as latency, or
+        // connections times time would be more than what all transactions took together.
+        connection.intended = now;
+        self.begin(connection, now)
+    }
+
+    fn begin(&mut self, connection: &mut Connection, now: Instant) -> Result<(), LoadError> {
+        self.in_flight += 1;
+        let begun = connection.begin(self.plan, now);
+        self.unsent.push(connection.token() as usize);
+        self.put_up_with(connection, begun.map_err(Failure::from))
+    }
+
+    /// Sends what was written, in the order in which it was. `time` is that of the first sending, if known.
+    fn send(
+        &mut self,
+        connections: &mut [Connection],
+        mut time: Option<Instant>,
+    ) -> Result<(), LoadError> {
+        for place in 0..self.unsent.len() {
+            let connection = &mut connections[self.unsent[place]];
+            let now = time.take().unwrap_or_else(Instant::now);
+            match connection.send(self.io, now) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let late = self.order.arrivals.is_some().then(|| {
+                        let ready = connection.intended.max(connection.free_since);
+                        now.saturating_duration_since(ready)
+                    });
+                    self.recorder.began(now, late);
+                }
+                Err(lost) => self.put_up_with(connection, Err(lost.into()))?,
+            }
+        }
+        self.unsent.clear();
+        Ok(())
+    }
+
+    /// Begins what connections have rested long enough for and, in an open loop, what has arrived, as long as connections
+    /// are free.
+    fn begin_due(
+        &mut self,
+        connections: &mut [Connection],
+        mut now: Instant,
+    ) -> Result<(), LoadError> {
+        while let Some(&Reverse((due, token))) = self.resting.peek()
+            && due <= now
+        {
+            self.resting.pop();
+            let connection = &mut connections[token];
+            // One that was lost meanwhile goes on when it is there again.
+            if connection.state == State::Idle && self.may_begin(now) {
+                connection.intended = due;
+                self.begin(connection, now)?;
+            }
+        }
+        let Some(arrivals) = &self.order.arrivals else {
+            return Ok(());
+        };
+        while let Some(&token) = self.free.front() {
+            let due = match self.reserved {
+                Some(due) => due,
+                None => {
+                    let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+                    let Some(time) = arrivals.take() else {
+                        return Ok(());
+                    };
+                    self.order.kick + time
+                }
+            };
+            self.reserved = Some(due);
+            if due > now {
+                now = Instant::now();
+                if due > now {
+                    return Ok(());
+                }
+            }
+            if !self.may_begin(now) {
+                return Ok(());
+            }
+            self.reserved = None;
+            self.free.pop_front();
+            let connection = &mut connections[token];
+            connection.intended = due;
+            self.begin(connection, now)?;
+        }
+        Ok(())
+    }
+
+    /// Deals with one event.
+    #[inline]
+    fn hear(
+        &mut self,
+        event: Event,
+        connections: &mut [Connection],
+        buffer: &mut [u8],
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        let (Event::Ready(token)
+        | Event::Received { token, .. }
+        | Event::Ended { token, .. }
+        | Event::Short { token, .. }
+        | Event::Writable(token)) = event
+        else {
+            return Ok(());
+        };
+        let Some(connection) = connections.get_mut(token as usize) else {
+            return Ok(());
+        };
+        let progress = match event {
+            Event::Ready(_) => connection.receive(buffer, self.io),
+            Event::Received { buffer, length, .. } => {
+                let progress = connection.take(self.io.bytes(buffer, length));
+                self.io.give(buffer);
+                progress
+            }
+            Event::Ended { error, .. } => Err(match error {
+                0 => io::Error::from(io::ErrorKind::UnexpectedEof),
+                error => io::Error::from_raw_os_error(error),
+            }
+            .into()),
+            Event::Short { sent, .. } => {
+                let resumed = connection.resume_sending(sent as usize, self.io);
+                resumed.map(|()| Progress::More)
+            }
+            Event::Writable(_) | Event::Wake => {
+                connection.go_on_sending(self.io).map(|()| Progress::More)
+            }
+        };
+        if matches!(event, Event::Ended { .. }) && !connection.is_linked() {
+            return Ok(());
+        }
+        self.answer(connection, progress, now)
+    }
+
+    /// An answer goes on or is complete: counts it and writes what comes next.
+    fn answer(
+        &mut self,
+        connection: &mut Connection,
+        progress: Result<Progress, Lost>,
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        match self.try_answer(connection, progress, now) {
+            Ok(Answered::Underway) => Ok(()),
+            Ok(Answered::Completed) => {
+                self.in_flight -= 1;
+                let served = connection.complete(now);
+                let latency = now.saturating_duration_since(connection.intended);
+                let kind = connection.kind(self.plan);
+                self.recorder.transaction(now, kind, latency);
+                if self
+                    .policy
+                    .reconnect_after
+                    .is_some_and(|most| served >= most)
+                {
+                    connection.state = State::Idle;
+                    connection.quit();
+                    return self.lose(connection, false, None);
+                }
+                let pause = connection.pause(self.plan);
+                if self.order.arrivals.is_none() && !pause.is_zero() {
+                    connection.state = State::Idle;
+                    let token = connection.token() as usize;
+                    self.resting.push(Reverse((now + pause, token)));
+                    return Ok(());
+                }
+                self.next(connection, now)
+            }
+            Ok(Answered::Stopped) => {
+                self.in_flight -= 1;
+                connection.state = State::Idle;
+                Ok(())
+            }
+            Err(failure) => self.put_up_with(connection, Err(failure)),
+        }
+    }
+
+    fn try_answer(
+        &mut self,
+        connection: &mut Connection,
+        progress: Result<Progress, Lost>,
+        now: Instant,
+    ) -> Result<Answered, Failure> {
+        let failed = match progress? {
+            Progress::More => return Ok(Answered::Underway),
+            Progress::Done => false,
+            Progress::Failed => true,
+        };
+        let latency = now.saturating_duration_since(connection.sent);
+        let statement = connection.statement(self.plan);
+        let touched = !failed && connection.touched();
+        self.recorder.query(now, statement, latency, touched);
+        match (connection.state, failed) {
+            (State::Running, false) => {
+                if !connection.advance(self.plan)? {
+                    return Ok(Answered::Completed);
+                }
+                self.unsent.push(connection.token() as usize);
+            }
+            (State::Running, true) => {
+                let error = connection.error()?;
+                if ENDING_ERRORS.contains(&error.code) {
+                    return Err(Lost(error.to_string()).into());
+                }
+                if !self.policy.ignored_errors.contain(error.code) {
+                    return Err(Failure::Statement {
+                        code: error.code,
+                        message: error.message,
+                    });
+                }
+                self.recorder.error(error.code);
+                if connection.is_open(self.plan) {
+                    connection.roll_back()?;
+                    self.unsent.push(connection.token() as usize);
+                } else {
+                    return self.restart(connection, now);
+                }
+            }
+            (State::RollingBack, false) => return self.restart(connection, now),
+            (State::RollingBack, true) => {
+                let error = connection.error()?;
+                return Err(Failure::Statement {
+                    code: error.code,
+                    message: error.message,
+                });
+            }
+            (State::Idle | State::Lost { .. }, _) => {}
+        }
+        Ok(Answered::Underway)
+    }
+
+    fn restart(&mut self, connection: &mut Connection, now: Instant) -> Result<Answered, Failure> {
+        if now >= self.stop_at {
+            return Ok(Answered::Stopped);
+        }
+        connection.restart(self.plan)?;
+        self.unsent.push(connection.token() as usize);
+        Ok(Answered::Underway)
+    }
+
+    /// A lost connection is made anew if the options say so; everything else ends the run.
+    fn put_up_with(
+        &mut self,
+        connection: &mut Connection,
+        result: Result<(), Failure>,
+    ) -> Result<(), LoadError> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(Failure::Lost(Lost(cause))) => match self.policy.retry {
+                None => Err(self.server_lost(cause)),
+                Some(retry) => {
+                    let resume = connection.state != State::Idle;
+                    if resume {
+                        self.in_flight -= 1;
+                    } else {
+                        let token = connection.token() as usize;
+                        self.free.retain(|&free| free != token);
+                    }
+                    self.lose(connection, resume, Some(retry.first))
+                }
+            },
+            Err(Failure::Statement { code, message }) => Err(LoadError::Statement {
+                side: self.order.side,
+                code,
+                message,
+                statement: connection.statement_sql(self.plan),
+            }),
+            Err(Failure::Data(cause)) => Err(LoadError::Data {
+                side: self.order.side,
+                cause: cause.into_owned(),
+                statement: connection.statement_sql(self.plan),
+            }),
+        }
+    }
+
+    /// Has the link made anew, after a delay if it was lost, at once if it has served its time.
+    fn lose(
+        &mut self,
+        connection: &mut Connection,
+        resume: bool,
+        delay: Option<Duration>,
+    ) -> Result<(), LoadError> {
+        self.lost += 1;
+        connection
+            .lose(resume, self.io)
+            .map_err(client("giving up a connection"))?;
+        self.reconnector.request(
+            self.order.side,
+            connection.token(),
+            delay.unwrap_or_default(),
+            delay.is_none(),
+        )
+    }
+
+    /// Links that were asked for have come.
+    fn deliver(&mut self, connections: &mut [Connection]) -> Result<(), LoadError> {
+        while let Some(delivery) = self.reconnector.take(self.order.side) {
+            let connection = &mut connections[delivery.token as usize];
+            let link: Link = match delivery.link {
+                Ok(link) => link,
+                Err(error) => {
+                    return Err(self.server_lost(format!("it could not be reached again: {error}")));
+                }
+            };
+            let resume = connection.state == State::Lost { resume: true };
+            connection
+                .relink(link, self.io)
+                .map_err(client("watching a connection"))?;
+            self.lost -= 1;
+            self.recorder.reconnected(delivery.renewed);
+            let now = Instant::now();
+            if !resume {
+                connection.free_since = now;
+                self.next(connection, now)?;
+            } else if now < self.stop_at {
+                self.in_flight += 1;
+                let begun = connection.restart(self.plan);
+                self.unsent.push(connection.token() as usize);
+                self.put_up_with(connection, begun.map_err(Failure::from))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn server_lost(&self, cause: String) -> LoadError {
+        LoadError::ServerLost {
+            side: self.order.side,
+            cause,
+        }
+    }
+}
+
+/// What each connection has done since the kick.
+fn shares(connections: &[Connection]) -> Vec<Served> {
+    connections
+        .iter()
+        .map(|connection| connection.served)
+        .collect()
+}
+
+/// What came of an event on a connection.
+enum Answered {
+    /// The transaction goes on.
+    Underway,
+    /// It has been answered to its end.
+    Completed,
+    /// It was rolled back and time is over.
+    Stopped,
+}
+
+enum Failure {
+    Lost(Lost),
+    Statement {
+        code: u16,
+        message: String,
+    },
+    /// The data are not the workload's.
+    Data(Cow<'static, str>),
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Lost(lost) => Failure::Lost(lost),
+            Stopped::Data(cause) => Failure::Data(cause),
+        }
+    }
+}
+
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Self {
+        Failure::Lost(lost)
+    }
+}

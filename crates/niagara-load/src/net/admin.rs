@@ -1,0 +1,89 @@
+//! A connection for statements whose rows are wanted: counters, variables, which tables there are.
+//! Not for load: it blocks, and keeps what it reads.
+
+use crate::error::LoadError;
+use crate::net::endpoint::Endpoint;
+use crate::net::session::{Session, SessionError};
+use crate::protocol::rows::Row;
+use std::time::Duration;
+
+/// A connection for statements outside of the load, made as the load's own connections are.
+#[derive(Debug)]
+pub struct Admin {
+    session: Session,
+    endpoint: String,
+    statements: u64,
+}
+
+impl Admin {
+    /// Connects without choosing a database, which need not exist. `timeout` bounds the login
+    /// and then every statement.
+    ///
+    /// # Errors
+    /// No server there, or it refuses the account.
+    pub fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Admin, LoadError> {
+        let session =
+            Session::connect(endpoint, None, timeout).map_err(|error| LoadError::Connect {
+                endpoint: endpoint.to_string(),
+                cause: error.to_string(),
+            })?;
+        Ok(Admin {
+            session,
+            endpoint: endpoint.to_string(),
+            statements: 0,
+        })
+    }
+
+    /// Changes the bound on every statement.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.session.set_timeout(timeout);
+    }
+
+    /// Statements sent so far: the server counts them too.
+    pub fn statements(&self) -> u64 {
+        self.statements
+    }
+
+    /// Runs a statement; its rows, values as text.
+    ///
+    /// # Errors
+    /// [`LoadError::Query`] when the server refuses it, [`LoadError::Connect`] when the connection is lost.
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Row>, LoadError> {
+        self.statements += 1;
+        let rows = self.session.rows(sql);
+        rows.map_err(|error| self.failed(sql, error))
+    }
+
+    /// Runs a statement; the first value of its first row.
+    ///
+    /// # Errors
+    /// As [`rows`](Admin::rows).
+    pub fn value(&mut self, sql: &str) -> Result<Option<String>, LoadError> {
+        Ok(self
+            .rows(sql)?
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next())
+            .flatten())
+    }
+
+    /// Warnings that the server counted for the last statement; 0 where it was refused. `SHOW WARNINGS` alone does not tell:
+    /// a statement that neither warns nor reads a table leaves there what the one before it had.
+    pub fn warnings(&self) -> u16 {
+        self.session.warnings()
+    }
+
+    fn failed(&self, sql: &str, error: SessionError) -> LoadError {
+        match error {
+            SessionError::Server(error) => LoadError::Query {
+                code: error.code,
+                message: error.message,
+                statement: sql.chars().take(200).collect(),
+            },
+            error => LoadError::Connect {
+                endpoint: self.endpoint.clone(),
+                cause: error.to_string(),
+            },
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A connection during set-up: log in, prepare statements, run statements one at a time. Blocking, every step
+//! bounded. Under load it becomes a [`Connection`](crate::engine::connection::Connection).
+
+use crate::error::LoadError;
+use crate::net::endpoint::{Endpoint, TlsMode};
+use crate::net::stream::{Hangup, Stream};
+use crate::net::tls::{TlsClient, TlsError};
+use crate::protocol::auth::Channel;
+use crate::protocol::command::{self, ParameterType};
+use crate::protocol::inbox::Inbox;
+use crate::protocol::login::{Account, Encryption, Login, Step};
+use crate::protocol::packet::{MAX_PAYLOAD, ServerError};
+use crate::protocol::prepared::{PrepareReader, Prepared};
+use crate::protocol::response::{Progress, ResponseReader};
+use crate::protocol::rows::{Row, RowReader};
+use crate::protocol::{ExchangeError, ProtocolError, capability};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// MySQL's ER_UNSUPPORTED_PS: the statement cannot be prepared, only sent as text.
+pub(crate) const CANNOT_BE_PREPARED: u16 = 1295;
+
+/// Bytes read at once.
+const READ: usize = 4096;
+
+/// Why a step of the set-up failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    #[error("{}", describe_io(.0))]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error(transparent)]
+    Server(ServerError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl From<ExchangeError> for SessionError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Protocol(error) => SessionError::Protocol(error),
+            ExchangeError::Server(error) => SessionError::Server(error),
+        }
+    }
+}
+
+/// An I/O error in words for somebody whose server does not answer.
+pub(crate) fn describe_io(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "no answer within the time allowed".into()
+        }
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => "the server closed the connection".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// How long a connection for work on tables may take to log in.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connects for work of which a single statement may take until `timeout`.
+pub(crate) fn connect(
+    endpoint: &Endpoint,
+    database: Option<&str>,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    bounded(
+        Session::connect(endpoint, database, CONNECT_TIMEOUT),
+        endpoint,
+        timeout,
+    )
+}
+
+/// As [`connect`], for rows that are inserted [many at once](Session::insert_bulk) where the server knows how.
+pub(crate) fn connect_for_bulk(
+    endpoint: &Endpoint,
+    database: Option<&str>,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    bounded(
+        Session::connect_for_bulk(endpoint, database, CONNECT_TIMEOUT),
+        endpoint,
+        timeout,
+    )
+}
+
+fn bounded(
+    connected: Result<Session, SessionError>,
+    endpoint: &Endpoint,
+    timeout: Duration,
+) -> Result<Session, LoadError> {
+    let mut session = connected.map_err(|error| LoadError::Connect {
+        endpoint: endpoint.to_string(),
+        cause: error.to_string(),
+    })?;
+    session.set_timeout(timeout);
+    Ok(session)
+}
+
+/// A logged-in blocking connection.
+#[derive(Debug)]
+pub(crate) struct Session {
+    stream: Stream,
+    capabilities: u32,
+    out: Vec<u8>,
+    /// Empty between commands.
+    inbox: Inbox,
+    timeout: Duration,
+    /// Of the last statement of [`rows`](Session::rows).
+    warnings: u16,
+}
+
+impl Session {
+    /// Connects and logs in within `timeout`; `database` may be left out to create it first. The timeout then
+    /// bounds every single command.
+    pub(crate) fn connect(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, false)
+    }
+
+    /// As [`connect`](Self::connect), and asks for [`insert_bulk`](Self::insert_bulk).
+    pub(crate) fn connect_for_bulk(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, true)
+    }
+
+    fn open(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+        wants_bulk: bool,
+    ) -> Result<Self, SessionError> {
+        let deadline = Instant::now() + timeout;
+        let encryption = match endpoint.tls.mode {
+            TlsMode::Disabled => Encryption::Never,
+            TlsMode::Preferred => Encryption::IfOffered,
+            TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => Encryption::Always,
+        };
+        let tls = match encryption {
+            Encryption::Never => None,
+            _ => Some(TlsClient::new(&endpoint.tls, &endpoint.transport)?),
+        };
+        let stream = Stream::connect(&endpoint.transport, deadline)?;
+        let (channel, encryption) = match (stream.is_unix(), encryption) {
+            // A Unix socket is as good as encrypted.
+            (true, Encryption::IfOffered) => (Channel::Local, Encryption::Never),
+            (true, encryption) => (Channel::Local, encryption),
+            (false, encryption) => (Channel::Open, encryption),
+        };
+        let account = Account {
+            user: &endpoint.user,
+            password: &endpoint.password,
+            database,
+        };
+        let session = Session {
+            stream,
+            capabilities: 0,
+            out: Vec::with_capacity(512),
+            inbox: Inbox::default(),
+            timeout,
+            warnings: 0,
+        };
+        let login = Login::new(account, channel, encryption);
+        let login = if wants_bulk {
+            login.wanting_bulk()
+        } else {
+            login
+        };
+        session.log_in(login, tls.as_ref(), deadline)
+    }
+
+    /// Whether the server takes many rows in one execution of a statement: MariaDB, when it was asked for.
+    pub(crate) fn takes_bulk(&self) -> bool {
+        self.capabilities & capability::LONG_PASSWORD == 0
+    }
+
+    /// Executes a prepared statement once for each of `rows`, which hold the parameters as
+    /// [`command::bulk_execute`] says. Only where [`takes_bulk`](Self::takes_bulk).
+    pub(crate) fn insert_bulk(
+        &mut self,
+        statement: u32,
+        types: &[ParameterType],
+        rows: &[u8],
+    ) -> Result<(), SessionError> {
+        let mut payload = Vec::with_capacity(rows.len() + 256);
+        command::bulk_execute(&mut payload, statement, types);
+        payload.extend_from_slice(rows);
+        self.out.clear();
+        command::write_packets(&mut self.out, 0, &payload);
+        self.run()
+    }
+
+    /// Changes the bound on every single command.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// The stream, the capabilities, and the buffer, for a connection under load.
+    pub(crate) fn into_parts(self) -> (Stream, u32, Vec<u8>) {
+        (self.stream, self.capabilities, self.out)
+    }
+
+    fn log_in(
+        mut self,
+        mut login: Login,
+        tls: Option<&TlsClient>,
+        deadline: Instant,
+    ) -> Result<Self, SessionError> {
+        loop {
+            let packet = self.read_packet(deadline)?;
+            match login.packet(&packet)? {
+                Step::Wait => {}
+                Step::Send(payload) => self.write_packet(&payload, deadline)?,
+                Step::Encrypt(payload) => {
+                    // What came in clear after the greeting must not be taken for something encrypted.
+                    self.expect_silence()?;
+                    self.write_packet(&payload, deadline)?;
+                    let tls = tls.ok_or_else(|| ProtocolError::new("nobody asked for TLS"))?;
+                    self.stream = self.stream.encrypt(tls, deadline)?;
+                    self.write_packet(&login.encrypted()?, deadline)?;
+                }
+                Step::Done => {
+                    self.capabilities = login.capabilities();
+                    self.expect_silence()?;
+                    return Ok(self);
+                }
+            }
+        }
+    }
+
+    /// Prepares a statement.
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<Prepared, SessionError> {
+        check_length(sql)?;
+        let deadline = Instant::now() + self.timeout;
+        command::prepare(&mut self.out, sql.as_bytes());
+        let mut reader = PrepareReader::new(self.capabilities);
+        self.exchange(deadline, |packet| reader.packet(packet))
+    }
+
+    /// Runs a statement in text form and keeps its rows.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, SessionError> {
+        check_length(sql)?;
+        let deadline = Instant::now() + self.timeout;
+        command::query(&mut self.out, sql.as_bytes());
+        let mut reader = RowReader::new(self.capabilities);
+        let rows = self.exchange(deadline, |packet| reader.packet(packet));
+        self.warnings = reader.warnings();
+        rows
+    }
+
+    /// Warnings that the server counted for the last statement of [`rows`](Session::rows); 0 where it was refused.
+    pub(crate) fn warnings(&self) -> u16 {
+        self.warnings
+    }
+
+    /// Runs a statement in text form and discards what it returns.
+    pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
+        let mut payload = Vec::new();
+        if sql.len() + 1 < MAX_PAYLOAD {
+            command::query(&mut self.out, sql);
+        } else {
+            payload.push(3);
+            payload.extend_from_slice(sql);
+            self.out.clear();
+            command::write_packets(&mut self.out, 0, &payload);
+        }
+        self.run()
+    }
+
+    /// Sends the command in the buffer and discards what it returns.
+    fn run(&mut self) -> Result<(), SessionError> {
+        let deadline = Instant::now() + self.timeout;
+        self.stream.write_before(deadline, &self.out)?;
+        let mut reader = ResponseReader::new(self.capabilities);
+        let mut buffer = [0; READ];
+        loop {
+            let count = self.stream.read_before(deadline, &mut buffer)?;
+            match reader.feed(&buffer[..count])? {
+                Progress::More => {}
+                Progress::Done => return Ok(()),
+                Progress::Failed => return Err(SessionError::Server(reader.error()?)),
+            }
+        }
+    }
+
+    /// What ends the connection from another thread.
+    pub(crate) fn hangup(&self) -> io::Result<Hangup> {
+        self.stream.hangup()
+    }
+
+    /// Says goodbye; the server may then forget the connection without a warning in its log.
+    pub(crate) fn quit(mut self) {
+        // Nothing depends on whether the goodbye arrives.
+        let _ = self.stream.write(&command::QUIT);
+    }
+
+    /// Sends the command in the buffer and hands the packets of its answer to `take` until it has a result.
+    fn exchange<T>(
+        &mut self,
+        deadline: Instant,
+        mut take: impl FnMut(&[u8]) -> Result<Option<T>, ExchangeError>,
+    ) -> Result<T, SessionError> {
+        self.stream.write_before(deadline, &self.out)?;
+        self.inbox.set_sequence(1);
+        loop {
+            let packet = self.read_packet(deadline)?;
+            let result = match take(&packet) {
+                Ok(None) => continue,
+                Ok(Some(result)) => Ok(result),
+                Err(ExchangeError::Server(error)) => Err(SessionError::Server(error)),
+                Err(ExchangeError::Protocol(error)) => return Err(error.into()),
+            };
+            // A refused statement leaves the connection usable, unless more follows.
+            self.expect_silence()?;
+            return result;
+        }
+    }
+
+    fn read_packet(&mut self, deadline: Instant) -> Result<Vec<u8>, SessionError> {
+        let mut buffer = [0; READ];
+        loop {
+            if let Some(payload) = self.inbox.packet()? {
+                return Ok(payload.to_vec());
+            }
+            let count = self.stream.read_before(deadline, &mut buffer)?;
+            self.inbox.put(&buffer[..count]);
+        }
+    }
+
+    fn write_packet(&mut self, payload: &[u8], deadline: Instant) -> Result<(), SessionError> {
+        self.out.clear();
+        let next = command::write_packets(&mut self.out, self.inbox.sequence(), payload);
+        self.inbox.set_sequence(next);
+        Ok(self.stream.write_before(deadline, &self.out)?)
+    }
+
+    /// An answer is complete: what follows it is not the protocol.
+    fn expect_silence(&self) -> Result<(), ProtocolError> {
+        if self.inbox.is_empty() {
+            Ok(())
+        } else {
+            Err(ProtocolError::new("bytes follow a complete answer"))
+        }
+    }
+}
+
+fn check_length(sql: &str) -> Result<(), ProtocolError> {
+    if sql.len() + 1 >= MAX_PAYLOAD {
+        return Err(ProtocolError::new(format!(
+            "a statement of {} bytes cannot be prepared",
+            sql.len()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! A connected socket of either family: during set-up it blocks, every wait bounded; under load it does not.
+
+use crate::net::endpoint::Transport;
+use socket2::{Domain, SockAddr, Type};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A connected socket, Unix or TCP.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    socket: socket2::Socket,
+    is_unix: bool,
+}
+
+impl Socket {
+    /// Connects before `deadline`. Names are resolved anew; the resolver has bounds of its own.
+    pub(crate) fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
+        match transport {
+            Transport::Unix(path) => Self::unix(path, deadline),
+            Transport::Tcp(address) => Self::tcp(*address, time_left(deadline)?),
+            Transport::Host { name, port } => {
+                let resolved = (name.as_str(), *port).to_socket_addrs().map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot resolve '{name}': {error}"))
+                })?;
+                let addresses: Vec<SocketAddr> = resolved.collect();
+                let mut last = io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!("the name '{name}' has no address"),
+                );
+                for (index, address) in addresses.iter().enumerate() {
+                    // One address that never answers must not take the time of the others.
+                    let share = (addresses.len() - index) as u32;
+                    match Self::tcp(*address, time_left(deadline)? / share) {
+                        Ok(socket) => return Ok(socket),
+                        Err(error) => {
+                            last = io::Error::new(error.kind(), format!("{address}: {error}"))
+                        }
+                    }
+                }
+                Err(last)
+            }
+        }
+    }
+
+    fn unix(path: &Path, deadline: Instant) -> io::Result<Self> {
+        let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        // Bounds the connect too, which else waits for ever at a stopped server whose backlog is full.
+        socket.set_write_timeout(Some(time_left(deadline)?))?;
+        socket.connect(&SockAddr::unix(path)?)?;
+        Ok(Socket {
+            socket,
+            is_unix: true,
+        })
+    }
+
+    fn tcp(address: SocketAddr, timeout: Duration) -> io::Result<Self> {
+        let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.connect_timeout(&address.into(), timeout.max(Duration::from_millis(1)))?;
+        socket.set_tcp_nodelay(true)?;
+        Ok(Socket {
+            socket,
+            is_unix: false,
+        })
+    }
+
+    /// Whether both ends are on this machine, with nobody in between.
+    pub(crate) fn is_unix(&self) -> bool {
+        self.is_unix
+    }
+
+    /// Bounds the next reads and writes of a blocking socket, each by the time left.
+    pub(crate) fn set_deadline(&self, deadline: Instant) -> io::Result<()> {
+        let left = Some(time_left(deadline)?);
+        self.socket.set_read_timeout(left)?;
+        self.socket.set_write_timeout(left)
+    }
+
+    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is left until `deadline`; nothing left is an error.
+fn time_left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    // The system counts in microseconds, and takes zero for no bound at all.
+    Ok(left.max(Duration::from_micros(1)))
+}

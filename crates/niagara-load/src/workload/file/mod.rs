@@ -1,0 +1,19 @@
+//! Workloads that a file describes: tables with generated rows, and weighted transactions of SQL with drawn parameters.
+//! docs/own-workload.md shows the format by example.
+
+mod definition;
+mod generator;
+mod load;
+mod numbers;
+mod read;
+mod read_generator;
+mod read_statement;
+mod source;
+mod sql;
+mod toml_table;
+mod transaction;
+mod workload;
+
+pub(crate) use definition::{Definition, Step};
+pub use source::WorkloadFile;
+pub use workload::FileWorkload;

@@ -1,0 +1,272 @@
+//! The options of `niagara capture`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use jiff::tz::TimeZone;
+use niagara_capture::sql::SqlMode;
+
+use crate::args::duration;
+use crate::cmd::bench::ConnectArgs;
+
+/// Your own traffic: from a running server, or from its slow or general logs
+///
+/// A capture is one file (shop.capture), readable by you only. It holds what the logs say: sessions, transactions,
+/// statements with their literals, times, rows. Literals are hidden in everything that is shown, unless asked for;
+/// statements about accounts are dropped. docs/capture.md has the format, and what each source can show.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+#[command(before_help = "Examples:
+  niagara capture import /var/log/mysql/slow.log* -o shop.capture
+  niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture")]
+pub struct CaptureArgs {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    Import(ImportArgs),
+    Info(InfoArgs),
+    Filter(FilterArgs),
+    Export(ExportArgs),
+    Advise(AdviseArgs),
+    Start(Box<StartArgs>),
+    Stop(StopArgs),
+    /// Watch over a server's settings (started by `capture start`)
+    #[command(hide = true)]
+    Guard,
+}
+
+/// Make a capture from slow logs, or from general logs
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara capture import /var/log/mysql/slow.log* -o shop.capture
+  niagara capture import general.log.1.gz general.log -o shop.capture --time-zone Europe/Vienna")]
+pub struct ImportArgs {
+    /// The logs, in any order: rotated, compressed (gzip, zstd, xz)
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: NewFile,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The file that is made.
+#[derive(Debug, Args)]
+pub struct NewFile {
+    /// The capture to make
+    #[arg(short, long, value_name = "FILE", default_value = "shop.capture")]
+    pub output: PathBuf,
+    /// Replace a file of that name
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What a log does not say about itself.
+#[derive(Debug, Args)]
+pub struct ReadingArgs {
+    /// The server's time zone, for logs in local time (MariaDB's general log) [default: this machine's]
+    #[arg(long, value_name = "ZONE", value_parser = time_zone)]
+    pub time_zone: Option<TimeZone>,
+    /// The server's sql_mode for new sessions, as @@sql_mode shows it; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter
+    #[arg(long, value_name = "MODES", default_value = "")]
+    pub sql_mode: SqlMode,
+}
+
+/// What is in a capture: digests by share of time, sessions, transactions, concurrency, what was dropped
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara capture info shop.capture
+  niagara capture info shop.capture --json | jq '.digests[0]'")]
+pub struct InfoArgs {
+    /// The capture
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+    /// How many digests are shown
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A part of a capture, as a capture
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara capture filter shop.capture -o reads.capture --database shop --read-only
+  niagara capture filter shop.capture -o noon.capture --from +10m --to +20m")]
+pub struct FilterArgs {
+    /// The capture
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+    /// The capture to make
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace a file of that name
+    #[arg(long)]
+    pub force: bool,
+    /// What begins at this time or later: 2026-11-22T20:00:00Z, or +10m from the capture's beginning
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// What begins before this time
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Only with these databases in use, comma-separated
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub database: Vec<String>,
+    /// Only by these users, comma-separated
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub user: Vec<String>,
+    /// Only these digests (the beginning of their number is enough), comma-separated
+    #[arg(long, value_name = "DIGEST", value_delimiter = ',')]
+    pub digest: Vec<String>,
+    /// Only what changes nothing
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+/// A capture as JSON lines
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara capture export shop.capture | head
+  niagara capture export shop.capture --literals -o shop.jsonl")]
+pub struct ExportArgs {
+    /// The capture
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+    /// Write to this file, readable by you only, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Statements as they were sent: with what people typed, names, addresses
+    #[arg(long)]
+    pub literals: bool,
+}
+
+/// What to set on a running server for the time of a capture, and how to undo it; changes nothing
+#[derive(Debug, Args)]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(before_help = "Examples:
+  niagara capture advise --socket /run/mysqld/mysqld.sock
+  niagara capture advise --host db1 --user admin --json")]
+pub struct AdviseArgs {
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+    /// Where the server would write the log [default: a file in its data directory]
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Have a running server log every statement, for a time or until `capture stop`
+///
+/// Sets what `capture advise` prints and sets it back at the end: when the time is over, on Ctrl-C, when this command is
+/// killed, when the log is as long as it may be or the disk is nearly full. A process of its own watches over it.
+#[derive(Debug, Args)]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(before_help = "Examples:
+  niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
+  niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
+pub struct StartArgs {
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+    /// Capture for so long, then make the capture; without it the capture goes on until `capture stop`
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub length: Option<Duration>,
+    #[command(flatten)]
+    pub output: NewFile,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Keep the server's log beside the capture
+    #[arg(long)]
+    pub keep_log: bool,
+}
+
+/// What a capture may take.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Where the server writes the log: a new file [default: one in its data directory]
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+    /// Longest log; the capture ends there
+    #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = bytes)]
+    pub max_size: u64,
+    /// Free space that stays on the log's disk; the capture ends there
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
+    pub min_free: u64,
+    /// Longest time of a capture without --for
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub max_time: Duration,
+}
+
+/// End a capture that was started without --for, or one whose processes were all killed
+#[derive(Debug, Args)]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(before_help = "Examples:
+  niagara capture stop --socket /run/mysqld/mysqld.sock -o shop.capture
+  niagara capture stop --socket /run/mysqld/mysqld.sock --no-import")]
+pub struct StopArgs {
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+    #[command(flatten)]
+    pub output: NewFile,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Only set everything back; the log stays where it is
+    #[arg(long)]
+    pub no_import: bool,
+    /// Keep the server's log beside the capture
+    #[arg(long)]
+    pub keep_log: bool,
+}
+
+fn time_zone(text: &str) -> Result<TimeZone, String> {
+    TimeZone::get(text).map_err(|_| "expected a time zone such as Europe/Vienna or UTC".to_owned())
+}
+
+/// `500M`, `2G`: bytes, by powers of 1024.
+fn bytes(text: &str) -> Result<u64, String> {
+    let expected = || "expected a size such as 500M or 2G".to_owned();
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, unit)) if !unit.is_ascii_digit() => {
+            let shift = match unit.to_ascii_uppercase() {
+                'K' => 10,
+                'M' => 20,
+                'G' => 30,
+                'T' => 40,
+                _ => return Err(expected()),
+            };
+            (&text[..at], shift)
+        }
+        _ => (text, 0),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(bytes("500M"), Ok(500 << 20));
+        assert_eq!(bytes("2g"), Ok(2 << 30));
+        assert_eq!(bytes("17"), Ok(17));
+        for wrong in ["", "G", "2X", "-1", "99999999999T", "1é"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The load's own client as the connection of a capture.
+
+use std::time::Duration;
+
+use niagara_capture::server::{Connection, Row};
+use niagara_load::{Admin, Endpoint};
+
+/// Bound on every answer: undoing has to be quick, and is tried again.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection of the load's client.
+pub struct AdminConnection(pub Admin);
+
+impl Connection for AdminConnection {
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, String> {
+        self.0.rows(sql).map_err(|error| error.to_string())
+    }
+}
+
+/// Connects.
+///
+/// # Errors
+/// No server there, or it refuses the account.
+pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Connection>, String> {
+    Admin::connect(endpoint, TIMEOUT)
+        .map(|admin| Box::new(AdminConnection(admin)) as Box<dyn Connection>)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,140 @@
+//! `niagara capture import`: logs into a capture.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use jiff::tz::TimeZone;
+use niagara_capture::file::Summary;
+use niagara_capture::log::ReadOptions;
+use niagara_capture::{CaptureError, Import, Progress, import};
+
+use super::args::{ImportArgs, NewFile, ReadingArgs};
+use super::stop_flag::{interrupted, stop_flag};
+use super::summary;
+use crate::clock::clock;
+use crate::progress::living_line;
+
+/// Without a terminal, a line at most this often.
+const QUIET: Duration = Duration::from_secs(30);
+/// On a terminal, so often.
+const LIVELY: Duration = Duration::from_millis(200);
+
+pub fn run(args: &ImportArgs) -> Result<ExitCode> {
+    let stop = stop_flag("stopping: no capture is written")?;
+    match make(&args.logs, &args.output, &args.reading, &stop) {
+        Ok(summary) => {
+            if args.json {
+                say!("{}", serde_json::to_string_pretty(&summary)?);
+            } else {
+                summary::say_summary(&args.output.output, &summary);
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(CaptureError::Stopped) => {
+            tell!("niagara: {}", CaptureError::Stopped);
+            Ok(interrupted())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a capture from logs, with a line of progress on standard error.
+///
+/// # Errors
+/// As [`import`].
+pub fn make(
+    logs: &[PathBuf],
+    output: &NewFile,
+    reading: &ReadingArgs,
+    stop: &AtomicBool,
+) -> Result<Summary, CaptureError> {
+    let job = Import {
+        files: logs.to_vec(),
+        read: ReadOptions {
+            zone: reading.time_zone.clone().unwrap_or_else(TimeZone::system),
+            mode: reading.sql_mode,
+            ..ReadOptions::default()
+        },
+        output: output.output.clone(),
+        replace: output.force,
+    };
+    let mut line = Line::new();
+    let made = import(&job, stop, |progress| line.show(progress));
+    line.bar.finish_and_clear();
+    made
+}
+
+/// A line that lives on a terminal.
+struct Line {
+    bar: indicatif::ProgressBar,
+    live: bool,
+    began: Instant,
+    last: Instant,
+}
+
+impl Line {
+    fn new() -> Line {
+        let (bar, live) = living_line();
+        let now = Instant::now();
+        Line {
+            bar,
+            live,
+            began: now,
+            last: now,
+        }
+    }
+
+    fn show(&mut self, progress: Progress<'_>) {
+        let pause = if self.live { LIVELY } else { QUIET };
+        if self.last.elapsed() < pause {
+            return;
+        }
+        self.last = Instant::now();
+        let text = text(progress, self.began.elapsed());
+        if self.live {
+            self.bar.set_message(text);
+        } else {
+            tell!("{text}");
+        }
+    }
+}
+
+/// `slow.log.1 · 41 % of 1.2 GB, 0:07 left · 1200000 entries`.
+fn text(progress: Progress<'_>, used: Duration) -> String {
+    let name = progress.file.file_name().map_or(progress.file, Path::new);
+    let mut text = format!("{}", name.display());
+    // Pipes have no length.
+    if progress.total > 0 && progress.read > 0 {
+        let share = (progress.read as f64 / progress.total as f64).min(1.0);
+        let left = used.mul_f64((1.0 - share) / share);
+        text += &format!(
+            " · {:.0} % of {:.1} MB, {} left",
+            share * 100.0,
+            progress.total as f64 / 1e6,
+            clock(left)
+        );
+    }
+    text + &format!(" · {} entries", progress.entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_tells_the_time_left() {
+        let progress = Progress {
+            file: Path::new("/var/log/slow.log"),
+            read: 25_000_000,
+            total: 100_000_000,
+            entries: 7,
+        };
+        assert_eq!(
+            text(progress, Duration::from_secs(20)),
+            "slow.log · 25 % of 100.0 MB, 1:00 left · 7 entries"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! `niagara capture info`: what is in a capture.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use jiff::Timestamp;
+use niagara_capture::info::{ClassInfo, DigestInfo, Info, info};
+use niagara_report::number::{duration, percent};
+
+use super::args::InfoArgs;
+use super::summary::{say_dropped, span};
+
+/// Longest text of a digest in the table, in characters.
+const TEXT: usize = 100;
+
+pub fn run(args: &InfoArgs) -> Result<ExitCode> {
+    let info = info(&args.capture)?;
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&info)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    say_head(&info);
+    say_classes(&info.classes);
+    say_digests(&info, args.top);
+    say_concurrency(&info);
+    say_dropped(&info.summary);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn time(micros: Option<i64>) -> String {
+    micros
+        .and_then(|micros| Timestamp::from_microsecond(micros).ok())
+        .map_or("-".to_owned(), |time| {
+            time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+        })
+}
+
+fn say_head(info: &Info) {
+    let summary = &info.summary;
+    for source in &summary.sources {
+        say!(
+            "{}: {:?} log of {:?} {}, {} entries",
+            source.file,
+            source.kind,
+            source.dialect,
+            source.version.as_deref().unwrap_or("(version not said)"),
+            source.entries
+        );
+    }
+    say!(
+        "{} to {}, {}",
+        time(summary.first_us),
+        time(summary.last_us),
+        span(summary)
+    );
+    say!(
+        "{} statements, {} digests, {} sessions with {:.1} statements each",
+        summary.statements,
+        info.digests.len(),
+        info.sessions.count,
+        info.sessions.statements_each
+    );
+    if let Some(seconds) = info.statement_seconds {
+        say!("{} of statement time", duration(seconds));
+    }
+    match info.sessions.connects_per_second {
+        Some(rate) => say!(
+            "{} logins ({rate:.2} a second), {} ends of sessions",
+            info.sessions.connects,
+            info.sessions.disconnects
+        ),
+        None => say!(
+            "{} ends of sessions; the source does not say logins",
+            info.sessions.disconnects
+        ),
+    }
+    let transactions = &info.transactions;
+    say!(
+        "{} transactions of several statements ({:.1} each, longest {}), {} rolled back, {} without an end",
+        transactions.ended,
+        transactions.statements_each,
+        duration(transactions.longest_seconds),
+        transactions.rolled_back,
+        transactions.open
+    );
+}
+
+fn say_classes(classes: &[ClassInfo]) {
+    let count: u64 = classes.iter().map(|class| class.count).sum();
+    let seconds: f64 = classes.iter().map(|class| class.seconds).sum();
+    say!();
+    say!("Kind of statement        count   share    of time");
+    for class in classes {
+        let of_time = if seconds > 0.0 {
+            percent(class.seconds / seconds)
+        } else {
+            "-".to_owned()
+        };
+        say!(
+            "{:<20} {:>9} {:>7} {:>10}",
+            name(class),
+            class.count,
+            percent(class.count as f64 / count.max(1) as f64),
+            of_time
+        );
+    }
+}
+
+/// As the class is written in JSON, without underscores.
+fn name(class: &ClassInfo) -> String {
+    format!("{:?}", class.class).to_lowercase()
+}
+
+fn say_digests(info: &Info, top: usize) {
+    let by = if info.statement_seconds.is_some() {
+        "time"
+    } else {
+        "number"
+    };
+    say!();
+    say!("Digests by share of {by}");
+    say!("  share      count   mean ms    p95 ms    max ms  rows sent  digest");
+    for digest in info.digests.iter().take(top) {
+        say_digest(digest);
+    }
+    if info.digests.len() > top {
+        let rest: f64 = info
+            .digests
+            .iter()
+            .skip(top)
+            .map(|digest| digest.share)
+            .sum();
+        say!(
+            "{:>7}  {} more (--top)",
+            percent(rest),
+            info.digests.len() - top
+        );
+    }
+}
+
+fn say_digest(digest: &DigestInfo) {
+    let mut text: String = digest.text.chars().take(TEXT).collect();
+    if digest.text.chars().count() > TEXT {
+        text.push('…');
+    }
+    // What a name holds is not the terminal's business.
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    say!(
+        "{:>7} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>10}  {} {}",
+        percent(digest.share),
+        digest.count,
+        digest.mean_ms,
+        digest.p95_ms,
+        digest.max_ms,
+        digest.rows_sent,
+        digest.digest,
+        text
+    );
+}
+
+fn say_concurrency(info: &Info) {
+    let concurrency = &info.concurrency;
+    say!();
+    if let (Some(mean), Some(highest)) = (concurrency.mean, concurrency.highest) {
+        say!("Statements in flight: {mean:.2} in the mean, {highest:.2} in the highest interval");
+    }
+    say!(
+        "  from (UTC)   statements  sessions  in flight   (intervals of {})",
+        duration(concurrency.interval_seconds)
+    );
+    for interval in &concurrency.intervals {
+        let at = Timestamp::from_microsecond(interval.start_us)
+            .map_or(String::new(), |time| time.strftime("%H:%M:%S").to_string());
+        let in_flight = interval
+            .in_flight
+            .map_or("-".to_owned(), |mean| format!("{mean:.2}"));
+        say!(
+            "  {at:<11} {:>11} {:>9} {in_flight:>10}",
+            interval.statements,
+            interval.sessions
+        );
+    }
+    say!();
+}

@@ -1,0 +1,273 @@
+//! `niagara capture advise` and `stop`, and what they share with `start`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use niagara_capture::server::{Advice, End, Outcome, Process, State, Status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::args::{AdviseArgs, NewFile, ReadingArgs, StopArgs};
+use super::connection::AdminConnection;
+use super::{import, summary};
+use crate::cmd::bench::{ConnectArgs, Target};
+
+/// How long `stop` waits for the guardian, which needs a statement for each variable.
+const GUARDIAN: Duration = Duration::from_secs(30);
+
+/// A server that is named by its address.
+///
+/// # Errors
+/// No address was given, or the server cannot be reached.
+pub fn reach(args: &ConnectArgs) -> Result<Target> {
+    if !args.is_foreign() {
+        bail!("no server is named\nremedy: --socket /run/mysqld/mysqld.sock, or --host NAME");
+    }
+    Target::running(args)
+}
+
+/// The folder of what was changed on servers.
+///
+/// # Errors
+/// There is no home folder.
+pub fn state_folder() -> Result<PathBuf> {
+    let folder = match std::env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => std::env::var_os("HOME")
+            .map(|home| PathBuf::from(home).join(".local/state"))
+            .context("no home folder: set HOME or XDG_STATE_HOME")?,
+    };
+    Ok(folder.join("niagara/captures"))
+}
+
+/// The log of a capture when none is named: in the server's data directory, where it may write.
+///
+/// # Errors
+/// The server does not say its data directory.
+pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Result<PathBuf> {
+    if let Some(path) = given {
+        return std::path::absolute(path).context("the path of the log");
+    }
+    let folder = connection
+        .0
+        .value("SELECT @@GLOBAL.datadir")?
+        .context("the server does not say its data directory")?;
+    let now = jiff::Timestamp::now().as_second();
+    Ok(Path::new(&folder).join(format!("niagara-capture-{now}-{}.log", std::process::id())))
+}
+
+pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
+    let target = reach(&args.connect)?;
+    let mut connection = AdminConnection(target.admin);
+    let file = log_file(args.log_file.as_deref(), &mut connection)?;
+    let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
+        .map_err(|error| anyhow::anyhow!(error))?;
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&advice)?);
+    } else {
+        say_advice(&advice);
+        say!(
+            "Then: niagara capture import {} -o shop.capture",
+            file.display()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say_advice(advice: &Advice) {
+    say!("{}: nothing was changed", advice.version);
+    say!();
+    say!("Set for the time of the capture, in this order");
+    for change in &advice.changes {
+        say!(
+            "  {};   -- {} (now {})",
+            change.set(),
+            change.why,
+            shown(&change.from)
+        );
+    }
+    if advice.changes.is_empty() {
+        say!("  nothing: the log has every statement of new sessions already");
+    }
+    say!();
+    say!("Undo");
+    for statement in &advice.undo {
+        say!("  {statement};");
+    }
+    say!();
+    say!("A capture misses all the same");
+    for miss in &advice.misses {
+        say!("  {miss}");
+    }
+    say!();
+    say_notes(advice);
+}
+
+/// What a capture costs, and what else should be known.
+pub fn say_notes(advice: &Advice) {
+    for note in &advice.notes {
+        say!("Note: {note}");
+    }
+    if advice.may_not_set {
+        say!(
+            "Note: the account's grants name no privilege to set global variables (SUPER, SYSTEM_VARIABLES_ADMIN)"
+        );
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "empty" } else { value }
+}
+
+pub fn stop(args: &StopArgs) -> Result<ExitCode> {
+    let target = reach(&args.connect)?;
+    let server = target.endpoint.transport.to_string();
+    let path = State::path(&state_folder()?, &server);
+    let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
+    let Some(mut state) = read()? else {
+        bail!("no capture was started on {server}\nremedy: `niagara capture start` starts one");
+    };
+    if state.status == Status::Running
+        && let Some(guardian) = state.guardian.filter(|guardian| guardian.is_alive())
+    {
+        ask_guardian(guardian)?;
+        state = read()?.unwrap_or(state);
+    }
+    let mut connection = AdminConnection(target.admin);
+    let outcomes = settle(&mut state, &path, &mut connection)?;
+    say_outcomes(&outcomes);
+    if args.no_import {
+        say!("The log is {}", state.log.display());
+        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    finish(
+        &state,
+        &path,
+        &args.output,
+        &args.reading,
+        args.keep_log,
+        &AtomicBool::new(false),
+    )
+}
+
+/// Has a guardian undo everything, and waits for its end.
+fn ask_guardian(guardian: Process) -> Result<()> {
+    kill(Pid::from_raw(guardian.pid), Signal::SIGTERM).context("cannot signal the guardian")?;
+    let began = Instant::now();
+    while guardian.is_alive() {
+        if began.elapsed() >= GUARDIAN {
+            bail!(
+                "the guardian (process {}) has not undone everything within {} s: is the server reachable?\n\
+                 remedy: the same command again",
+                guardian.pid,
+                GUARDIAN.as_secs()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// What became of the settings: the guardian's word, or undone now where no guardian has.
+///
+/// # Errors
+/// A variable cannot be set back.
+pub fn settle(
+    state: &mut State,
+    path: &Path,
+    connection: &mut AdminConnection,
+) -> Result<Vec<(String, Outcome)>> {
+    if let Status::Ended { outcomes, .. } = &state.status
+        && outcomes.iter().all(|(_, outcome)| outcome.is_settled())
+    {
+        return Ok(outcomes.clone());
+    }
+    let outcomes = niagara_capture::server::restore(connection, &state.changes);
+    let failed: Vec<String> = outcomes
+        .iter()
+        .filter_map(|(name, outcome)| match outcome {
+            Outcome::Failed(error) => Some(format!("{name}: {error}")),
+            _ => None,
+        })
+        .collect();
+    if !failed.is_empty() {
+        let statements: Vec<String> = state
+            .changes
+            .iter()
+            .rev()
+            .map(|change| change.unset() + ";")
+            .collect();
+        bail!(
+            "not everything could be set back: {}\nremedy: the same command again, or by hand\n{}",
+            failed.join("; "),
+            statements.join("\n")
+        );
+    }
+    state.status = Status::Ended {
+        end: End::Asked,
+        outcomes: outcomes.clone(),
+    };
+    state
+        .write(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(outcomes)
+}
+
+/// Says what became of the settings.
+pub fn say_outcomes(outcomes: &[(String, Outcome)]) {
+    let restored = outcomes
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, Outcome::Restored | Outcome::WasSo));
+    say!(
+        "{} settings are as they were before the capture",
+        restored.count()
+    );
+    for (name, outcome) in outcomes {
+        match outcome {
+            Outcome::ChangedByOthers(value) => {
+                say!(
+                    "{name} was left alone: somebody has set it to {} meanwhile",
+                    shown(value)
+                );
+            }
+            Outcome::Failed(error) => say!("{name} could not be set back: {error}"),
+            Outcome::Restored | Outcome::WasSo => {}
+        }
+    }
+}
+
+/// Makes the capture from the log and removes what the capture left on the server.
+///
+/// # Errors
+/// The log cannot be read, the capture cannot be written: the log stays.
+pub fn finish(
+    state: &State,
+    state_file: &Path,
+    output: &NewFile,
+    reading: &ReadingArgs,
+    keep_log: bool,
+    stop: &AtomicBool,
+) -> Result<ExitCode> {
+    let made = import::make(std::slice::from_ref(&state.log), output, reading, stop).with_context(|| {
+        format!(
+            "the settings are undone; the log stays at {0}\n`niagara capture import {0}` makes a capture from it",
+            state.log.display()
+        )
+    })?;
+    summary::say_summary(&output.output, &made);
+    std::fs::remove_file(state_file)
+        .with_context(|| format!("cannot remove {}", state_file.display()))?;
+    if keep_log {
+        say!("The log is {}", state.log.display());
+    } else if let Err(error) = std::fs::remove_file(&state.log) {
+        say!(
+            "The log {} could not be removed: {error}",
+            state.log.display()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}

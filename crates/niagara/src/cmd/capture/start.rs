@@ -1,0 +1,191 @@
+//! `niagara capture start`: a running server logs every statement for a time.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_capture::server::{Limits, Product, State, Status, wanted};
+
+use super::args::StartArgs;
+use super::connection::AdminConnection;
+use super::guardian::{Guardian, Task};
+use super::server::{finish, log_file, reach, say_notes, say_outcomes, settle, state_folder};
+use super::stop_flag::{interrupted, stop_flag};
+use crate::clock::clock;
+use crate::cmd::bench::Target;
+use crate::progress::living_line;
+
+/// How long the server may take to make the log's file.
+const LOG_APPEARS: Duration = Duration::from_secs(5);
+/// How often the state of the capture is looked at.
+const STEP: Duration = Duration::from_millis(100);
+
+pub fn run(args: &StartArgs) -> Result<ExitCode> {
+    let target = reach(&args.connect)?;
+    if !args.output.force && args.length.is_some() && args.output.output.exists() {
+        bail!(
+            "{} is there already\nremedy: name another file with -o, or --force to replace it",
+            args.output.output.display()
+        );
+    }
+    let (task, mut connection) = plan(args, target)?;
+    let stop = stop_flag("stopping: setting everything back")?;
+    let mut guardian = Guardian::start(&task)?;
+    if let Err(error) = see_log(&task.state.log) {
+        guardian.stop();
+        settled(task.state, &task.state_file, &mut connection)?;
+        fs::remove_file(&task.state_file)
+            .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
+        return Err(error);
+    }
+    let Some(length) = args.length else {
+        guardian.detach()?;
+        say!(
+            "The server logs every statement of new sessions to {} for at most {}, {} MB",
+            task.state.log.display(),
+            clock(Duration::from_secs(task.limits.seconds)),
+            task.limits.log_bytes >> 20
+        );
+        say!("`niagara capture stop` with the same address ends it and makes the capture");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let took = wait(&mut guardian, &task, length, &stop);
+    guardian.stop();
+    let state = settled(task.state, &task.state_file, &mut connection)?;
+    if let Status::Ended { end, .. } = &state.status {
+        say!("The capture ended: {}", end.text());
+    }
+    say_cost(&state.log, took);
+    let was_stopped = stop.load(Ordering::Relaxed);
+    let code = finish(
+        &state,
+        &task.state_file,
+        &args.output,
+        &args.reading,
+        args.keep_log,
+        &AtomicBool::new(false),
+    )?;
+    Ok(if was_stopped { interrupted() } else { code })
+}
+
+/// What is on disk once everything is undone, by the guardian or, where it could not, now.
+fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Result<State> {
+    let mut state = State::read(path)
+        .with_context(|| format!("cannot read {}", path.display()))?
+        .unwrap_or(planned);
+    let outcomes = settle(&mut state, path, connection)?;
+    say_outcomes(&outcomes);
+    Ok(state)
+}
+
+/// What is to be changed, and where; says what it costs.
+fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
+    let server = target.endpoint.transport.to_string();
+    let state_file = State::path(&state_folder()?, &server);
+    let known = State::read(&state_file)
+        .with_context(|| format!("cannot read {}", state_file.display()))?;
+    if let Some(known) = known {
+        bail!(
+            "a capture was started on {server} and not ended; its log is {}\n\
+             remedy: `niagara capture stop` with the same address",
+            known.log.display()
+        );
+    }
+    let mut connection = AdminConnection(target.admin);
+    let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
+    if log.exists() {
+        bail!(
+            "{} is there already\nremedy: name a new file with --log-file",
+            log.display()
+        );
+    }
+    let said = |error: String| anyhow!(error);
+    let file = log.display().to_string();
+    let advice = niagara_capture::server::advise(&mut connection, &file).map_err(said)?;
+    say_notes(&advice);
+    for miss in &advice.misses {
+        say!("Missed: {miss}");
+    }
+    let product = Product::ask(&mut connection).map_err(said)?;
+    let seconds = args.length.unwrap_or(args.limits.max_time).as_secs().max(1);
+    let state = State {
+        server,
+        user: target.endpoint.user.clone(),
+        log,
+        changes: wanted(&product, &file).changes,
+        guardian: None,
+        began: jiff::Timestamp::now().as_second(),
+        status: Status::Running,
+    };
+    let task = Task {
+        endpoint: target.endpoint,
+        state,
+        state_file,
+        limits: Limits {
+            log_bytes: args.limits.max_size,
+            free_bytes: args.limits.min_free,
+            seconds,
+        },
+    };
+    Ok((task, connection))
+}
+
+/// Waits for the log's file, and whether it can be read.
+fn see_log(log: &Path) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match File::open(log) {
+            Ok(_) => return Ok(()),
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound
+                    && began.elapsed() < LOG_APPEARS =>
+            {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => {
+                return Err(anyhow!(
+                    "the server's log {} cannot be read here: {error}; everything is set back\n\
+                     remedy: run this on the server's machine as root or as the server's user, or name a file with --log-file in a \
+                     folder that both may use; or set what `niagara capture advise` prints and import the log",
+                    log.display()
+                ));
+            }
+        }
+    }
+}
+
+/// Waits for the end: of the time, by a signal, or of the guardian. How long it took.
+fn wait(guardian: &mut Guardian, task: &Task, length: Duration, stop: &AtomicBool) -> Duration {
+    let (bar, live) = living_line();
+    if !live {
+        tell!("capturing for {}", clock(length));
+    }
+    let began = Instant::now();
+    while began.elapsed() < length && !stop.load(Ordering::Relaxed) && !guardian.has_ended() {
+        let bytes = fs::metadata(&task.state.log).map_or(0, |metadata| metadata.len());
+        bar.set_message(format!(
+            "capturing · {} of {} · {:.1} MB of log",
+            clock(began.elapsed()),
+            clock(length),
+            bytes as f64 / 1e6
+        ));
+        std::thread::sleep(STEP);
+    }
+    bar.finish_and_clear();
+    began.elapsed()
+}
+
+/// What the log took.
+fn say_cost(log: &Path, took: Duration) {
+    if let Ok(metadata) = fs::metadata(log) {
+        let bytes = metadata.len() as f64;
+        say!(
+            "The server wrote {:.1} MB of log, {:.0} kB a second",
+            bytes / 1e6,
+            bytes / 1e3 / took.as_secs_f64().max(1.0)
+        );
+    }
+}

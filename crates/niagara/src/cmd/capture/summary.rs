@@ -1,0 +1,84 @@
+//! What was captured and what was dropped, as text.
+
+use std::path::Path;
+
+use niagara_capture::file::{Order, Summary};
+use niagara_report::number::duration;
+
+/// What an import or a filter made.
+pub fn say_summary(path: &Path, summary: &Summary) {
+    say!(
+        "{}: {} statements of {} sessions in {}",
+        path.display(),
+        summary.statements,
+        summary.sessions,
+        span(summary)
+    );
+    say_dropped(summary);
+    say!(
+        "`niagara capture info {}` shows what is in it",
+        path.display()
+    );
+}
+
+/// How long the capture is.
+pub fn span(summary: &Summary) -> String {
+    match (summary.first_us, summary.last_us) {
+        (Some(first), Some(last)) => duration((last - first).max(0) as f64 / 1e6),
+        _ => "no time at all".to_owned(),
+    }
+}
+
+/// What is not in it, and what its sources do not say.
+pub fn say_dropped(summary: &Summary) {
+    if summary.dropped.is_empty() {
+        say!("Dropped: nothing");
+    } else {
+        say!("Dropped");
+    }
+    for (cause, drops) in summary.dropped.by_cause() {
+        let first = drops
+            .first
+            .as_ref()
+            .map_or(String::new(), |place| format!(", first at {place}"));
+        say!("  {:>9}  {}{first}", drops.count, cause.text());
+    }
+    for note in notes(summary) {
+        say!("Note: {note}");
+    }
+}
+
+/// What the sources do not say.
+fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = Vec::new();
+    if summary.sampled > 1 {
+        notes.push(format!(
+            "the server logged one in {} statements (log_slow_rate_limit): the capture is a sample, its sessions have gaps",
+            summary.sampled
+        ));
+    }
+    if !summary.has_durations && summary.events > 0 {
+        notes.push("a general log has no durations, rows or errors: shares are of the number of statements".to_owned());
+    }
+    if !summary.has_connects && summary.events > 0 {
+        notes.push(
+            "a slow log has no logins: a session begins with its first statement here".to_owned(),
+        );
+    }
+    if !summary.exact_times && summary.events > 0 {
+        let by = match summary.order {
+            Order::Completion => "the order of completion and of each session",
+            Order::Arrival => "the order of arrival",
+        };
+        notes.push(format!(
+            "times are known to the second: starts within it follow {by}"
+        ));
+    }
+    if summary.without_session > 0 {
+        notes.push(format!(
+            "{} entries do not say their session: they are taken for one",
+            summary.without_session
+        ));
+    }
+    notes
+}

@@ -1,0 +1,437 @@
+//! `niagara capture` on real servers: their settings come back whatever happens, and their logs become captures.
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::existing::Existing;
+use common::{Place, run, signal, wait_until};
+use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// Far above what anything here takes: a bound, no expectation.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The settings that a capture may change.
+const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE '%slow%' OR Variable_name IN \
+    ('long_query_time', 'log_output', 'min_examined_row_limit', 'log_throttle_queries_not_using_indexes')";
+
+struct Server(Existing);
+
+impl Server {
+    fn start(name: &str) -> Server {
+        Server(Existing::start(
+            name,
+            &[("long_query_time", "7.5"), ("min_examined_row_limit", "3")],
+        ))
+    }
+
+    fn rows(&self, sql: &str) -> Vec<Vec<String>> {
+        self.0.server.query(sql).expect("a query")
+    }
+
+    /// A session that begins now: those from before a capture are not in it.
+    fn session(&self) -> Admin {
+        let endpoint = Endpoint {
+            transport: Transport::Unix(self.0.server.socket().to_owned()),
+            user: self.0.server.user().to_owned(),
+            password: self.0.server.password().to_owned(),
+            database: String::new(),
+            tls: TlsOptions::default(),
+        };
+        Admin::connect(&endpoint, LIMIT).expect("a session")
+    }
+
+    fn is_logging(&self) -> bool {
+        self.rows("SELECT @@GLOBAL.slow_query_log, @@GLOBAL.long_query_time")[0][0] == "1"
+    }
+
+    fn state(&self) -> PathBuf {
+        self.0.place.folder.path().join("state")
+    }
+
+    fn output(&self) -> PathBuf {
+        self.0.place.folder.path().join("shop.capture")
+    }
+
+    /// `niagara capture VERB …` with the server's address and account.
+    fn capture(&self, verb: &str, arguments: &[&str]) -> Command {
+        let mut command = self.0.place.niagara(&["capture", verb]);
+        command
+            .arg("--socket")
+            .arg(self.0.server.socket())
+            .args(["--user", self.0.server.user()])
+            .args(arguments)
+            .env("NIAGARA_PASSWORD", self.0.server.password())
+            .env("XDG_STATE_HOME", self.state());
+        command
+    }
+
+    /// A capture that goes on until it is ended, once its settings are made.
+    fn long_capture(&self) -> Child {
+        let mut child = self
+            .capture("start", &["--for", "1h", "--min-free", "1M"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("niagara starts");
+        wait_until("a log that is on", LIMIT, || {
+            assert_eq!(child.try_wait().expect("a child"), None, "it ended early");
+            self.is_logging() && self.log().exists()
+        });
+        child
+    }
+
+    /// What is on disk about the capture.
+    fn recorded(&self) -> Value {
+        let folder = self.state().join("niagara/captures");
+        let files: Vec<PathBuf> = std::fs::read_dir(folder)
+            .expect("the folder")
+            .map(|entry| entry.expect("a file").path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
+            .collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        assert_eq!(
+            files[0].metadata().expect("a file").permissions().mode() & 0o777,
+            0o600
+        );
+        serde_json::from_slice(&std::fs::read(&files[0]).expect("a file")).expect("JSON")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.recorded()["log"].as_str().expect("a path").into()
+    }
+
+    fn guardian(&self) -> i32 {
+        let pid = self.recorded()["guardian"]["pid"].as_i64();
+        i32::try_from(pid.expect("a process")).expect("a process")
+    }
+}
+
+fn succeed(command: &mut Command) -> String {
+    let (code, stdout, stderr) = run(command);
+    assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
+    stdout
+}
+
+fn refused(command: &mut Command, words: &[&str]) {
+    let (code, stdout, stderr) = run(command);
+    assert_eq!(code, Some(1), "{command:?}\n{stdout}\n{stderr}");
+    for word in words {
+        assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+    }
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn a_killed_capture_leaves_the_settings_as_they_were() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let mut child = server.long_capture();
+    assert_ne!(server.rows(SETTINGS), before);
+    let began = Instant::now();
+    child.kill().expect("SIGKILL");
+    child.wait().expect("its end");
+    wait_until("settings of before", LIMIT, || {
+        server.rows(SETTINGS) == before
+    });
+    println!("settings were back {:?} after SIGKILL", began.elapsed());
+    // The log is there still: `stop` makes the capture from it.
+    let said = succeed(&mut server.capture("stop", &[]));
+    assert!(said.contains("are as they were"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+    assert!(server.output().exists());
+    refused(
+        &mut server.capture("stop", &[]),
+        &["no capture was started", "remedy:"],
+    );
+}
+
+#[test]
+fn when_all_processes_are_killed_stop_undoes_it() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let mut child = server.long_capture();
+    let guardian = server.guardian();
+    // Held, so that it cannot undo anything before it is killed too.
+    signal(guardian, Signal::SIGSTOP);
+    child.kill().expect("SIGKILL");
+    child.wait().expect("its end");
+    signal(guardian, Signal::SIGKILL);
+    assert!(server.is_logging());
+    refused(
+        &mut server.capture("start", &["--for", "1s"]),
+        &["not ended", "capture stop"],
+    );
+    let said = succeed(&mut server.capture("stop", &["--no-import"]));
+    assert!(said.contains("The log is"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+}
+
+#[test]
+fn a_guardian_that_is_killed_ends_the_capture() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let mut child = server.long_capture();
+    signal(server.guardian(), Signal::SIGKILL);
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+    assert_eq!(server.rows(SETTINGS), before);
+    assert!(server.output().exists());
+}
+
+#[test]
+fn ctrl_c_ends_a_capture_and_keeps_it() {
+    let server = Server::start("mysql-9.7");
+    let before = server.rows(SETTINGS);
+    let mut child = server.long_capture();
+    server
+        .session()
+        .rows("SELECT 'while it runs'")
+        .expect("a query");
+    signal(
+        i32::try_from(child.id()).expect("a process"),
+        Signal::SIGINT,
+    );
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    assert_eq!(server.rows(SETTINGS), before);
+    let lines =
+        succeed(
+            &mut server
+                .0
+                .place
+                .niagara(&["capture", "export", "shop.capture", "--literals"]),
+        );
+    assert!(lines.contains("while it runs"), "{lines}");
+}
+
+/// Captures for a few seconds while somebody works, and looks at all that can be seen of it.
+fn what_is_done_is_captured(name: &str) {
+    let server = Server::start(name);
+    let before = server.rows(SETTINGS);
+    let advice = succeed(&mut server.capture("advise", &[]));
+    for word in [
+        "SET GLOBAL long_query_time = 0;",
+        "SET GLOBAL long_query_time = 7.5",
+        "min_examined_row_limit",
+        "connected already",
+    ] {
+        assert!(advice.contains(word), "no {word:?} in\n{advice}");
+    }
+    assert_eq!(server.rows(SETTINGS), before, "advice changes nothing");
+    let said = succeed(&mut server.capture("start", &["--min-free", "1M"]));
+    assert!(said.contains("capture stop"), "{said}");
+    let mut session = server.session();
+    let mut work = |sql: &str| session.rows(sql).expect("a query");
+    work("CREATE DATABASE shop");
+    work("CREATE TABLE shop.t (a INT PRIMARY KEY, b VARCHAR(20))");
+    for number in 0..20 {
+        work(&format!(
+            "INSERT INTO shop.t VALUES ({number}, 'very private')"
+        ));
+        work(&format!("SELECT b FROM shop.t WHERE a = {number}"));
+    }
+    work("CREATE USER joe@localhost IDENTIFIED BY 'Secret-1234'");
+    let log = server.log();
+    let said = succeed(&mut server.capture("stop", &[]));
+    assert!(said.contains("about accounts"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+    assert!(!log.exists(), "the log is removed");
+    let mode = server
+        .output()
+        .metadata()
+        .expect("a capture")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let bytes = std::fs::read(server.output()).expect("a capture");
+    assert!(!bytes.windows(11).any(|window| window == b"Secret-1234"));
+
+    let place = &server.0.place;
+    let info: Value = serde_json::from_str(&succeed(&mut place.niagara(&[
+        "capture",
+        "info",
+        "shop.capture",
+        "--json",
+    ])))
+    .expect("JSON");
+    let digests = info["digests"].as_array().expect("digests");
+    let count = |text: &str| {
+        let digest = digests.iter().find(|digest| digest["text"] == text);
+        digest.map(|digest| digest["count"].clone())
+    };
+    assert_eq!(
+        count("insert into shop.t values(...)"),
+        Some(20.into()),
+        "{info:#}"
+    );
+    assert_eq!(
+        count("select b from shop.t where a = ?"),
+        Some(20.into()),
+        "{info:#}"
+    );
+    let shown = succeed(&mut place.niagara(&["capture", "info", "shop.capture"]));
+    let exported = succeed(&mut place.niagara(&["capture", "export", "shop.capture"]));
+    for text in [&shown, &exported] {
+        assert!(text.contains("select b from shop.t where a = ?"), "{text}");
+        assert!(!text.contains("very private"), "{text}");
+    }
+    let literals =
+        succeed(&mut place.niagara(&["capture", "export", "shop.capture", "--literals"]));
+    assert_eq!(literals.matches("very private").count(), 20);
+    assert!(!literals.contains("Secret-1234"));
+    succeed(&mut place.niagara(&[
+        "capture",
+        "filter",
+        "shop.capture",
+        "-o",
+        "reads.capture",
+        "--read-only",
+    ]));
+    let reads = succeed(&mut place.niagara(&["capture", "export", "reads.capture"]));
+    assert!(
+        reads.contains("select b from shop.t") && !reads.contains("insert into"),
+        "{reads}"
+    );
+}
+
+#[test]
+fn what_is_done_on_mariadb_is_captured() {
+    what_is_done_is_captured("mariadb-10.11");
+}
+
+#[test]
+fn what_is_done_on_mysql_is_captured() {
+    what_is_done_is_captured("mysql-9.7");
+}
+
+#[test]
+fn a_log_that_is_long_enough_ends_the_capture() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let mut child = server
+        .capture(
+            "start",
+            &["--for", "1h", "--min-free", "1M", "--max-size", "20K"],
+        )
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    wait_until("the end of the capture", LIMIT, || {
+        let rows = server
+            .session()
+            .rows("SELECT 'some statement that makes the log longer'");
+        rows.expect("a query");
+        child.try_wait().expect("a child").is_some()
+    });
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+    assert_eq!(server.rows(SETTINGS), before);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_changes_nothing() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    refused(
+        &mut server.capture(
+            "start",
+            &["--for", "5s", "--log-file", "/nowhere/at/all.log"],
+        ),
+        &["all.log"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    refused(
+        &mut server.capture("stop", &[]),
+        &["no capture was started"],
+    );
+}
+
+#[test]
+fn mistakes_are_named_with_remedies() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| {
+        std::fs::write(place.folder.path().join(name), text).expect("a file")
+    };
+    write("no.log", "hello\nworld\n");
+    write("is.capture", "");
+    let slow = "# Time: 2026-11-22T20:46:08.690874Z\n# User@Host: root[root] @ localhost []  Id:     7\n\
+        # Query_time: 0.002030  Lock_time: 0.000005 Rows_sent: 0  Rows_examined: 0\nSET timestamp=1795380368;\nselect 1;\n";
+    write("slow.log", slow);
+    write(
+        "general.log",
+        "2026-11-22T20:46:08.688706Z\t    7 Query\tselect 1\n",
+    );
+    for (arguments, words) in [
+        (
+            &["import", "no.log"][..],
+            &["no.log", "no slow log", "remedy:"][..],
+        ),
+        (&["import", "absent.log"], &["absent.log", "No such file"]),
+        (
+            &["import", "slow.log", "general.log"],
+            &["twice", "remedy:"],
+        ),
+        (
+            &["import", "slow.log", "-o", "is.capture"],
+            &["is.capture", "--force"],
+        ),
+        (&["info", "slow.log"], &["no capture", "capture import"]),
+        (&["filter", "is.capture", "-o", "x"], &["no capture"]),
+        (&["start"], &["--socket"]),
+    ] {
+        let mut command = place.niagara(&["capture"]);
+        refused(command.args(arguments), words);
+    }
+    succeed(&mut place.niagara(&["capture", "import", "slow.log"]));
+    let mut command = place.niagara(&[
+        "capture",
+        "filter",
+        "shop.capture",
+        "-o",
+        "x",
+        "--from",
+        "noon",
+    ]);
+    refused(&mut command, &["--from noon", "2026-"]);
+}
+
+#[test]
+fn ctrl_c_leaves_no_half_capture() {
+    let place = Place::new();
+    let entry = "# Time: 2026-11-22T20:46:08.690874Z\n# User@Host: root[root] @ localhost []  Id:     7\n\
+        # Query_time: 0.002030  Lock_time: 0.000005 Rows_sent: 0  Rows_examined: 0\nSET timestamp=1795380368;\n\
+        select * from t where a = 'some text' and b in (1, 2, 3, 4, 5);\n";
+    // So long that reading it takes longer than noticing that it has begun.
+    std::fs::write(place.folder.path().join("slow.log"), entry.repeat(800_000)).expect("a log");
+    let mut child = place
+        .niagara(&["capture", "import", "slow.log"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    let files = || -> Vec<String> {
+        let folder = std::fs::read_dir(place.folder.path()).expect("the folder");
+        folder
+            .map(|entry| {
+                entry
+                    .expect("a file")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect()
+    };
+    wait_until("the beginning of a capture", LIMIT, || files().len() > 1);
+    signal(
+        i32::try_from(child.id()).expect("a process"),
+        Signal::SIGINT,
+    );
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    assert_eq!(files(), ["slow.log"]);
+}

@@ -1,0 +1,116 @@
+//! A goal of the user's choice, on real servers: a tail that throughput does not show, and CPU time per transaction.
+
+mod common;
+
+use common::{Place, run};
+use niagara_stats::Verdict;
+use niagara_store::{CompareSummary, Goal, Store, Summary};
+
+/// One statement in 25 stalls for 20 ms where the server has a certain setting, which changes nothing else.
+const TAIL: &str = r#"
+title = "A tail"
+[scale]
+rows = 100
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
+[table.columns]
+id = "row"
+name = { text = [8, 20] }
+
+[[transaction]]
+name = "look"
+statements = ["SELECT name, IF(@@global.max_error_count = 65 AND RAND() < 0.04, SLEEP(0.02), 0) FROM item WHERE id = :item"]
+[transaction.draw]
+item = { int = [1, "rows"] }
+"#;
+
+fn compared(place: &Place, arguments: &[&str]) -> (CompareSummary, String) {
+    let mut words = vec![
+        "compare",
+        "base",
+        "cfg.max_error_count=65",
+        "--workload",
+        "tail.toml",
+        "--warm-up",
+        "200ms",
+        "--couples",
+        "6",
+        "--max-duels",
+        "7",
+        "--budget",
+        "4m",
+        "--seed",
+        "3",
+        "--out",
+        "study",
+    ];
+    words.extend(arguments);
+    std::fs::write(place.folder.path().join("tail.toml"), TAIL).expect("a file");
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    match store.summary().expect("readable") {
+        Some(Summary::Compare(compare)) => (*compare, stdout),
+        other => panic!("a comparison, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_planted_tail_is_found_at_a_fixed_rate() {
+    let place = Place::new();
+    // Far below what either side can do, so that the rate is served and only the tail differs.
+    let (compare, stdout) = compared(
+        &place,
+        &[
+            "--goal",
+            "p99",
+            "--rate",
+            "400",
+            "--threads",
+            "16",
+            "--slice",
+            "500ms",
+        ],
+    );
+    let comparison = &compare.comparison;
+    assert_eq!(comparison.goal, Goal::P99);
+    let judged = comparison.judged();
+    assert_eq!(judged.verdict, Some(Verdict::Slower), "{judged:?}");
+    let tail = comparison.goal.figure(&judged.estimate);
+    assert!(tail.ratio > 2.0, "{tail:?}");
+    // Equal rates: as many transactions on either side, but for chance.
+    let throughput = comparison.throughput.estimate.ratio;
+    assert!((0.9..1.1).contains(&throughput), "{throughput}");
+    assert!(stdout.contains("99th percentile of latency"), "{stdout}");
+}
+
+#[test]
+fn cpu_time_per_transaction_is_judged_and_throughput_stands_beside() {
+    let place = Place::new();
+    let (compare, stdout) = compared(
+        &place,
+        &["--goal", "cpu", "--threads", "4", "--slice", "200ms"],
+    );
+    let comparison = &compare.comparison;
+    assert_eq!(comparison.goal, Goal::Cpu);
+    assert!(comparison.on_goal.is_some() && comparison.judged().duels >= 6);
+    // Sleeping costs throughput, and hardly any CPU.
+    assert!(comparison.throughput.estimate.ratio < 0.9);
+    assert!(comparison.judged().estimate.ratio > 0.5);
+    assert!(stdout.contains("Server CPU per transaction"), "{stdout}");
+}
+
+#[test]
+fn a_rate_without_a_latency_is_refused_with_the_remedy() {
+    let place = Place::new();
+    let (code, _, stderr) = run(&mut place.niagara(&["compare", "base", "base", "--rate", "100"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("remedy: --goal p99"), "{stderr}");
+    let (code, _, stderr) =
+        run(&mut place.niagara(&["tune", "mariadb-10.11", "--goal", "p99", "--rate", "120%"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("queue grows without end"), "{stderr}");
+}
