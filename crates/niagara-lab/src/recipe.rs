@@ -10,6 +10,9 @@ pub struct VariantRecipe {
     /// What people call it; the variant's own label where there is none.
     #[serde(skip)]
     pub title: Option<String>,
+    /// As it was typed, for what is said of mistakes; `None` where it was not.
+    #[serde(skip)]
+    pub spelling: Option<String>,
     /// Another server than the study's.
     pub server: Option<String>,
     /// Another storage engine than the study's.

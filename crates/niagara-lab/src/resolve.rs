@@ -22,6 +22,7 @@ impl VariantRecipe {
         Ok(Self {
             server: expression.server.as_deref().map(server_name).transpose()?,
             items: expression.items,
+            spelling: Some(text.to_owned()),
             ..Self::default()
         })
     }

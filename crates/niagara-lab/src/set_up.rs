@@ -75,6 +75,7 @@ impl<'a> SetUp<'a> {
                 recipe
                     .title
                     .clone()
+                    .or(recipe.spelling.clone())
                     .unwrap_or_else(|| "a variant of this study".to_owned())
             })
     }
