@@ -118,7 +118,7 @@ impl<'a> Arena<'a> {
             bench,
             spec,
             meter: DisturbanceMeter::new(pids)?,
-            thresholds: thresholds(spec.lengths.disturbance),
+            thresholds: thresholds(spec.lengths.disturbance, seats.len() > 1),
             seats,
             driver: Some(driver),
             load_time: Duration::ZERO,
@@ -366,13 +366,15 @@ impl<'a> Arena<'a> {
     }
 }
 
-/// What makes a slice useless: waiting for memory. CPU time that others take does not: it is weighed. A share of 1
-/// lets every slice count.
-fn thresholds(share: f64) -> Thresholds {
+/// What makes a slice useless. In a duel that is waiting for memory alone: CPU time that others take is weighed. Windows of
+/// a server alone have nothing to be weighed against: there it counts, too. A share of 1 lets every slice count.
+fn thresholds(share: f64, is_duel: bool) -> Thresholds {
+    let all = share >= 1.0;
+    let taken = if all || is_duel { f64::INFINITY } else { share };
     Thresholds {
-        steal: f64::INFINITY,
-        foreign: f64::INFINITY,
-        memory_full: if share >= 1.0 {
+        steal: taken,
+        foreign: taken,
+        memory_full: if all {
             f64::INFINITY
         } else {
             Thresholds::default().memory_full

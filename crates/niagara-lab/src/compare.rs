@@ -160,7 +160,11 @@ impl Measuring for Comparing<'_> {
         }
         // The history is of duels whose load came from this host.
         let from_here = self.bench.client().is_none();
-        if self.options.protocol == Protocol::Duel && !study.is_resumed() && from_here {
+        if self.options.protocol == Protocol::Duel
+            && !study.is_resumed()
+            && from_here
+            && study.rate().is_none()
+        {
             let slices = study.store().slices(None)?;
             self.history
                 .add(self.bench.load(), &study.lengths(), &answer.duels, &slices)?;
@@ -181,7 +185,11 @@ impl Measuring for Comparing<'_> {
         let (options, bench) = (&self.options, self.bench);
         let answer = self.answer.as_ref().ok_or(Cancelled)?;
         let comparison = comparison(study, &self.question(), answer)?;
-        let scores: Vec<f64> = answer.duels.iter().filter_map(|duel| duel.score).collect();
+        let scores: Vec<f64> = answer
+            .duels
+            .iter()
+            .filter_map(|duel| options.goal.gain(duel))
+            .collect();
         Ok(Found::Summary(Summary::Compare(Box::new(CompareSummary {
             about: self.about.clone(),
             protocol: options.protocol.to_string(),
@@ -211,11 +219,13 @@ pub fn compare_plan(
     let seconds = question.budget.as_secs_f64();
     let duel_seconds = duel_seconds(&lengths, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);
-    let detectable = (question.protocol == Protocol::Duel).then(|| {
-        let known = history.and_then(|history| history.components(&load, &lengths));
-        let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
-        detectable(sd, duels)
-    });
+    let detectable =
+        (question.protocol == Protocol::Duel && question.goal == Goal::Throughput && duels > 0)
+            .then(|| {
+                let known = history.and_then(|history| history.components(&load, &lengths));
+                let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
+                detectable(sd, duels)
+            });
     ComparePlan {
         a,
         b,

@@ -20,6 +20,8 @@ const MOST_FAILURES: u32 = 2;
 /// Looks are planned for so many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
 const HOPE: f64 = 1.2;
+/// Room for duels that take longer than planned.
+pub(crate) const SPARE_TIME: f64 = 1.15;
 /// Share of the budget by which the duels of a first look may exceed it: with fewer there is no interval.
 pub(crate) const OVERRUN: f64 = 0.2;
 
@@ -120,7 +122,7 @@ fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
         let fewest = question.errors.fewest_duels().unwrap_or(0);
         Ok(question
             .errors
-            .plan((affordable.max(0.0) as usize).max(fewest)))
+            .plan((affordable.max(0.0) as usize).max(fewest).max(1)))
     })
 }
 
@@ -210,7 +212,7 @@ impl Inquiry {
 
     fn answer(self, question: &Question<'_>) -> Answer {
         let scores = self.scores();
-        let warnings = self
+        let mut warnings: Vec<String> = self
             .failures
             .iter()
             .zip([question.a, question.b])
@@ -223,6 +225,12 @@ impl Inquiry {
                 )
             })
             .collect();
+        if self.over_budget > 0 {
+            warnings.push(format!(
+                "{} duels were run beyond the budget, for a result with an interval",
+                self.over_budget
+            ));
+        }
         Answer {
             judgement: judge_final(&scores, &self.plan, &question.rule),
             duels: self.duels,
@@ -233,7 +241,6 @@ impl Inquiry {
     }
 
     fn out_of_time(self, question: &Question<'_>) -> Answer {
-        let over_budget = self.over_budget;
         let mut answer = self.answer(question);
         if let Some(confidence) = answer.judgement.confidence {
             let duels = answer.judgement.duels;
@@ -251,10 +258,6 @@ impl Inquiry {
                     1 => "one duel".to_owned(),
                     duels => format!("{duels} duels"),
                 }
-            ));
-        } else if over_budget > 0 {
-            answer.warnings.push(format!(
-                "{over_budget} duels were run beyond the budget, for a result with an interval"
             ));
         }
         answer
@@ -285,6 +288,13 @@ impl Inquiry {
         answer.failure = last;
         answer
     }
+}
+
+/// Seconds that a question of duels of so many couples takes until the first look that can tell a difference, with room
+/// for duels that take longer than the last ones.
+pub(crate) fn first_look_seconds(study: &Study, errors: ErrorBudget, couples: u32) -> f64 {
+    let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
+    duels as f64 * study.duel_seconds(couples) * SPARE_TIME
 }
 
 /// Seconds for the next of `questions` that share `open_seconds`: an equal part, but at least what its first look takes.
@@ -396,7 +406,7 @@ fn limited_by_generator(
     })
 }
 
-/// The median of a figure over A's and over B's slices of the duels that count.
+/// The mean of a figure over A's and over B's slices of the duels that count.
 fn of_sides(
     slices: &[SliceRecord],
     answer: &Answer,
@@ -404,9 +414,12 @@ fn of_sides(
 ) -> Option<[f64; 2]> {
     let of = |side: u8| {
         let of_side = slices.iter().filter(|slice| {
-            slice.side == side && answer.duels.iter().any(|duel| duel.seq == slice.duel)
+            let mut counted = answer.duels.iter().filter(|duel| duel.score.is_some());
+            slice.side == side && counted.any(|duel| duel.seq == slice.duel)
         });
-        niagara_stats::median(&of_side.map(&figure).collect::<Vec<_>>())
+        let figures: Vec<f64> = of_side.map(&figure).collect();
+        let count = figures.len() as f64;
+        (count > 0.0).then(|| figures.iter().sum::<f64>() / count)
     };
     Some([of(0)?, of(1)?])
 }

@@ -7,7 +7,7 @@ use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, 
 use crate::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::client_host::ClientHost;
 use crate::inventory::Inventory;
-use crate::judged::{Answer, Question, ask, comparison, share_seconds};
+use crate::judged::{Answer, Question, ask, comparison, first_look_seconds, share_seconds};
 use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
 use crate::question::RungRecipe;
@@ -20,9 +20,6 @@ use crate::with_room::with_room;
 use crate::workbench::Workbench;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
-
-/// Room for duels that take longer than planned, or are repeated.
-const SPARE_TIME: f64 = 1.15;
 
 /// How a ladder is climbed.
 #[derive(Clone)]
@@ -213,11 +210,12 @@ impl Climb<'_> {
             seconds: study.left_seconds(),
         });
         // Every rung still to come has the same share of what is left, the total's aside.
-        let open = study.left_seconds() - self.first_look_seconds(study, self.total_errors());
+        let open =
+            study.left_seconds() - first_look_seconds(study, self.total_errors(), options.couples);
         let share = share_seconds(
             open,
             rungs_after + 1,
-            self.first_look_seconds(study, errors),
+            first_look_seconds(study, errors, options.couples),
         );
         let best = self.best.clone();
         let question = Question {
@@ -263,12 +261,6 @@ impl Climb<'_> {
     /// The total is asked once, either way: a ladder keeps rungs that its author put in order, good or bad.
     fn total_errors(&self) -> ErrorBudget {
         ErrorBudget::two_sided(self.options.alpha, self.options.duels)
-    }
-
-    /// Seconds that a question takes until the first look that can tell a difference.
-    fn first_look_seconds(&self, study: &Study, errors: ErrorBudget) -> f64 {
-        let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
-        duels as f64 * study.duel_seconds(self.options.couples) * SPARE_TIME
     }
 
     fn judge_total(

@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::build_note::{BEST, build_notes, not_recommended};
 use crate::client_host::ClientHost;
-use crate::judged::{Answer, Question, ask, comparison, share_seconds};
+use crate::judged::{Answer, Question, ask, comparison, first_look_seconds, share_seconds};
 use crate::ladder::{in_short, pooled_sd};
 use crate::measuring::{Found, Measuring};
 use crate::observer::{Event, Observer};
@@ -136,7 +136,7 @@ impl<'a> Filling<'a> {
                 seconds: study.left_seconds(),
             });
             // The confirmation at the end takes as long as a cell.
-            let first_look = self.question_seconds(study, errors);
+            let first_look = first_look_seconds(study, errors, options.couples);
             let open = study.left_seconds() - first_look;
             let share = share_seconds(open, count - done, first_look);
             let reserve = (study.left_seconds() - share).max(0.0);
@@ -238,12 +238,6 @@ impl<'a> Filling<'a> {
         let all = answer.warnings.iter().chain(untold);
         self.warnings
             .extend(all.map(|text| format!("{what}: {}", in_short(text))));
-    }
-
-    /// Seconds that a question takes until its first look.
-    fn question_seconds(&self, study: &Study, errors: ErrorBudget) -> f64 {
-        let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
-        duels as f64 * study.duel_seconds(self.options.couples)
     }
 
     /// The combination with the highest mean gain, over held-out workloads where builds were trained on others.

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use niagara_store::StudyRecord;
+use niagara_store::{Goal, StudyRecord};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -89,7 +89,9 @@ impl<'a> Opening<'a> {
 /// Everything that decides what is measured, words aside.
 fn identity(study: &StudyDescription) -> Result<Value> {
     let Question::Tune(tune) = &study.question else {
-        return Ok(serde_json::to_value(study)?);
+        let mut description = serde_json::to_value(study)?;
+        add_rate(&mut description, study);
+        return Ok(description);
     };
     // In the form in which tunings were kept before other questions were described like this: theirs are continued.
     let mut plan = json!({
@@ -110,7 +112,18 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     if let Some(host) = &study.client_host {
         plan["client_host"] = Value::from(host.as_str());
     }
+    if study.goal != Goal::Throughput {
+        plan["goal"] = Value::from(study.goal.name());
+    }
+    add_rate(&mut plan, study);
     Ok(plan)
+}
+
+/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals go on.
+fn add_rate(plan: &mut Value, study: &StudyDescription) {
+    if let Some(rate) = study.rate {
+        plan["rate"] = Value::from(rate.to_string());
+    }
 }
 
 /// The hash that stands for everything that decides what is measured.
@@ -124,4 +137,57 @@ pub fn study_key(content: &impl Serialize) -> Result<String> {
         .take(16)
         .map(|byte| format!("{byte:02x}"))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose_levers::TuneQuestion;
+    use crate::rate::RateChoice;
+    use crate::recipe::VariantRecipe;
+    use crate::spec::Load;
+    use niagara_load::WorkloadSpec;
+
+    /// Another goal or another rate is another study: what one of them measured does not judge the other.
+    #[test]
+    fn goal_and_rate_are_part_of_what_a_study_is() {
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 4,
+        };
+        let tune = Question::Tune(TuneQuestion {
+            allow: Vec::new(),
+            app_local: true,
+            only: Vec::new(),
+            also: Vec::new(),
+            without: Vec::new(),
+            with_builds: false,
+            screen_couples: None,
+        });
+        let compare = Question::Compare {
+            sides: Box::new([VariantRecipe::default(), VariantRecipe::default()]),
+            to_the_end: false,
+        };
+        for question in [tune, compare] {
+            let key = |goal, rate| {
+                let study = StudyDescription {
+                    goal,
+                    rate,
+                    ..StudyDescription::of("s".to_owned(), load.clone(), question.clone())
+                };
+                study_key(&identity(&study).expect("JSON")).expect("JSON")
+            };
+            let keys = [
+                key(Goal::Throughput, None),
+                key(Goal::Cpu, None),
+                key(Goal::P99, Some(RateChoice::Share(0.7))),
+                key(Goal::P99, Some(RateChoice::PerSecond(2000.0))),
+                key(Goal::P95, Some(RateChoice::PerSecond(2000.0))),
+            ];
+            for (place, one) in keys.iter().enumerate() {
+                assert!(!keys[..place].contains(one), "{place}");
+            }
+        }
+    }
 }

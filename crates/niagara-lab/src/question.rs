@@ -109,7 +109,7 @@ pub struct StudyDescription {
     pub slice: Option<Duration>,
     /// Longest warm-up of a side.
     pub warm_up: Duration,
-    /// Share of the CPUs that others may take before a slice is dropped.
+    /// Share of the CPUs, taken by others, at which a couple of slices weighs half.
     pub disturbance: f64,
     /// The host that the load comes from, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -77,12 +77,9 @@ pub(crate) fn find_rate(
     choice: RateChoice,
     observer: &mut dyn Observer,
 ) -> Result<f64> {
-    let share = match choice {
-        RateChoice::PerSecond(rate) => return Ok(rate),
-        RateChoice::Share(share) => share,
-    };
-    study.recall_or(&checkpoint::rate(), || {
-        share_of_start(bench, study, start, share, observer)
+    study.recall_or(&checkpoint::rate(), || match choice {
+        RateChoice::PerSecond(rate) => Ok(rate),
+        RateChoice::Share(share) => share_of_start(bench, study, start, share, observer),
     })
 }
 

@@ -25,7 +25,6 @@ use niagara_stats::derive_seed;
 const WRECKED: f64 = std::f64::consts::LN_2;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const LEAST_DF: f64 = 4.0;
-/// The decision by which a study that goes on later ends its screening at the same duel.
 /// Duels that must agree before a lever is set aside for it.
 const WITNESSES: usize = 4;
 
@@ -92,6 +91,8 @@ struct Floor {
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
     observations: Vec<Observation>,
+    /// The same duels by throughput, whatever the goal: a server that is wrecked shows there.
+    throughput: Vec<Observation>,
     /// Duels of which one side failed.
     failed: u32,
     set_aside: Vec<(usize, NotTried)>,
@@ -113,6 +114,7 @@ pub(crate) fn screen(
         shapes: factors.iter().map(LeverFactor::shape).collect(),
         factors,
         observations: Vec::new(),
+        throughput: Vec::new(),
         failed: 0,
         set_aside: Vec::new(),
         is_lever: candidates
@@ -186,6 +188,12 @@ pub(crate) fn screen(
                     let Some(score) = options.goal.gain(&record) else {
                         continue;
                     };
+                    if let Some(throughput) = record.score {
+                        floor.throughput.push(Observation {
+                            row: row.clone(),
+                            score: throughput,
+                        });
+                    }
                     floor.observations.push(Observation { row, score });
                     floor.look_for_wreckers(study, candidates)?;
                 }
@@ -320,7 +328,7 @@ impl Floor {
     /// Sets aside a lever that was on the slower side of every lopsided duel.
     fn look_for_wreckers(&mut self, study: &Study, candidates: &[Candidate]) -> Result<()> {
         let lopsided: Vec<&Observation> = self
-            .observations
+            .throughput
             .iter()
             .filter(|observation| observation.score.abs() > WRECKED)
             .collect();

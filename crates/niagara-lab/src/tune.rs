@@ -14,7 +14,7 @@ use crate::checkpoint;
 use crate::client_host::ClientHost;
 use crate::deployment::deployment;
 use crate::duel_plan::{assumed_sd, duel_seconds};
-use crate::judged::{Answer, Question, ask, comparison};
+use crate::judged::{Answer, Question, SPARE_TIME, ask, comparison, first_look_seconds};
 use crate::ladder::rung_errors;
 use crate::lever::Role;
 use crate::measuring::{Found, Measuring};
@@ -34,8 +34,6 @@ use niagara_stats::derive_seed;
 const TOTAL_DUELS: usize = 8;
 /// Most duels of the total, of a claim.
 const MOST_DUELS: usize = 44;
-/// Room for duels that take longer than planned, or are repeated.
-const SPARE_TIME: f64 = 1.15;
 /// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
 const PROFILE_OVERRUN: f64 = 0.1;
 /// Share of the budget that the screening gets at least, or there is no point in it.
@@ -257,7 +255,10 @@ impl<'a> Ladder<'a> {
         }
         let mut kept: Vec<usize> = (0..self.candidates.len()).collect();
         let mut left_out = Vec::new();
-        for index in crowded_out(&factors(&self.candidates), affordable) {
+        let crowded = crowded_out(&factors(&self.candidates), affordable);
+        // Levers alone: a control that is a level of a choice stays.
+        let is_lever = |index: &usize| self.candidates[*index].lever.role() == Role::Lever;
+        for index in crowded.into_iter().filter(is_lever) {
             kept.retain(|&other| other != index);
             left_out.push(self.candidates[index].lever.id().to_owned());
         }
@@ -495,12 +496,11 @@ impl<'a> Ladder<'a> {
             return Ok(());
         }
         let errors = rung_errors(self.options.alpha, promoted.len(), MOST_DUELS);
-        let fewest = errors.fewest_duels().unwrap_or(usize::MAX);
         let mut best = self.options.base.clone();
         for (rung, &index) in promoted.iter().enumerate() {
             let candidate = self.candidates[index].clone();
             let with = best.with(candidate.lever.id(), &candidate.change);
-            let needed = study.duel_seconds(self.options.couples) * fewest as f64
+            let needed = first_look_seconds(study, errors, self.options.couples)
                 + self.options.profile_seconds();
             if !study.has_recalled() && study.left_seconds() < needed {
                 break;
@@ -520,7 +520,7 @@ impl<'a> Ladder<'a> {
             stop_if_interrupted(&answer)?;
             if answer.judgement.verdict == Some(Verdict::Slower) {
                 self.warnings.push(format!(
-                    "{} slowed the server in its fresh duels: the total was judged with it, a \
+                    "{} made it worse in its fresh duels: the total was judged with it, a \
                      ladder without it may do better (--without {})",
                     candidate.lever.title(),
                     candidate.lever.id()

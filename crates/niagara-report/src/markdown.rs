@@ -108,7 +108,10 @@ impl Page {
         ));
         if !tune.rungs.is_empty() {
             self.line("## From the starting point to the final variant");
-            self.table(&["Rung", "Change", "Throughput", "Standing"], "llrl");
+            self.table(
+                &["Rung", "Change", wording::gain_in(tune.goal), "Standing"],
+                "llrl",
+            );
             for step in ladder::steps(tune) {
                 let bold = |s: &str| {
                     if step.total {

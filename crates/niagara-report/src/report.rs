@@ -1,8 +1,8 @@
 //! Everything a report is made from, read from the results.
 
 use niagara_store::{
-    DuelRecord, Ending, EventRecord, Phase, RunTime, SliceRecord, Store, StudyRecord, Summary,
-    VariantRecord,
+    DuelRecord, Ending, EventRecord, Goal, Phase, RunTime, SliceRecord, Store, StudyRecord,
+    Summary, VariantRecord,
 };
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ impl Report {
         if let Some(summary) = &self.summary {
             return wording::headline(summary);
         }
-        let scores = self.scores(Phase::Noise);
+        let scores = self.scores(Phase::Noise, Goal::Throughput);
         match niagara_stats::standard_deviation(&scores) {
             Some(sd) => format!(
                 "Identical variants differ by a standard deviation of {} a duel on this machine \
@@ -72,9 +72,9 @@ impl Report {
     }
 
     /// The scores of the scored duels of a phase that has one question.
-    pub(crate) fn scores(&self, phase: Phase) -> Vec<f64> {
+    pub(crate) fn scores(&self, phase: Phase, goal: Goal) -> Vec<f64> {
         let duels = self.scored(phase, "");
-        let scores = duels.iter().filter_map(|duel| duel.score);
+        let scores = duels.iter().filter_map(|duel| goal.gain(duel));
         scores.filter(|score| score.is_finite()).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use console::{measure_text_width, pad_str, truncate_str};
 use niagara_stats::Estimate;
-use niagara_store::{CompareSummary, Comparison, NotTried, Screened, Summary, TuneSummary};
+use niagara_store::{CompareSummary, Comparison, Goal, NotTried, Screened, Summary, TuneSummary};
 
 use crate::interval_bar::{Bar, draw};
 use crate::sides::Sides;
@@ -82,7 +82,13 @@ impl Screen<'_> {
         self.line("");
         self.wrapped("  ", &tune.workload, Paint::Dim);
         if !tune.rungs.is_empty() {
-            self.heading("From the starting point to the final variant");
+            self.heading(&match tune.goal {
+                Goal::Throughput => "From the starting point to the final variant".to_owned(),
+                goal => format!(
+                    "From the starting point to the final variant: {}",
+                    wording::gain_in(goal).to_lowercase()
+                ),
+            });
             self.waterfall(tune);
         }
         self.in_figures();

@@ -50,7 +50,13 @@ fn tune_headline(tune: &TuneSummary) -> String {
             )
         }
         Some(Verdict::Slower) => {
-            format!("{server} is slower with the levers than without: {found} for {load} ({duels})")
+            let worse = match total.goal {
+                Goal::Throughput => "slower",
+                _ => "worse",
+            };
+            format!(
+                "{server} is {worse} with the levers than without: {found} for {load} ({duels})"
+            )
         }
         Some(Verdict::NotWorthwhile) => format!(
             "{server}: the levers together are not worthwhile for {load}: {} at most, \
@@ -60,7 +66,7 @@ fn tune_headline(tune: &TuneSummary) -> String {
         Some(Verdict::Undetected) => format!(
             "{server}: a gain of the levers together was not detected for {load}: \
              {found} ({duels}); {}",
-            unseen(&total.judged().estimate)
+            unseen(&total.goal.figure(&total.judged().estimate))
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
     }
@@ -79,9 +85,11 @@ fn compare_headline(compare: &CompareSummary) -> String {
     let estimate = &judgement.estimate;
     match judgement.verdict {
         Some(Verdict::Faster | Verdict::Slower) if judgement.was_called_earlier() => {
-            let word = match judgement.verdict {
-                Some(Verdict::Slower) => "slower",
-                _ => "faster",
+            let word = match (judgement.verdict, compare.comparison.goal) {
+                (Some(Verdict::Slower), Goal::Throughput) => "slower",
+                (Some(Verdict::Slower), _) => "worse",
+                (_, Goal::Throughput) => "faster",
+                _ => "better",
             };
             format!(
                 "At an earlier look {b} was called {word} than {a} for {load}; all duels together \
@@ -98,7 +106,7 @@ fn compare_headline(compare: &CompareSummary) -> String {
         ),
         Some(Verdict::Undetected) => format!(
             "A difference between {b} and {a} was not detected for {load}: {found} ({duels}); {}",
-            unseen(estimate)
+            unseen(&compare.comparison.goal.figure(estimate))
         ),
         None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
     }
@@ -111,20 +119,20 @@ fn better(comparison: &Comparison) -> String {
         return faster(gain);
     }
     let figure = comparison.goal.figure(gain);
-    let word = if figure.ratio < 1.0 {
-        "lower"
+    let size = percent_of(figure.ratio);
+    let (less, lower) = if figure.ratio < 1.0 {
+        ("less", "lower")
     } else {
-        "higher"
+        ("more", "higher")
     };
-    format!(
-        "{} {word} in its {}",
-        percent_of(figure.ratio),
-        match comparison.goal {
-            Goal::Throughput | Goal::Cpu => "server CPU time per transaction",
-            Goal::P95 => "95th percentile of latency",
-            Goal::P99 => "99th percentile of latency",
+    match comparison.goal {
+        Goal::Throughput | Goal::Cpu => {
+            let cheaper = if less == "less" { "cheaper" } else { "dearer" };
+            format!("{size} {cheaper} in server CPU time per transaction")
         }
-    )
+        Goal::P95 => format!("{size} {lower} in its 95th percentile of latency"),
+        Goal::P99 => format!("{size} {lower} in its 99th percentile of latency"),
+    }
 }
 
 /// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
@@ -297,6 +305,16 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
     }
 }
 
+/// What the figures of rungs and totals are: gains, so that above × 1 is better whatever the goal.
+pub fn gain_in(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "Throughput",
+        Goal::Cpu => "Gain in server CPU (above × 1 is better)",
+        Goal::P95 => "Gain in the 95th percentile (above × 1 is better)",
+        Goal::P99 => "Gain in the 99th percentile (above × 1 is better)",
+    }
+}
+
 /// The verdict on a comparison's goal in a few words: what is no throughput is better or worse, not faster.
 pub fn verdict_on_goal(comparison: &Comparison) -> String {
     let words = verdict(comparison.judged());
@@ -308,21 +326,21 @@ pub fn verdict_on_goal(comparison: &Comparison) -> String {
 
 /// The error probability of a judgement, and what its interval covers: `α = 0.05`.
 pub fn error_probability(judgement: &Judgement) -> String {
-    if let Some(confidence) = judgement.confidence {
-        return format!(
-            "too few duels for α = {}: the interval is of {:.0} % confidence",
-            judgement.alpha,
+    // Twice a one-sided claim's own error probability is what its interval leaves out at both ends.
+    let alpha = match judgement.one_sided {
+        true => judgement.alpha / 2.0,
+        false => judgement.alpha,
+    };
+    match judgement.confidence {
+        Some(confidence) => format!(
+            "too few duels for α = {alpha}: the interval is of {:.0} % confidence",
             confidence * 100.0
-        );
+        ),
+        None if judgement.one_sided => {
+            format!("α = {alpha}, one-sided: the lower end is what counts")
+        }
+        None => format!("α = {alpha}"),
     }
-    if judgement.one_sided {
-        // Twice the claim's own error probability is what the interval leaves out at both ends.
-        return format!(
-            "α = {}, one-sided: the lower end is what counts",
-            judgement.alpha / 2.0
-        );
-    }
-    format!("α = {}", judgement.alpha)
 }
 
 /// A claim beside the one on throughput, with what a reader must know of it.
@@ -337,8 +355,11 @@ pub struct LesserClaim {
 
 /// Claims beside the one on throughput.
 pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
-    const CLOSED_LOAD: &str =
-        "lower is better; follows throughput, as each connection waits for its answer";
+    let latency = if comparison.goal.is_latency() {
+        "lower is better; at a fixed rate of arrivals"
+    } else {
+        "lower is better; follows throughput, as each connection waits for its answer"
+    };
     /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
     const WORTH_TELLING: f64 = 0.03;
     let taken = comparison.taken.unwrap_or([0.0; 2]);
@@ -369,16 +390,16 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             &comparison.cpu_per_transaction,
             "lower is better; judged on its own; time spent waiting does not count",
         ),
-        claim("Median latency", &comparison.latency_p50, CLOSED_LOAD),
+        claim("Median latency", &comparison.latency_p50, latency),
         claim(
             "95th percentile of latency",
             &comparison.latency_p95,
-            CLOSED_LOAD,
+            latency,
         ),
         claim(
             "99th percentile of latency",
             &comparison.latency_p99,
-            CLOSED_LOAD,
+            latency,
         ),
     ]
     .into_iter()

@@ -159,6 +159,19 @@ fn every_verdict_has_its_sentence() {
         }
         sentences.push(niagara_report::headline(&Summary::Tune(Box::new(tune))));
     }
+    for goal in [niagara_store::Goal::Cpu, niagara_store::Goal::P99] {
+        let mut aimed = fixture::compare();
+        aimed.comparison.goal = goal;
+        for (verdict, estimate) in judged() {
+            let mut on_goal = aimed.comparison.throughput.clone();
+            on_goal.verdict = verdict;
+            on_goal.estimate = estimate;
+            aimed.comparison.on_goal = Some(on_goal);
+            sentences.push(niagara_report::headline(&Summary::Compare(Box::new(
+                aimed.clone(),
+            ))));
+        }
+    }
     compare.comparison.throughput.estimate = Estimate {
         ratio: 1.02,
         low: 0.0,

@@ -153,6 +153,7 @@ fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdic
 /// What the same duels say of another figure, at the critical value of the judgement's last look: for a figure that
 /// stands beside the one that was judged, and was not looked at on the way.
 pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgement {
+    let scores = &scores[..scores.len().min(judged.duels)];
     let walsh = walsh_averages(scores);
     let (low, high) = judged
         .critical
@@ -173,6 +174,7 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
         estimate,
         w: signed_rank_sum(scores),
         called_at: None,
+        confidence: None,
         ..judged.clone()
     }
 }

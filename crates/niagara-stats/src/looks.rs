@@ -127,9 +127,8 @@ impl LookPlan {
     /// The plan for a comparison that can pay for `duels`: the standard one from 44 on, else looks from the first that
     /// can call a difference (6 duels at α = 0.05: 2 of 64) to a last one there.
     pub fn for_duels(alpha: f64, duels: usize) -> Self {
-        let standard = Self::standard(alpha);
-        if duels >= standard.max_duels() {
-            return standard;
+        if duels >= STANDARD_LOOKS[STANDARD_LOOKS.len() - 1] {
+            return Self::standard(alpha);
         }
         // A look just before the last one costs more than it may save.
         let mut sizes: Vec<usize> = EARLY_LOOKS

@@ -18,6 +18,8 @@ pub const HALF_WEIGHT: f64 = 0.05;
 const RIDGE: f64 = 0.0025;
 /// A machine of which all was taken has no logarithm; beyond this a slice says nothing more about the slope.
 const MOST_TAKEN: f64 = 0.9;
+/// A half-weight of 0 would leave nothing of any couple from which something was taken.
+const SMALLEST_HALF: f64 = 0.001;
 /// Differences between the sides beyond this many standard errors are no chance (0.1 % two-sided).
 const NOT_CHANCE: f64 = 3.29;
 /// Sides whose own use of the CPUs differs by more than this (log ratio) are given different things by the machine.
@@ -67,7 +69,13 @@ impl TakenSlope {
 
 /// What a couple counts for: 1 where nothing was taken, half where `half` of the machine was, by both slices together.
 pub fn weight(couple: &Couple, half: f64) -> f64 {
-    1.0 / (1.0 + (couple.taken[0] + couple.taken[1]).max(0.0) / half)
+    let taken = couple.taken[0] + couple.taken[1];
+    // Nothing taken is a whole weight, whatever the half is.
+    if taken > 0.0 {
+        1.0 / (1.0 + taken / half.max(SMALLEST_HALF))
+    } else {
+        1.0
+    }
 }
 
 /// How much more of the machine was left to B's slice than to A's, as a difference of logarithms.
@@ -90,7 +98,9 @@ pub fn depends_on_side(couples: &[Couple]) -> bool {
     let differences: Vec<f64> = counted().map(difference).collect();
     let sd = crate::standard_deviation(&differences).unwrap_or(0.0);
     let centre = mean(differences.iter().copied()).unwrap_or(0.0);
-    sd > 0.0 && centre.abs() > NOT_CHANCE * sd / (differences.len() as f64).sqrt()
+    centre != 0.0
+        && differences.len() > 1
+        && centre.abs() > NOT_CHANCE * sd / (differences.len() as f64).sqrt()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -119,6 +129,13 @@ mod tests {
     fn a_couple_weighs_half_where_a_twentieth_was_taken() {
         assert_eq!(weight(&couple(1.0, 1.0, [0.0, 0.0]), HALF_WEIGHT), 1.0);
         assert!((weight(&couple(1.0, 1.0, [0.02, 0.03]), HALF_WEIGHT) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_half_weight_of_nothing_still_weighs() {
+        assert_eq!(weight(&couple(1.0, 1.0, [0.0, 0.0]), 0.0), 1.0);
+        let robbed = weight(&couple(1.0, 1.0, [0.1, 0.1]), 0.0);
+        assert!(robbed > 0.0 && robbed < 0.01, "{robbed}");
     }
 
     #[test]

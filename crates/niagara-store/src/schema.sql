@@ -41,7 +41,7 @@ CREATE TABLE duel (
     started_unix_ms INTEGER NOT NULL,
     wall_seconds    REAL    NOT NULL,       -- from the first clone to the last process ended
     load_seconds    REAL    NOT NULL,       -- of those under load, warm-up included
-    score           REAL,                   -- ln(throughput of B / throughput of A)
+    score           REAL,                   -- ln(throughput of B / throughput of A), weighted by and adjusted for CPU time that others took
     cpu_score       REAL,                   -- the same of server CPU time per transaction
     p50_score       REAL,                   -- the same of the median latency
     p95_score       REAL,                   -- the same of the 95th percentile of latency

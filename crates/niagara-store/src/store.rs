@@ -67,10 +67,16 @@ impl Store {
     }
 
     fn add_missing_columns(&self) -> Result<()> {
-        for (table, column, declaration, _) in ADDED_COLUMNS {
+        for (table, column, declaration, stands_in) in ADDED_COLUMNS {
             if !self.has_column(table, column)? {
-                let add = format!("ALTER TABLE {table} ADD COLUMN {column} {declaration}");
-                self.write(&add, [])?;
+                // Both or neither: with the column there, nobody would fill it any more.
+                let add = format!(
+                    "BEGIN; ALTER TABLE {table} ADD COLUMN {column} {declaration}; \
+                     UPDATE {table} SET {column} = {stands_in}; COMMIT;"
+                );
+                self.connection
+                    .execute_batch(&add)
+                    .map_err(|e| StoreError::from_sqlite(&self.path, "cannot write", e))?;
             }
         }
         Ok(())

@@ -325,3 +325,33 @@ fn the_schema_answers_questions_in_sql() {
     assert_eq!(label, "label of a");
     assert!((tps - 1419.7).abs() < 0.1, "{tps}");
 }
+
+/// Results from before a column was added: read and continued, both ways with the same slices.
+#[test]
+fn results_from_before_a_column_are_read_and_continued() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = new_store(&folder);
+    store.add_variant(&variant("a")).expect("room");
+    store.add_variant(&variant("b")).expect("room");
+    store.add_duel(&duel(0), &slices(0)).expect("room");
+    let path = store.path().to_owned();
+    drop(store);
+    let old = rusqlite::Connection::open(&path).expect("there");
+    old.execute_batch(
+        "ALTER TABLE slice DROP COLUMN taken; ALTER TABLE slice DROP COLUMN generator_busy; \
+         ALTER TABLE duel DROP COLUMN raw_score; ALTER TABLE duel DROP COLUMN p99_score;",
+    )
+    .expect("as it was");
+    drop(old);
+    let read = Store::open_read_only(&path).expect("readable");
+    let (duels, as_read) = (
+        read.duels().expect("there"),
+        read.slices(None).expect("there"),
+    );
+    drop(read);
+    assert!(as_read.iter().all(|slice| slice.taken == slice.steal));
+    assert_eq!((duels[0].raw_score, duels[0].p99_score), (None, None));
+    let continued = Store::open(&path).expect("continued");
+    assert_eq!(continued.slices(None).expect("there"), as_read);
+    assert_eq!(continued.duels().expect("there"), duels);
+}

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::lever::Risk;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Protocol, RateChoice, RemoteShell};
+use niagara_lab::{Load, Protocol, RateChoice, RemoteShell};
 use niagara_lab::{WantedLevel, names_file};
 use niagara_load::WorkloadKind;
 use niagara_store::Goal;
@@ -294,6 +294,21 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
+    /// Whether the goal is one that the load can have.
+    ///
+    /// # Errors
+    /// A latency of a batch job.
+    pub fn check_job(&self, load: &Load) -> anyhow::Result<()> {
+        if load.workload.is_job() && self.goal.is_latency() {
+            anyhow::bail!(
+                "{} is a job: its time is its throughput, and nothing arrives at a rate\n\
+                 remedy: --goal throughput, or --goal cpu",
+                load.workload.name()
+            );
+        }
+        Ok(())
+    }
+
     /// The rate at which latencies are compared; none for other goals.
     ///
     /// # Errors

@@ -503,7 +503,7 @@ pub(crate) static FILE: Group = Group {
         key(
             "disturbance",
             Shape::Share,
-            "Share of the CPUs that others may take before a slice is dropped; 5% unless given",
+            "Share of the CPUs, taken by others, at which a couple of slices weighs half; 5% unless given",
         ),
         key(
             "client_host",

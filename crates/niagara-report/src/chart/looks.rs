@@ -32,10 +32,9 @@ pub fn looks(scores: &[f64], judgement: &Judgement) -> Option<Markup> {
 /// The looks that have been, the last one as judged.
 fn history(scores: &[f64], judgement: &Judgement) -> Vec<Look> {
     // Results from before looks were kept had the standard ones.
-    let standard = LookPlan::standard(judgement.alpha).looks;
     let passed = match judgement.looks.is_empty() {
-        true => &standard,
-        false => &judgement.looks,
+        true => LookPlan::standard(judgement.alpha).looks,
+        false => judgement.looks.clone(),
     };
     let mut looks: Vec<Look> = passed
         .iter()

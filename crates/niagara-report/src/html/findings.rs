@@ -78,7 +78,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                                     Some(claim) => {
                                         (number::estimate(&claim.judged().estimate))
                                         p.small {
-                                            (wording::verdict(claim.judged())) ", "
+                                            (wording::verdict_on_goal(claim)) ", "
                                             (number::count(claim.judged().duels, "duel"))
                                         }
                                     }
@@ -159,6 +159,7 @@ pub fn latencies(latencies: &Latencies, comparison: &Comparison) -> Markup {
         let estimate = match percentile {
             50.0 => comparison.latency_p50,
             95.0 => comparison.latency_p95,
+            99.0 => comparison.latency_p99,
             _ => None,
         };
         estimate.map_or(number::NOTHING.to_owned(), |e| number::estimate(&e))

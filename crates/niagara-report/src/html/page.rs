@@ -216,7 +216,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
 /// The duels behind one comparison: scores, throughput over time, latency.
 fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
     let duels = report.scored(report.main_phase(), "");
-    let scores = report.scores(report.main_phase());
+    let scores = report.scores(report.main_phase(), comparison.goal);
     let looks = chart::looks(&scores, comparison.judged());
     let over_time = chart::throughput(&duels, &report.slices);
     let latencies = Latencies::of(&duels, &report.slices);
@@ -235,7 +235,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     h3 { "Duel by duel" }
                     (looks)
                     figcaption {
-                        "Each dot is one duel's score: throughput of B over A after a fresh start of both."
+                        "Each dot is one duel's score after a fresh start of both: the gain of B over A in " (comparison.goal.title()) "."
                         @if comparison.judged().estimate.high.is_finite() {
                             " The bars are the interval at each look; they are made wide enough for all looks together ("
                             (wording::error_probability(comparison.judged())) "), so that stopping early does not raise the chance of a false call."
@@ -260,9 +260,13 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     (chart::latency(&latencies))
                     figcaption {
                         "Both axes are logarithmic. Bands hold the middle 80 % of the duels. "
-                        "The load is closed: each connection waits for its answer before it asks again. "
-                        "Latency then follows throughput and says nothing of its own; "
-                        "a claim about latency needs open load at equal rates."
+                        @if comparison.goal.is_latency() {
+                            "Transactions arrive at the same rate on both sides; each is timed from when it was due."
+                        } @else {
+                            "The load is closed: each connection waits for its answer before it asks again. "
+                            "Latency then follows throughput and says nothing of its own; "
+                            "a claim about latency needs open load at equal rates (--goal p99)."
+                        }
                     }
                 }
                 (findings::latencies(&latencies, comparison))

@@ -37,13 +37,7 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         ),
         protocol => protocol,
     };
-    if is_job && args.judge.goal.is_latency() {
-        bail!(
-            "{} is a job: its time is its throughput, and nothing arrives at a rate\n\
-             remedy: --goal throughput, or --goal cpu",
-            load.workload.name()
-        );
-    }
+    args.judge.check_job(&load)?;
     let sides = [
         VariantRecipe::of_text(&args.a, levers, servers)?,
         VariantRecipe::of_text(&args.b, levers, servers)?,

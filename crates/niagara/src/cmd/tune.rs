@@ -36,6 +36,7 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
     };
     tune.check_names(&lever::load(&args.study.levers)?)?;
     let load = load(&args.load)?;
+    args.judge.check_job(&load)?;
     Ok(StudyDescription {
         goal: args.judge.goal,
         rate: args.judge.rate()?,
