@@ -3,11 +3,13 @@
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+    ErrorBudget, Judgement, LookPlan, Rule, interval_once, judge, judge_beside, judge_final,
+    signed_rank,
 };
 use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
 use crate::checkpoint;
+use crate::duel::mean_difference;
 use crate::observer::{Event, Observer};
 use crate::study::Study;
 use crate::variant::Variant;
@@ -368,7 +370,8 @@ pub(crate) fn comparison(
         ),
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
         taken: of_sides(&slices, answer, |slice| slice.taken),
-        caution: limited_by_generator(&slices, question, answer),
+        caution: limited_by_generator(&slices, question, answer)
+            .or_else(|| taken_from_one_side(&slices, answer)),
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
@@ -404,6 +407,33 @@ fn limited_by_generator(
             limited.join("; ")
         )
     })
+}
+
+/// Error probability of saying that more is taken from one side.
+const TAKEN_ALPHA: f64 = 0.01;
+
+/// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
+/// the variant's own doing, of which the adjustment takes a part away.
+fn taken_from_one_side(slices: &[SliceRecord], answer: &Answer) -> Option<String> {
+    let of_duels: Vec<f64> = answer
+        .duels
+        .iter()
+        .filter(|duel| duel.score.is_some())
+        .filter_map(|duel| {
+            let own: Vec<&SliceRecord> = slices.iter().filter(|s| s.duel == duel.seq).collect();
+            mean_difference(&own)
+        })
+        .collect();
+    let found = interval_once(&of_duels, TAKEN_ALPHA)?;
+    let side = match (found.low > 1.0, found.high < 1.0) {
+        (true, _) => "A",
+        (_, true) => "B",
+        _ => return None,
+    };
+    Some(format!(
+        "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
+         throughput as measured, without allowing for it, is the figure to go by"
+    ))
 }
 
 /// The mean of a figure over A's and over B's slices of the duels that count.

@@ -363,9 +363,9 @@ pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
     const WORTH_TELLING: f64 = 0.03;
     let taken = comparison.taken.unwrap_or([0.0; 2]);
-    let as_measured = comparison
-        .unadjusted
-        .filter(|_| taken.iter().any(|share| *share >= WORTH_TELLING));
+    let as_measured = comparison.unadjusted.filter(|_| {
+        comparison.caution.is_some() || taken.iter().any(|share| *share >= WORTH_TELLING)
+    });
     let claim = |title, estimate: &Option<Estimate>, note| {
         let estimate = (*estimate)?;
         Some(LesserClaim {

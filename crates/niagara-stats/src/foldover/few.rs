@@ -2,41 +2,39 @@
 
 use super::fit::{Column, Effect, Fit, effects, levels};
 use super::{Factor, Observation, Row};
-use crate::student;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Duels for each effect that is fitted.
 const DUELS_FOR_ONE: usize = 4;
 /// An effect is fitted when chance alone would explain as much with at most this probability.
 const FALSE_ALARM: f64 = 0.1;
 
-/// Forward selection over factors: one after the other, the factor that explains most of what is left, as long as the F
-/// test tells it from chance and there are four duels for each. Every other level is then told by itself from what is
+/// Forward selection over factors: one after the other, the factor that is least likely to explain by chance what it does of
+/// what is left (F test), as long as there are four duels for each effect. Every other level is then told by itself from what is
 /// left, so that each has an estimate; standard errors count as noise what the others do. For choosing what fresh duels
 /// then judge, not for claims.
 pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fit {
     let most = observations.len() / DUELS_FOR_ONE;
     let mut selected = vec![false; factors.len()];
     let mut best = fit(factors, observations, &selected);
-    for _ in 0..most {
-        let squares = left_over(&best, observations);
+    loop {
         let next = (0..factors.len())
             .filter(|factor| !selected[*factor])
-            .map(|factor| {
+            .filter_map(|factor| {
                 let mut with = selected.clone();
                 with[factor] = true;
-                (factor, fit(factors, observations, &with))
+                let wider = fit(factors, observations, &with);
+                let by_chance = by_chance(&best, &wider, observations)?;
+                (wider.effects.len() <= most).then_some((by_chance, factor, wider))
             })
-            .min_by(|x, y| left_over(&x.1, observations).total_cmp(&left_over(&y.1, observations)));
-        let Some((factor, wider)) = next else { break };
-        let explained = squares - left_over(&wider, observations);
-        let variance = wider.residual_sd.powi(2).max(f64::MIN_POSITIVE);
-        let t = (explained.max(0.0) / variance).sqrt();
-        let p = 2.0 * (1.0 - student::cdf(t, wider.residual_df));
-        if p.is_nan() || p > FALSE_ALARM || wider.residual_df < 1.0 {
-            break;
+            .min_by(|x, y| x.0.total_cmp(&y.0));
+        match next {
+            Some((p, factor, wider)) if p <= FALSE_ALARM => {
+                selected[factor] = true;
+                best = wider;
+            }
+            _ => break,
         }
-        selected[factor] = true;
-        best = wider;
     }
     let alone = alone(factors, observations, &best);
     best.effects.extend(alone);
@@ -72,6 +70,21 @@ fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Eff
             })
         })
         .collect()
+}
+
+/// The probability that what `wider` explains beyond `narrow` is chance: the F test, with as many degrees of freedom as
+/// `wider` has effects more. `None` where nothing is left to judge by.
+fn by_chance(narrow: &Fit, wider: &Fit, observations: &[Observation]) -> Option<f64> {
+    let before = observations.iter().filter(|o| o.score.is_finite()).count() - narrow.effects.len();
+    let more = (wider.effects.len() - narrow.effects.len()) as f64;
+    let df = before as f64 - more;
+    if more < 1.0 || df < 1.0 {
+        return None;
+    }
+    let explained = left_over(narrow, observations) - left_over(wider, observations);
+    let variance = (left_over(wider, observations) / df).max(f64::MIN_POSITIVE);
+    let f = explained.max(0.0) / more / variance;
+    Some(1.0 - FisherSnedecor::new(more, df).ok()?.cdf(f))
 }
 
 /// The least squares fit of the selected factors alone: the others are at their base on both sides.
