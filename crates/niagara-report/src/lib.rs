@@ -3,6 +3,7 @@
 mod chart;
 mod csv;
 mod deploy;
+mod headline;
 mod html;
 mod interval_bar;
 mod json;
@@ -19,6 +20,7 @@ mod wording;
 
 pub use csv::csv;
 pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, deploy};
+pub use headline::headline;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
@@ -29,4 +31,3 @@ pub use profile::{
 pub use report::Report;
 pub use sides::Sides;
 pub use terminal::{View, terminal};
-pub use wording::headline;

@@ -6,7 +6,7 @@ use niagara_store::{
 };
 use serde::Serialize;
 
-use crate::{LookedAt, looked_at, number, wording};
+use crate::{LookedAt, looked_at, number};
 
 /// Kind of the events in which the lab remembers its own decisions: not for people.
 const DECISION: &str = "decision";
@@ -57,7 +57,7 @@ impl Report {
     /// The one sentence that a reader takes home, whatever the study came to.
     pub fn headline(&self) -> String {
         if let Some(summary) = &self.summary {
-            return wording::headline(summary);
+            return crate::headline(summary);
         }
         let scores = self.scores(Phase::Noise, Goal::Throughput);
         match niagara_stats::standard_deviation(&scores) {

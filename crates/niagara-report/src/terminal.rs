@@ -32,7 +32,7 @@ pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
         verbose: view.verbose,
         sides: view.sides,
     };
-    screen.wrapped("", &wording::headline(summary), Paint::Bold);
+    screen.wrapped("", &crate::headline(summary), Paint::Bold);
     let warnings = wording::warnings(summary);
     if !warnings.is_empty() {
         screen.line("");

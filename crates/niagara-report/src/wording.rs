@@ -8,25 +8,8 @@ use niagara_store::{
 
 use crate::number;
 
-/// The one sentence that a reader takes home.
-pub fn headline(summary: &Summary) -> String {
-    let with_losses =
-        |headline: String, comparison: Option<&Comparison>| match comparison.and_then(losses) {
-            Some(losses) => format!("{headline}; {losses}"),
-            None => headline,
-        };
-    match summary {
-        Summary::Tune(tune) => with_losses(tune_headline(tune), tune.total.as_ref()),
-        Summary::Compare(compare) => {
-            with_losses(compare_headline(compare), Some(&compare.comparison))
-        }
-        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
-            crate::study::headline(summary).unwrap_or_default()
-        }
-    }
-}
-
-fn tune_headline(tune: &TuneSummary) -> String {
+/// What a tuning came to.
+pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     let server = &tune.server;
     let load = load(&tune.workload, tune.threads);
     let Some(total) = &tune.total else {
@@ -72,7 +55,8 @@ fn tune_headline(tune: &TuneSummary) -> String {
     }
 }
 
-fn compare_headline(compare: &CompareSummary) -> String {
+/// What a comparison came to.
+pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
     let load = load(&compare.workload, compare.threads);
     let (found, duels) = found(&compare.comparison);

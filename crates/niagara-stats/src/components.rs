@@ -85,7 +85,8 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
     use rand_distr::{Distribution, StandardNormal};
 
-    use crate::duel_score::{Couple, Weighing, duel_score};
+    use crate::couple::Couple;
+    use crate::duel_score::{Weighing, duel_score};
 
     #[test]
     fn components_are_recovered() {

@@ -1,6 +1,7 @@
 //! Estimates, sequential tests, designs: pure functions, no I/O.
 
 pub mod components;
+mod couple;
 pub mod duel_score;
 mod eigen;
 mod estimate;
@@ -25,7 +26,8 @@ mod unbounded;
 pub mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
-pub use duel_score::{Couple, DuelScore, Weighing, duel_score};
+pub use couple::Couple;
+pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,

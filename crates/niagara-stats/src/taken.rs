@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::duel_score::Couple;
+use crate::couple::Couple;
 use crate::sample::median;
 
 /// Share of the machine that others take from both slices together at which a couple weighs half.

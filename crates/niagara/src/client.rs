@@ -6,8 +6,8 @@ use anyhow::{Result, anyhow, bail};
 use niagara_lab::{ClientHost, ClientHostOptions, Event, Observer, RemoteShell, SSH_VARIABLE};
 use niagara_server::Cancel;
 
-use crate::args::ClientArgs;
 use crate::progress::Terminal;
+use crate::shared_args::ClientArgs;
 
 /// The client host that the options name, its agent under way.
 ///

@@ -16,6 +16,7 @@ mod doctor;
 mod interrupt;
 mod progress;
 mod setting;
+mod shared_args;
 mod steps;
 
 use std::process::ExitCode;

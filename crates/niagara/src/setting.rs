@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use niagara_lab::{Load, load_of, own_workload};
 use niagara_load::{WorkloadBuilder, WorkloadSpec};
 
-use crate::args::{LoadArgs, WorkloadArg};
+use crate::shared_args::{LoadArgs, WorkloadArg};
 
 /// The workload that the command line names, nothing set yet.
 pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {

@@ -212,6 +212,7 @@ pub(crate) fn reference(
         Ok(expression) => VariantRecipe {
             server: expression.server,
             items: expression.items,
+            spelling: Some(name.to_owned()),
             ..VariantRecipe::default()
         },
         Err(error) => {

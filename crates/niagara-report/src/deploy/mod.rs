@@ -7,7 +7,8 @@ mod unit;
 
 use niagara_store::{Deployment, Summary, TuneSummary};
 
-use crate::wording::{headline, rung_effect};
+use crate::headline;
+use crate::wording::rung_effect;
 
 /// A lever of the final variant, as far as the files speak of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

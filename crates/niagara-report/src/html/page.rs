@@ -85,7 +85,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&wording::headline(&summary))) }
+            h1 { (unbroken(&crate::headline(&summary))) }
             p.lead { (tune.server_version) " · " (tune.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             @if let Some(total) = &tune.total { (findings::tiles(total)) }
@@ -137,7 +137,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&wording::headline(&summary))) }
+            h1 { (unbroken(&crate::headline(&summary))) }
             p.lead { (compare.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
@@ -164,7 +164,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&wording::headline(summary))) }
+            h1 { (unbroken(&crate::headline(summary))) }
             p.lead { (lead) }
             (findings::warnings(&wording::warnings(summary)))
             @if let Some(comparison) = evidence_of { (findings::tiles(comparison)) }

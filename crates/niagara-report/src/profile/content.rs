@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use niagara_profile::Profile;
 use niagara_profile::result::{LayerShare, Locks};
 
+use super::figures::{ratio, small};
 use super::{Section, difference};
 use crate::number::{NOTHING, grouped, percent};
 
@@ -605,22 +606,6 @@ fn keys<K: PartialEq>(lists: impl Iterator<Item = Vec<K>>) -> Vec<K> {
     found
 }
 
-/// Three figures that matter, for what is small or large.
-pub(super) fn small(value: f64) -> String {
-    if !value.is_finite() {
-        return NOTHING.to_owned();
-    }
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        v if v >= 999.5 => grouped(value),
-        v if v >= 99.95 => format!("{value:.0}"),
-        v if v >= 9.995 => format!("{value:.1}"),
-        v if v >= 0.9995 => format!("{value:.2}"),
-        v if v >= 0.000_05 => format!("{value:.4}"),
-        _ => "< 0.0001".to_owned(),
-    }
-}
-
 /// A share of which hundredths of a per cent matter.
 fn percent_fine(share: f64) -> String {
     if share.abs() < 0.01 {
@@ -628,10 +613,6 @@ fn percent_fine(share: f64) -> String {
     } else {
         percent(share)
     }
-}
-
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { f64::NAN }
 }
 
 #[cfg(test)]

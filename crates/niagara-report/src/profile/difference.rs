@@ -3,7 +3,7 @@
 use niagara_profile::Profile;
 
 use super::Section;
-use super::content::{ratio, small};
+use super::figures::{ratio, small};
 use crate::number::{NOTHING, percent};
 
 /// One part of a query's cost, in microseconds.

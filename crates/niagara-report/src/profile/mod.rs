@@ -4,6 +4,7 @@
 
 mod content;
 mod difference;
+mod figures;
 mod page;
 mod plain;
 mod stored;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use niagara_load::{IoChoice, Patience, Schedule, TlsMode};
 
-use crate::args::{LoadArgs, duration};
+use crate::shared_args::{LoadArgs, duration};
 
 /// Counted time when none is asked for.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);

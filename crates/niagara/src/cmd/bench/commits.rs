@@ -1,23 +1,6 @@
 //! What the `commit` workload is about: commits, and the syncs of the log that make them durable.
 
-use serde::{Deserialize, Serialize};
-
-use super::result::{RunResult, per};
-
-/// Commits and syncs of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Commits {
-    /// Transactions per minute of counted time.
-    pub transactions_per_minute: f64,
-    /// Mean response time in milliseconds.
-    pub mean_ms: f64,
-    /// Syncs of the log per second of load; none if the server does not say.
-    pub syncs_per_second: Option<f64>,
-    /// Commits to one sync: the size of a group commit.
-    pub commits_per_sync: Option<f64>,
-    /// The server's counter of those syncs.
-    pub counter: Option<String>,
-}
+use super::result::{Commits, RunResult, per};
 
 /// Counters of syncs, best first: those of the binary log's groups, of InnoDB's log, of all of InnoDB's files.
 const SYNCS: [&str; 3] = [

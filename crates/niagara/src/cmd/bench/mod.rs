@@ -26,9 +26,9 @@ pub use args::{BenchArgs, ConnectArgs};
 pub use target::Target;
 
 use self::args::{Action, RunArgs};
-use self::commits::Commits;
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
+use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;

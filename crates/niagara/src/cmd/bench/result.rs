@@ -6,12 +6,26 @@ use std::collections::BTreeMap;
 use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
-use super::commits::Commits;
 use super::cost::Cost;
 use super::status::Delta;
 
 /// The number of this shape.
 pub const FORMAT: u32 = 2;
+
+/// Commits and syncs of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Commits {
+    /// Transactions per minute of counted time.
+    pub transactions_per_minute: f64,
+    /// Mean response time in milliseconds.
+    pub mean_ms: f64,
+    /// Syncs of the log per second of load; none if the server does not say.
+    pub syncs_per_second: Option<f64>,
+    /// Commits to one sync: the size of a group commit.
+    pub commits_per_sync: Option<f64>,
+    /// The server's counter of those syncs.
+    pub counter: Option<String>,
+}
 
 /// Everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

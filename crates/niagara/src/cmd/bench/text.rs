@@ -5,9 +5,9 @@ use niagara_report::number;
 
 use niagara_load::Finding;
 
-use super::commits::Commits;
 use super::consistency;
 use super::cost::Cost;
+use super::result::Commits;
 use super::result::{BenchResult, Latency, RunResult};
 use super::status::{Delta, Unit};
 

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use niagara_capture::sql::SqlMode;
 
-use crate::args::duration;
 use crate::cmd::bench::ConnectArgs;
+use crate::shared_args::duration;
 
 /// Your own traffic: from a running server, or from its slow or general logs
 ///

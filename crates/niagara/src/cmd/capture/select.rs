@@ -14,7 +14,7 @@ use niagara_capture::{CaptureError, Filter};
 use super::args::{ExportArgs, FilterArgs};
 use super::stop_flag::{interrupted, stop_flag};
 use super::summary::say_summary;
-use crate::args::duration;
+use crate::shared_args::duration;
 
 pub fn filter(args: &FilterArgs) -> Result<ExitCode> {
     let first = CaptureReader::open(&args.capture)?

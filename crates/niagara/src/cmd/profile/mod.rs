@@ -15,10 +15,10 @@ use niagara_lab::{
 use niagara_store::{Store, StudyRecord};
 use serde::Serialize;
 
-use crate::args::{Format, LoadArgs, duration};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
 use crate::setting::{command_line, load, unix_ms};
+use crate::shared_args::{Format, LoadArgs, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///

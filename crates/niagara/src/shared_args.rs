@@ -1,0 +1,202 @@
+//! Arguments that several commands have.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+pub use niagara_lab::quantity::duration;
+use niagara_lab::quantity::share as percent;
+use niagara_lab::{Load, RateChoice, RemoteShell, names_file};
+use niagara_load::WorkloadKind;
+use niagara_store::Goal;
+
+/// A workload as the command line names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadArg {
+    /// One that is built in.
+    Named(WorkloadKind),
+    /// The file of one's own.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for WorkloadArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(kind) => kind.fmt(f),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for WorkloadArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if names_file(text) {
+            return Ok(Self::File(text.into()));
+        }
+        text.parse().map(Self::Named).map_err(|error| {
+            format!("{error}; a file of your own is named by its path: ./{text}.toml")
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/own-workload.md)
+    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
+    pub workload: WorkloadArg,
+    /// Connections
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub threads: u32,
+    /// Tables
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tables: u32,
+    /// Rows in each table
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub table_size: u64,
+    /// Warehouses of tpcc
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub warehouses: u32,
+    /// Storage engine of the tables
+    #[arg(long, default_value = "InnoDB")]
+    pub engine: String,
+    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Slices")]
+pub struct LengthArgs {
+    /// Counted time of a slice of load [default: 100ms, 1s for workloads that write, 3ms a thread where that is more; a window of a pair: 5s, of a trimmed run: 10s]
+    #[arg(long, value_parser = duration)]
+    pub slice: Option<Duration>,
+    /// Couples of slices in a duel (windows of a run, in a pair) [default: 40, in a tuning 30, with slices above 250ms 20 and 12;
+    /// a comparison also looks at the machine's earlier noise and at the budget]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
+    pub couples: Option<u32>,
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike
+    #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
+    pub disturbance: f64,
+    /// Longest warm-up of a side; the study settles on what its first duels show to be enough
+    #[arg(long, default_value = "3s", value_parser = duration)]
+    pub warm_up: Duration,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Two machines")]
+pub struct ClientArgs {
+    /// Let the load come from this host, over ssh, and the servers listen on the address it reaches (docs/two-machines.md)
+    #[arg(long, value_name = "HOST")]
+    pub client_host: Option<String>,
+    /// The address of this host that the client host reaches [default: the one that its ssh connection comes from]
+    #[arg(long, value_name = "ADDRESS")]
+    pub server_address: Option<IpAddr>,
+    /// What runs a command there, called as COMMAND HOST LINE [default: $NIAGARA_SSH, or ssh]
+    #[arg(long, value_name = "COMMAND")]
+    pub ssh: Option<RemoteShell>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Decision")]
+pub struct JudgeArgs {
+    /// Error probability: how often identical servers may be called different
+    #[arg(long, default_value_t = 0.05, value_parser = probability)]
+    pub alpha: f64,
+    /// What decides: throughput, cpu (server CPU time per transaction), p95 or p99 (latency at a fixed rate of arrivals, from
+    /// when each was due); the others are shown beside it
+    #[arg(long, default_value_t = Goal::Throughput)]
+    pub goal: Goal,
+    /// With --goal p95 or p99: transactions per second that arrive on either side, or a share of what the start does under
+    /// closed load [default: 70%]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<RateChoice>,
+    /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
+    #[arg(long, default_value = "0.5%", value_parser = percent)]
+    pub min_effect: f64,
+}
+
+impl JudgeArgs {
+    /// Whether the goal is one that the load can have.
+    ///
+    /// # Errors
+    /// A latency of a batch job.
+    pub fn check_job(&self, load: &Load) -> anyhow::Result<()> {
+        if load.workload.is_job() && self.goal.is_latency() {
+            anyhow::bail!(
+                "{} is a job: its time is its throughput, and nothing arrives at a rate\n\
+                 remedy: --goal throughput, or --goal cpu",
+                load.workload.name()
+            );
+        }
+        Ok(())
+    }
+
+    /// The rate at which latencies are compared; none for other goals.
+    ///
+    /// # Errors
+    /// A rate for a goal that has none.
+    pub fn rate(&self) -> anyhow::Result<Option<RateChoice>> {
+        match (self.goal.is_latency(), self.rate) {
+            (true, rate) => Ok(Some(rate.unwrap_or(RateChoice::USUAL))),
+            (false, None) => Ok(None),
+            (false, Some(_)) => anyhow::bail!(
+                "--rate is for latencies, which are compared at equal rates; the goal is {}\nremedy: --goal p99, or leave out --rate",
+                self.goal
+            ),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Study")]
+pub struct StudyArgs {
+    /// Folder for the results [default: niagara-results/…; an unfinished study there is continued]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of every random choice [default: a fresh one; a resumed study keeps its own]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Further folders with levers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub levers: Vec<PathBuf>,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub servers: Vec<PathBuf>,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print everything: each lever that was not tried, with its reason
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Markdown,
+    Html,
+    Csv,
+    Json,
+    Files,
+}
+
+pub fn probability(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|value| (0.0001..=0.5).contains(value))
+        .ok_or_else(|| "expected a probability between 0.0001 and 0.5, such as 0.05".to_owned())
+}
+
+/// `name=value`, the name with underscores.
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().replace('-', "_"), value.trim().to_owned()))
+        }
+        _ => Err("expected an option and its value, such as point_selects=5".to_owned()),
+    }
+}
