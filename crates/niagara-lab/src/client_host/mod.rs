@@ -18,7 +18,7 @@ use niagara_load::remote::{Greeting, RemoteAgent};
 use niagara_server::{RemoteAccess, TransportKind};
 use serde::Serialize;
 
-use crate::variant::Variant;
+use crate::variants::variant::Variant;
 use niagara_server::Cancel;
 use niagara_server::LOAD_DATABASE;
 use start::AgentProcess;

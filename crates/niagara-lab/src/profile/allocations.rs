@@ -10,9 +10,9 @@ use rand::Rng;
 use super::costs::{Switch, Watched, watch_beside};
 use super::stage::Stage;
 use super::{ProfileOptions, View};
-use crate::observer::{Event, Observer};
-use crate::variant::Variant;
-use crate::workbench::Workbench;
+use crate::duels::workbench::Workbench;
+use crate::studies::observer::{Event, Observer};
+use crate::variants::variant::Variant;
 
 /// Looks at the allocations: side 0 is the variant as it is, side 1 the same with the library.
 pub(super) fn allocations(

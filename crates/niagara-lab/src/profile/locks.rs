@@ -17,9 +17,9 @@ use rand::Rng;
 use super::costs::{Watched, watch_couples};
 use super::stage::Stage;
 use super::{ProfileOptions, View, seconds};
-use crate::observer::{Event, Observer};
-use crate::variant::Variant;
-use crate::workbench::Workbench;
+use crate::duels::workbench::Workbench;
+use crate::studies::observer::{Event, Observer};
+use crate::variants::variant::Variant;
 
 /// How often it is asked who waits for what: every question costs the server some hundred microseconds, and InnoDB of
 /// MariaDB answers with what it knew before unless a tenth of a second has passed since the last one.

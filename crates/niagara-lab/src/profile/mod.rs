@@ -21,9 +21,9 @@ use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::observer::{Event, Observer};
-use crate::variant::Variant;
-use crate::workbench::Workbench;
+use crate::duels::workbench::Workbench;
+use crate::studies::observer::{Event, Observer};
+use crate::variants::variant::Variant;
 
 use costs::{Switch, Watched, watch};
 pub use short::ShortProfile;

@@ -9,11 +9,11 @@ use niagara_profile::symbols::DebugFolders;
 use niagara_store::ProfileRecord;
 
 use super::{ProfileOptions, View, profile};
-use crate::duel_plan::START_SECONDS;
-use crate::observer::{Event, Observer};
-use crate::study::Study;
-use crate::variant::Variant;
-use crate::workbench::Workbench;
+use crate::duels::duel_plan::START_SECONDS;
+use crate::duels::workbench::Workbench;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
 
 /// Share of the budget that all profiles of a study may take.
 const SHARE: f64 = 0.05;
@@ -108,8 +108,8 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Lengths, Load, Protocol};
-    use crate::study::StudyOptions;
+    use crate::duels::spec::{Lengths, Load, Protocol};
+    use crate::studies::study::StudyOptions;
     use niagara_load::WorkloadSpec;
     use niagara_server::Cancel;
     use niagara_server::{Cache, Catalog};

@@ -8,9 +8,9 @@ use niagara_load::{LoadError, RunOptions, SliceOptions, SliceStats};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
-use crate::load_driver::LoadDriver;
-use crate::variant::Variant;
-use crate::workbench::Workbench;
+use crate::duels::load_driver::LoadDriver;
+use crate::duels::workbench::Workbench;
+use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
 
 /// Longest wait for the transactions in flight at the end of a slice.

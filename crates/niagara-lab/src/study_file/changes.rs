@@ -10,10 +10,10 @@ use super::build_table::settings;
 use super::document::{Changes, Runtime, plain};
 use super::known::Known;
 use super::mistake::Mistakes;
+use crate::asking::recipe::VariantRecipe;
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
-use crate::recipe::VariantRecipe;
 use niagara_build::check_build_setting;
 use niagara_server::did_you_mean;
 

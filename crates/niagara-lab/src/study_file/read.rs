@@ -14,17 +14,17 @@ use super::known::Known;
 use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
 use super::structure;
-use crate::client_host::check_host;
-use crate::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
-use crate::load_by_name::{load_of, names_file, own_workload, settings_of};
-use crate::quantity;
-use crate::question::{
+use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
+use crate::asking::load_by_name::{load_of, names_file, own_workload, settings_of};
+use crate::asking::quantity;
+use crate::asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
-use crate::rate::RateChoice;
-use crate::recipe::VariantRecipe;
-use crate::spec::Protocol;
-use crate::sweep::{MOST_SWEPT, sweep_protocol};
+use crate::asking::recipe::VariantRecipe;
+use crate::client_host::check_host;
+use crate::duels::spec::Protocol;
+use crate::questions::rate::RateChoice;
+use crate::questions::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
 use niagara_store::Goal;
 

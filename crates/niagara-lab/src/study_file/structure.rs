@@ -5,7 +5,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::mistake::Mistakes;
 use super::shape::{FILE, Group, Shape, WEIGHT};
-use crate::quantity;
+use crate::asking::quantity;
 use niagara_server::did_you_mean;
 
 /// Notes every key that is not known or missing and every value of the wrong kind.

@@ -4,12 +4,12 @@ use niagara_load::Workload;
 use niagara_server::Catalog;
 
 use super::*;
-use crate::level_sets::level_sets;
+use crate::asking::level_sets::level_sets;
+use crate::asking::question::{Question, StudySize};
+use crate::asking::recipe::VariantRecipe;
+use crate::asking::wanted_level::WantedLevel;
+use crate::duels::spec::{Load, Protocol};
 use crate::lever::{self, Item};
-use crate::question::{Question, StudySize};
-use crate::recipe::VariantRecipe;
-use crate::spec::{Load, Protocol};
-use crate::wanted_level::WantedLevel;
 
 fn table_size(load: &Load) -> u64 {
     match &load.workload.workload {

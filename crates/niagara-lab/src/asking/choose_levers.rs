@@ -1,0 +1,123 @@
+//! Which levers a tuning tries here, and why not the others.
+
+use anyhow::{Result, bail};
+use niagara_build::{BuildStore, Forecast, Recipe};
+use niagara_store::NotTried;
+use serde::Serialize;
+
+use crate::asking::default_lengths::DefaultCouples;
+use crate::duels::spec::Lengths;
+use crate::lever::{Context, Lever, Risk, Role};
+use crate::variants::candidate::Candidate;
+use crate::variants::variant::Variant;
+
+/// The factor whose levels are servers built from source.
+const BUILDS: &str = "build";
+
+/// What a tuning tries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TuneQuestion {
+    /// Risks that are accepted besides those that always are.
+    pub allow: Vec<Risk>,
+    /// Whether the application runs on the server's machine.
+    pub app_local: bool,
+    /// These levers alone, by their ids; all where empty.
+    pub only: Vec<String>,
+    /// Levers that are tried only when named, by their ids.
+    pub also: Vec<String>,
+    /// Levers left out, by their ids.
+    pub without: Vec<String>,
+    /// Try servers built from source, too.
+    pub with_builds: bool,
+    /// Couples of a screening duel, where given.
+    pub screen_couples: Option<u32>,
+}
+
+impl TuneQuestion {
+    /// Whether every lever that is named exists.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn check_names(&self, levers: &[Lever]) -> Result<()> {
+        for name in self.only.iter().chain(&self.also).chain(&self.without) {
+            if !levers.iter().any(|lever| lever.id() == name) {
+                bail!("there is no lever {name}: `niagara levers` lists them");
+            }
+        }
+        Ok(())
+    }
+
+    /// Couples of a screening duel.
+    pub(crate) fn screen_couples(&self, lengths: &Lengths) -> u32 {
+        self.screen_couples
+            .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds))
+    }
+
+    /// The levers that apply where `context` says with their changes, and the others with the reasons.
+    pub(crate) fn choose(
+        &self,
+        levers: &[Lever],
+        mut context: Context,
+    ) -> (Vec<Candidate>, Vec<NotTried>) {
+        self.permit(levers, &mut context);
+        let mut candidates = Vec::new();
+        let mut not_applicable = Vec::new();
+        for lever in levers {
+            let applies = if self.leaves_out(lever) {
+                Err("left out on request (--only, --without)".to_owned())
+            } else {
+                lever.applicability(&context)
+            };
+            match applies {
+                Ok(change) => candidates.push(Candidate {
+                    lever: lever.clone(),
+                    change,
+                }),
+                Err(reason) => not_applicable.push(NotTried {
+                    lever: lever.id().to_owned(),
+                    title: lever.title().to_owned(),
+                    reason,
+                }),
+            }
+        }
+        (candidates, not_applicable)
+    }
+
+    /// What the person who asks accepts and names.
+    fn permit(&self, levers: &[Lever], context: &mut Context) {
+        context.app_local &= self.app_local;
+        context.allowed = self.allow.iter().copied().collect();
+        context.named = self.only.iter().chain(&self.also).cloned().collect();
+        if self.with_builds {
+            let builds = levers.iter().filter(|lever| lever.factor() == BUILDS);
+            context
+                .named
+                .extend(builds.map(|lever| lever.id().to_owned()));
+        }
+    }
+
+    fn leaves_out(&self, lever: &Lever) -> bool {
+        let is_in = |list: &[String]| list.iter().any(|id| id == lever.id());
+        // The controls stay, whatever levers are chosen.
+        let others_only =
+            !self.only.is_empty() && !is_in(&self.only) && lever.role() == Role::Lever;
+        is_in(&self.without) || others_only
+    }
+}
+
+/// The levers among `candidates` that build a server on top of `base`, each with what that takes.
+pub(crate) fn builds_ahead(
+    store: &BuildStore,
+    base: &Variant,
+    candidates: &[Candidate],
+) -> Vec<(String, Forecast)> {
+    let (levers, recipes): (Vec<String>, Vec<Recipe>) = candidates
+        .iter()
+        .filter_map(|candidate| {
+            let variant = base.with(candidate.lever.id(), &candidate.change);
+            Some((candidate.lever.id().to_owned(), variant.build?))
+        })
+        .unzip();
+    let forecasts = store.forecasts(&base.server, &recipes.iter().collect::<Vec<_>>());
+    levers.into_iter().zip(forecasts).collect()
+}

@@ -1,0 +1,11 @@
+//! What is asked, as people write it: questions, recipes of variants, loads, quantities, and what they come to.
+
+pub(crate) mod choose_levers;
+pub(crate) mod default_lengths;
+pub(crate) mod level_sets;
+pub(crate) mod load_by_name;
+pub mod quantity;
+pub(crate) mod question;
+pub(crate) mod recipe;
+pub(crate) mod resolve;
+pub(crate) mod wanted_level;

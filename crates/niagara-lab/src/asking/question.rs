@@ -1,0 +1,288 @@
+//! What is asked of the machine, whoever asks it: the command line and study files both come to a [`StudyDescription`],
+//! every default filled in, every name understood.
+
+use std::time::Duration;
+
+use niagara_stats::Rule;
+use niagara_store::{About, Goal};
+use serde::Serialize;
+
+use crate::asking::choose_levers::TuneQuestion;
+use crate::asking::default_lengths::{LengthOptions, lengths};
+use crate::asking::level_sets::AxisRecipe;
+use crate::asking::recipe::VariantRecipe;
+use crate::duels::spec::{Lengths, Load, Protocol};
+use crate::questions::rate::RateChoice;
+
+/// Left out of what a study is known by, so that studies begun before there were goals go on.
+fn is_throughput(goal: &Goal) -> bool {
+    *goal == Goal::Throughput
+}
+
+/// What a study asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StudyKind {
+    /// Is B faster than A?
+    Compare,
+    /// What does each step add, in this order?
+    Ladder,
+    /// Which combination is best?
+    Matrix,
+    /// Where does it stop scaling, and why?
+    Sweep,
+    /// Which levers make it faster?
+    Tune,
+    /// How far apart are identical servers?
+    Noise,
+}
+
+impl std::fmt::Display for StudyKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Compare => "compare",
+            Self::Ladder => "ladder",
+            Self::Matrix => "matrix",
+            Self::Sweep => "sweep",
+            Self::Tune => "tune",
+            Self::Noise => "noise",
+        })
+    }
+}
+
+/// The size a study is run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StudySize {
+    /// A laptop finishes it.
+    Small,
+    /// True to the original.
+    Original,
+}
+
+impl std::fmt::Display for StudySize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Small => "small",
+            Self::Original => "original",
+        })
+    }
+}
+
+/// One study in one size. What it serialises to decides what is measured, words aside.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StudyDescription {
+    /// Words for people: they decide nothing.
+    #[serde(skip)]
+    pub about: About,
+    /// The server that `base` is.
+    pub server: String,
+    /// Storage engine of the tables.
+    pub engine: String,
+    /// The loads, thread counts aside; a matrix may have several.
+    pub workloads: Vec<StudyWorkload>,
+    /// Connections, ascending.
+    pub threads: Vec<u32>,
+    /// How variants meet.
+    pub protocol: Protocol,
+    /// What decides.
+    #[serde(skip_serializing_if = "is_throughput")]
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    #[serde(skip)]
+    pub rate: Option<RateChoice>,
+    /// Error probability.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, as a fraction.
+    pub min_effect: f64,
+    /// Seed asked for.
+    #[serde(skip)]
+    pub seed: Option<u64>,
+    /// Time for all measurements, set-up aside.
+    #[serde(skip)]
+    pub budget: Duration,
+    /// Most duels for one question.
+    pub duels: usize,
+    /// Couples in a duel, where given.
+    pub couples: Option<u32>,
+    /// Counted time of a slice, where given.
+    pub slice: Option<Duration>,
+    /// Longest warm-up of a side.
+    pub warm_up: Duration,
+    /// Share of the CPUs, taken by others, at which a couple of slices weighs half.
+    pub disturbance: f64,
+    /// The host that the load comes from, if not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<String>,
+    /// Whether the time that is left goes into a look at what limits the final variant, or a sweep's variants where they
+    /// stop scaling.
+    #[serde(skip)]
+    pub profile: bool,
+    /// The question.
+    pub question: Question,
+}
+
+/// Duels of a question at the most, where nobody said how many.
+pub const MAX_DUELS: usize = 44;
+
+impl StudyDescription {
+    /// `question` asked of `server` under one load, with every default.
+    pub fn of(server: String, load: Load, question: Question) -> Self {
+        Self {
+            about: About::default(),
+            server,
+            engine: load.engine.clone(),
+            threads: vec![load.threads],
+            workloads: vec![StudyWorkload {
+                name: load.workload.name().to_owned(),
+                trained: false,
+                load,
+            }],
+            protocol: Protocol::Duel,
+            goal: Goal::Throughput,
+            rate: None,
+            alpha: 0.05,
+            min_effect: 0.005,
+            seed: None,
+            budget: Duration::from_secs(600),
+            duels: MAX_DUELS,
+            couples: None,
+            slice: None,
+            warm_up: Duration::from_secs(3),
+            disturbance: 0.05,
+            client_host: None,
+            profile: true,
+            question,
+        }
+    }
+
+    /// Slices and warm-up, where nothing was said about them by the defaults.
+    pub fn lengths(&self) -> Lengths {
+        let writer = self
+            .workloads
+            .iter()
+            .find(|workload| workload.load.workload.writes());
+        // Of several loads the one that writes decides: its slices are the longer ones.
+        let workload = writer.unwrap_or(&self.workloads[0]);
+        let load = Load {
+            threads: self.threads.iter().copied().max().unwrap_or(1),
+            ..workload.load.clone()
+        };
+        let options = LengthOptions {
+            slice: self.slice,
+            couples: self.couples,
+            disturbance: self.disturbance,
+            warm_up: self.warm_up,
+        };
+        lengths(&options, &load, self.protocol, self.goal)
+    }
+
+    /// One of its loads.
+    pub(crate) fn load(&self, workload: usize, threads: u32) -> Load {
+        Load {
+            threads,
+            ..self.workloads[workload].load.clone()
+        }
+    }
+
+    /// When a comparison ends.
+    pub(crate) fn rule(&self) -> Rule {
+        Rule {
+            min_effect: self.min_effect,
+            to_the_end: matches!(
+                &self.question,
+                Question::Compare {
+                    to_the_end: true,
+                    ..
+                }
+            ),
+            ..Rule::default()
+        }
+    }
+
+    /// Its words, where it has any: a question of the command line has none.
+    pub(crate) fn words(&self) -> Option<About> {
+        (!self.about.asked.is_empty()).then(|| self.about.clone())
+    }
+}
+
+/// A load of a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StudyWorkload {
+    /// As the file calls it.
+    pub name: String,
+    /// Whether builds were trained with it.
+    pub trained: bool,
+    /// Workload and engine; its threads are those of the study's first count.
+    pub load: Load,
+}
+
+/// What is asked, with what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Question {
+    /// Is B faster than A?
+    Compare {
+        /// A, the baseline, and B, the candidate.
+        sides: Box<[VariantRecipe; 2]>,
+        /// Duels go on to the last one or the end of the budget even after a verdict.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        to_the_end: bool,
+    },
+    /// What does each step add?
+    Ladder {
+        /// What it starts from.
+        start: Box<VariantRecipe>,
+        /// The steps, in order.
+        rungs: Vec<RungRecipe>,
+    },
+    /// Which combination is best?
+    Matrix {
+        /// What the levels are applied to.
+        start: Box<VariantRecipe>,
+        /// What is combined.
+        axes: Vec<AxisRecipe>,
+        /// Every combination, or one axis at a time beside the baseline.
+        all: bool,
+    },
+    /// Where does it stop scaling?
+    Sweep {
+        /// Whose curves are drawn.
+        variants: Vec<VariantRecipe>,
+    },
+    /// Which levers make it faster?
+    Tune(TuneQuestion),
+    /// How far apart are identical servers?
+    Noise,
+}
+
+impl Question {
+    /// Which of them it is.
+    pub fn kind(&self) -> StudyKind {
+        match self {
+            Self::Compare { .. } => StudyKind::Compare,
+            Self::Ladder { .. } => StudyKind::Ladder,
+            Self::Matrix { .. } => StudyKind::Matrix,
+            Self::Sweep { .. } => StudyKind::Sweep,
+            Self::Tune(_) => StudyKind::Tune,
+            Self::Noise => StudyKind::Noise,
+        }
+    }
+}
+
+/// A rung of a ladder.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RungRecipe {
+    /// For people, and its name in the results.
+    pub title: String,
+    /// What the published study found.
+    #[serde(skip)]
+    pub published: Option<String>,
+    /// What it is today.
+    #[serde(skip)]
+    pub why: Option<String>,
+    /// Why it cannot be tried today, where it cannot.
+    pub cannot: Option<String>,
+    /// What it changes.
+    pub recipe: VariantRecipe,
+}

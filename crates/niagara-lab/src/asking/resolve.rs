@@ -1,0 +1,127 @@
+//! From what people wrote to a variant that can be launched here: its server is fetched or built on the way, since a
+//! lever's change depends on it.
+
+use anyhow::{Context, Result, bail};
+use niagara_server::Cancelled;
+
+use crate::asking::recipe::VariantRecipe;
+use crate::duels::workbench::Workbench;
+use crate::lever::{Item, Lever, parse_variant};
+use crate::studies::inventory::{Inventory, server_name};
+use crate::studies::observer::Observer;
+use crate::variants::lever_context::everything_allowed;
+use crate::variants::variant::Variant;
+
+impl VariantRecipe {
+    /// The recipe that `text` speaks of, as in `mysql-9.7+malloc=jemalloc`; its server is absent where it names none.
+    ///
+    /// # Errors
+    /// A part that means nothing, with its place and the nearest known name; a server's path that cannot be had.
+    pub fn of_text<S: AsRef<str>>(text: &str, levers: &[Lever], servers: &[S]) -> Result<Self> {
+        let expression = parse_variant(text, levers, servers)?;
+        Ok(Self {
+            server: expression.server.as_deref().map(server_name).transpose()?,
+            items: expression.items,
+            spelling: Some(text.to_owned()),
+            ..Self::default()
+        })
+    }
+}
+
+/// The variant that `text` speaks of, set up on `bench`; what names no server is meant on `default_server`.
+///
+/// # Errors
+/// As with [`VariantRecipe::of_text`] and [`resolve`].
+pub fn variant_of(
+    text: &str,
+    default_server: &str,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    observer: &mut dyn Observer,
+) -> Result<Variant> {
+    let servers: Vec<&str> = inventory
+        .catalog
+        .iter()
+        .map(|server| server.name.as_str())
+        .collect();
+    let recipe = VariantRecipe::of_text(text, &inventory.levers, &servers)?;
+    let base = Variant::base(&server_name(default_server)?);
+    resolve(&recipe, &base, inventory, bench, observer).with_context(|| text.to_owned())
+}
+
+/// `recipe` on top of `on`, set up on `bench`; the reason, where it is not to be had here.
+///
+/// # Errors
+/// The study was stopped.
+pub(crate) fn resolve_or_reason(
+    recipe: &VariantRecipe,
+    on: &Variant,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    observer: &mut dyn Observer,
+) -> Result<Result<Variant, String>> {
+    match resolve(recipe, on, inventory, bench, observer) {
+        Ok(variant) => Ok(Ok(variant)),
+        Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
+            Err(Cancelled.into())
+        }
+        Err(error) => Ok(Err(format!("{error:#}"))),
+    }
+}
+
+/// The same; what is not to be had here is an error.
+///
+/// # Errors
+/// A server that cannot be fetched or built, a lever that does not apply.
+pub(crate) fn resolve(
+    recipe: &VariantRecipe,
+    on: &Variant,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    observer: &mut dyn Observer,
+) -> Result<Variant> {
+    let mut variant = match &recipe.server {
+        Some(server) => Variant::base(&server_name(server)?),
+        None => on.clone(),
+    };
+    if let Some(engine) = &recipe.engine {
+        variant.engine = Some(engine.clone());
+        variant.levers.push(format!("engine={engine}"));
+    }
+    bench.set_up(&variant.server, observer)?;
+    let fingerprint = inventory.fingerprint()?;
+    for item in &recipe.items {
+        match item {
+            Item::Lever(id) => {
+                let Some(lever) = inventory.levers.iter().find(|lever| lever.id() == id) else {
+                    bail!("there is no lever {id}: `niagara levers` lists them");
+                };
+                let mut context = everything_allowed(&fingerprint, bench, &variant.server, id)?;
+                if let Some(engine) = &variant.engine {
+                    context.engine.clone_from(engine);
+                }
+                match lever.applicability(&context) {
+                    Ok(change) => variant = variant.with(id, &change),
+                    Err(reason) => bail!("{id} cannot be applied here: {reason}"),
+                }
+            }
+            Item::Variable { name, value } => {
+                variant.config.insert(name.clone(), value.clone());
+                variant.levers.push(format!("{name}={value}"));
+            }
+            Item::Engine(name) => {
+                variant.engine = Some(name.clone());
+                variant.levers.push(format!("engine={name}"));
+            }
+            Item::Build { key, value } => {
+                variant.build.get_or_insert_default().set(key, value)?;
+                variant.levers.push(format!("build.{key}={value}"));
+            }
+        }
+    }
+    if !recipe.change.is_empty() {
+        variant = variant.with(&recipe.change.one_line(), &recipe.change);
+    }
+    bench.set_up_variant(&variant, observer)?;
+    Ok(variant)
+}

@@ -1,0 +1,441 @@
+//! Where servers meet: fresh clones, fresh starts, connections, warm-up, and slices of load.
+//! The protocols (duel, pair, trimmed) differ only in what they do with an arena.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use niagara_load::{
+    Conditions, LoadError, Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
+};
+use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
+use niagara_server::{RunningServer, WorkFolder};
+use niagara_store::{AccountsRecord, SliceRecord};
+
+use crate::duels::accounts::Tally;
+use crate::duels::histogram;
+use crate::duels::load_driver::LoadDriver;
+use crate::duels::spec::DuelSpec;
+use crate::duels::workbench::Workbench;
+use crate::studies::observer::{Event, Observer};
+use niagara_server::Cancelled;
+
+/// Longest wait for the transactions in flight at the end of a slice.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Resolution of the throughput curve recorded during the warm-up.
+const WARM_UP_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Why a duel could not be run to its end.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// One side did not start or did not survive: a result about that side.
+    Side { side: usize, reason: String },
+    /// The duel cannot be run here, or was stopped: no result.
+    Fatal(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Trouble {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl From<Cancelled> for Trouble {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Fatal(cancelled.into())
+    }
+}
+
+struct Seat {
+    side: usize,
+    server: RunningServer,
+    // Dropped after the server: its folder goes when nothing uses it any more.
+    _clone: WorkFolder,
+}
+
+/// Servers under one load generator, all but the one under load frozen.
+pub(crate) struct Arena<'a> {
+    bench: &'a Workbench,
+    spec: &'a DuelSpec,
+    seats: Vec<Seat>,
+    driver: Option<LoadDriver>,
+    meter: DisturbanceMeter,
+    thresholds: Thresholds,
+    load_time: Duration,
+    tallies: BTreeMap<usize, Tally>,
+}
+
+impl<'a> Arena<'a> {
+    /// Clones the image for each of `sides` (0 = A, 1 = B), starts all of them together, connects.
+    pub(crate) fn open(
+        bench: &'a Workbench,
+        spec: &'a DuelSpec,
+        sides: &[usize],
+    ) -> Result<Self, Trouble> {
+        let mut clones = Vec::new();
+        for &side in sides {
+            clones.push(bench.clone_for(&spec.variants[side])?);
+            bench.cancel().check()?;
+        }
+        // Started together: the second boots while the first recovers its buffer pool.
+        let mut starting = Vec::new();
+        for (&side, clone) in sides.iter().zip(&clones) {
+            let started = bench
+                .spawn(&spec.variants[side], clone)
+                .map_err(|error| side_trouble(bench, side, &error))?;
+            starting.push(started);
+        }
+        let mut seats = Vec::new();
+        for ((&side, clone), starting) in sides.iter().zip(clones).zip(starting) {
+            let server = starting
+                .wait_ready()
+                .map_err(|error| side_trouble(bench, side, &error))?;
+            seats.push(Seat {
+                side,
+                server,
+                _clone: clone,
+            });
+        }
+        bench.cancel().check()?;
+        for seat in &seats {
+            // What fits into the buffer pool is in it before any load: reading it in would
+            // otherwise be spread over the first slices.
+            bench
+                .read_tables(&seat.server, &spec.load)
+                .map_err(|error| side_trouble(bench, seat.side, &error))?;
+        }
+        let endpoints: Vec<_> = seats
+            .iter()
+            .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
+            .collect();
+        let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed)
+            .map_err(|error| load_trouble(bench, error, &seats))?;
+        let pids = seats
+            .iter()
+            .map(|seat| seat.server.pid().unsigned_abs())
+            .collect();
+        let arena = Self {
+            bench,
+            spec,
+            meter: DisturbanceMeter::new(pids)?,
+            thresholds: thresholds(spec.lengths.disturbance, seats.len() > 1),
+            seats,
+            driver: Some(driver),
+            load_time: Duration::ZERO,
+            tallies: BTreeMap::new(),
+        };
+        if arena.seats.len() > 1 {
+            for seat in &arena.seats {
+                seat.server.freeze()?;
+            }
+        }
+        Ok(arena)
+    }
+
+    /// Seconds in which a server was under load so far.
+    pub(crate) fn load_seconds(&self) -> f64 {
+        self.load_time.as_secs_f64()
+    }
+
+    fn seat(&self, side: usize) -> usize {
+        self.seats
+            .iter()
+            .position(|seat| seat.side == side)
+            .unwrap_or(0)
+    }
+
+    /// Load on `side` alone for the study's warm-up; its throughput curve, transactions per second.
+    pub(crate) fn warm_up(&mut self, side: usize) -> Result<Vec<f64>, Trouble> {
+        let seconds = self.spec.lengths.warm_up_seconds;
+        if seconds <= 0.0 {
+            return Ok(Vec::new());
+        }
+        let seat = self.seat(side);
+        let mut curve = Vec::new();
+        let began = Instant::now();
+        self.thaw(seat)?;
+        let outcome = match self.driver.as_mut() {
+            Some(driver) => driver.run(
+                seat,
+                &RunOptions {
+                    duration: Some(Duration::from_secs_f64(seconds)),
+                    interval: Some(WARM_UP_INTERVAL),
+                    ..RunOptions::default()
+                },
+                &mut |interval: &SliceStats| {
+                    if interval.seconds > 0.0 {
+                        curve.push(interval.transactions as f64 / interval.seconds);
+                    }
+                },
+            ),
+            None => return Ok(curve),
+        };
+        self.load_time += began.elapsed();
+        outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
+        self.freeze(seat)?;
+        Ok(curve)
+    }
+
+    /// One counted slice of load on `side`.
+    pub(crate) fn slice(
+        &mut self,
+        side: usize,
+        couple: u32,
+        first: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<SliceRecord, Trouble> {
+        let seat = self.seat(side);
+        self.thaw(seat)?;
+        let (cpu_before, switches_before) = self.accounts(seat)?;
+        let before = self.meter.sample()?;
+        let options = SliceOptions {
+            duration: Duration::from_secs_f64(self.spec.lengths.slice_seconds),
+            ramp: Duration::from_secs_f64(self.spec.lengths.ramp_seconds),
+            cpus: self.spec.variants[side].runtime.client_cpus.clone(),
+            drain_timeout: DRAIN_TIMEOUT,
+            // A duel's slices are short: a slice is a few transactions of each connection, all begun at once, and how many of them
+            // end inside of a window depends on where it is cut. Whole ones and their time do not.
+            count_drain: self.seats.len() > 1,
+        };
+        let Some(driver) = self.driver.as_mut() else {
+            return Err(anyhow::anyhow!("the load generator is gone").into());
+        };
+        let outcome = match self.spec.rate {
+            None => driver.slice(seat, &options),
+            Some(rate) => driver.run(
+                seat,
+                &RunOptions {
+                    pacing: Pacing::Open(Schedule::constant(rate)),
+                    ..RunOptions::from(&options)
+                },
+                &mut |_| {},
+            ),
+        };
+        let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
+        let cpu_here = driver.cpu_seconds_here(&stats);
+        let after = self.meter.sample()?;
+        let interval = after.since(&before);
+        let (cpu_after, switches_after) = self.accounts(seat)?;
+        let cpu = cpu_after.saturating_sub(cpu_before);
+        let switches = switches_after.saturating_sub(switches_before);
+        self.freeze(seat)?;
+        self.load_time += Duration::from_secs_f64(stats.load_seconds);
+        if let Some(tally) = self.tallies.get_mut(&side) {
+            tally.add(&before, &after, &stats, [cpu.as_secs_f64(), cpu_here]);
+        }
+        let microseconds = |nanoseconds: u64| nanoseconds / 1000;
+        let latency = |quantile| microseconds(stats.latency.value_at_quantile(quantile));
+        let record = SliceRecord {
+            duel: self.spec.seq,
+            couple,
+            side: side as u8,
+            first,
+            started_unix_ms: unix_ms(stats.started),
+            seconds: stats.seconds,
+            transactions: stats.transactions,
+            queries: stats.queries,
+            errors: stats.errors.clone(),
+            latency_us: [
+                latency(0.5),
+                latency(0.95),
+                latency(0.99),
+                latency(0.999),
+                microseconds(stats.latency.max()),
+            ],
+            server_cpu_seconds: cpu.as_secs_f64(),
+            client_cpu_seconds: stats.client_cpu_seconds,
+            transactions_whole: stats.transactions_whole,
+            client_context_switches: stats.client_context_switches,
+            server_context_switches: switches,
+            steal: interval.steal,
+            taken: (interval.steal + interval.foreign).min(1.0),
+            generator_busy: stats.busiest_loop(),
+            disturbed: disturbed(&interval, &self.thresholds),
+            histogram: histogram::encode(&stats.latency)?,
+        };
+        observer.see(Event::Slice(&record));
+        Ok(record)
+    }
+
+    /// After the last slice: whether the servers still hold what the workload says they must. A server that does not is
+    /// no faster one, whatever its throughput.
+    pub(crate) fn check_data(&self) -> Result<(), Trouble> {
+        for (place, seat) in self.seats.iter().enumerate() {
+            if !self
+                .spec
+                .load
+                .has_conditions(&self.spec.variants[seat.side])
+            {
+                continue;
+            }
+            self.thaw(place)?;
+            let endpoint = self
+                .bench
+                .endpoint_here(&seat.server, &self.spec.variants[seat.side]);
+            let workload = &self.spec.load.workload;
+            let findings = check_tpcc(&endpoint, workload, Conditions::First, &mut |_| {})
+                .map_err(|error| self.trouble_of(place, error.into()))?;
+            if let Some(broken) = findings.iter().find(|finding| !finding.holds()) {
+                return Err(Trouble::Side {
+                    side: seat.side,
+                    reason: format!(
+                        "its data are no longer consistent: condition {} of TPC-C ({}) is broken {} times",
+                        broken.condition, broken.says, broken.violations
+                    ),
+                });
+            }
+            self.freeze(place)?;
+        }
+        Ok(())
+    }
+
+    /// From here on everything is counted that says what `side` spends its time on.
+    pub(crate) fn begin_accounts(&mut self, side: usize) -> Result<(), Trouble> {
+        let seat = self.seat(side);
+        self.thaw(seat)?;
+        let tally = Tally::begin(&self.seats[seat].server, self.spec.load.threads);
+        let tally = tally.map_err(|error| self.trouble_of(seat, error))?;
+        self.tallies.insert(side, tally);
+        self.freeze(seat)
+    }
+
+    /// What was counted of each side since.
+    pub(crate) fn end_accounts(&mut self) -> Result<Vec<(u8, AccountsRecord)>, Trouble> {
+        let mut records = Vec::new();
+        for (side, tally) in std::mem::take(&mut self.tallies) {
+            let seat = self.seat(side);
+            self.thaw(seat)?;
+            let record = tally.end(&self.seats[seat].server);
+            records.push((
+                side as u8,
+                record.map_err(|error| self.trouble_of(seat, error))?,
+            ));
+            self.freeze(seat)?;
+        }
+        Ok(records)
+    }
+
+    /// CPU time and context switches of a seat's server so far.
+    fn accounts(&self, seat: usize) -> Result<(Duration, u64), Trouble> {
+        let server = &self.seats[seat].server;
+        server
+            .cpu_time()
+            .and_then(|cpu| Ok((cpu, server.context_switches()?)))
+            .map_err(|error| self.trouble_of(seat, error))
+    }
+
+    fn thaw(&self, seat: usize) -> Result<(), Trouble> {
+        if self.seats.len() > 1 {
+            let thawed = self.seats[seat].server.thaw();
+            thawed.map_err(|error| self.trouble_of(seat, error))?;
+        }
+        Ok(())
+    }
+
+    fn freeze(&self, seat: usize) -> Result<(), Trouble> {
+        if self.seats.len() > 1 {
+            let frozen = self.seats[seat].server.freeze();
+            frozen.map_err(|error| self.trouble_of(seat, error))?;
+        }
+        Ok(())
+    }
+
+    /// An error while handling a server that has ended is that side's; any other is ours.
+    fn trouble_of(&self, seat: usize, error: anyhow::Error) -> Trouble {
+        let seat = &self.seats[seat];
+        if seat.server.is_alive() {
+            return Trouble::Fatal(error);
+        }
+        Trouble::Side {
+            side: seat.side,
+            reason: format!(
+                "the server has ended; last lines of its log:\n{}",
+                seat.server.log_tail(20)
+            ),
+        }
+    }
+
+    /// Ends the connections and the servers; their clones are thrown away, so nothing is shut down.
+    pub(crate) fn close(mut self) {
+        if let Some(driver) = self.driver.take() {
+            driver.disconnect();
+        }
+        for seat in self.seats.drain(..) {
+            seat.server.kill();
+        }
+    }
+}
+
+/// What makes a slice useless. In a duel that is waiting for memory alone: CPU time that others take is weighed. Windows of
+/// a server alone have nothing to be weighed against: there it counts, too. A share of 1 lets every slice count.
+fn thresholds(share: f64, is_duel: bool) -> Thresholds {
+    let all = share >= 1.0;
+    let taken = if all || is_duel { f64::INFINITY } else { share };
+    Thresholds {
+        steal: taken,
+        foreign: taken,
+        memory_full: if all {
+            f64::INFINITY
+        } else {
+            Thresholds::default().memory_full
+        },
+    }
+}
+
+/// A failure of one side; called while its clone is still there, for a full disk is nobody's failure.
+fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error) -> Trouble {
+    if let Err(full) = bench.check_disk() {
+        return Trouble::Fatal(full);
+    }
+    Trouble::Side {
+        side,
+        reason: format!("{error:#}"),
+    }
+}
+
+fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) -> Trouble {
+    if let Err(full) = bench.check_disk() {
+        return Trouble::Fatal(full);
+    }
+    match error {
+        LoadError::Cancelled => Cancelled.into(),
+        error => match seat_of(&error, seats) {
+            Some(seat) => {
+                let log = if seat.server.is_alive() {
+                    String::new()
+                } else {
+                    format!(
+                        "\nthe server has ended; last lines of its log:\n{}",
+                        seat.server.log_tail(20)
+                    )
+                };
+                Trouble::Side {
+                    side: seat.side,
+                    reason: format!("{error}{log}"),
+                }
+            }
+            None => Trouble::Fatal(error.into()),
+        },
+    }
+}
+
+/// The seat that an error of the load generator speaks of.
+fn seat_of<'s>(error: &LoadError, seats: &'s [Seat]) -> Option<&'s Seat> {
+    match error {
+        LoadError::ServerLost { side, .. }
+        | LoadError::Statement { side, .. }
+        | LoadError::Data { side, .. } => seats.get(*side),
+        // A server that does not take its connections is known by its address.
+        LoadError::Connect { endpoint, .. } => seats.iter().find(|seat| {
+            endpoint.contains(&seat.server.socket().display().to_string())
+                || endpoint.contains(&seat.server.tcp().to_string())
+        }),
+        _ => None,
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn unix_ms(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64)
+}

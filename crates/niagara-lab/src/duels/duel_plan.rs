@@ -1,0 +1,106 @@
+//! What duels cost and show, before any was run.
+
+use niagara_stats::COUPLES;
+
+use crate::duels::spec::{Lengths, Protocol};
+
+/// Standard deviation of one duel's score that plans assume before anything was measured here:
+/// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
+/// the couples at hand.
+pub fn assumed_sd(couples: u32) -> f64 {
+    0.012 * (14.0 / f64::from(couples.max(1))).sqrt()
+}
+
+/// Two clones, two starts and two ends take about this long on 2 cores with an image of 140 MB, seconds.
+pub(crate) const START_SECONDS: f64 = 1.0;
+/// What a read-only workload's warm-up settles at, seconds; the first duels' longer one is spread over the rest.
+const TYPICAL_WARM_UP: f64 = 0.75;
+
+/// From the end of a slice to the beginning of the next, seconds: transactions in flight are finished, one side is
+/// frozen, the other let go. 37 ms with 32 connections on 2 cores, most of it one transaction's latency.
+const HAND_OVER_SECONDS: f64 = 0.04;
+
+/// Estimated seconds of one duel, before any was run.
+pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
+    let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
+    START_SECONDS + 2.0 * warm_up + f64::from(couples) * couple_seconds(lengths)
+}
+
+/// Estimated seconds of one duel, pair, series or start, before any was run.
+pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
+    let slice = couple_seconds(lengths) / 2.0;
+    let run = |windows: f64| START_SECONDS + lengths.warm_up_seconds + windows * slice;
+    match protocol {
+        Protocol::Duel => duel_seconds(lengths, couples),
+        Protocol::Pair => 2.0 * run(f64::from(couples)),
+        Protocol::Trimmed => 10.0 * run(1.0),
+        Protocol::Solo => run(f64::from(couples)),
+    }
+}
+
+/// Seconds of one couple with its changes of side.
+pub fn couple_seconds(lengths: &Lengths) -> f64 {
+    2.0 * (lengths.slice_seconds + lengths.ramp_seconds + HAND_OVER_SECONDS)
+}
+
+/// The couples of a duel, at most `couples`, that take no longer than `seconds`; never fewer than eight: with less, one
+/// disturbed couple weighs too much.
+pub fn couples_within(lengths: &Lengths, couples: u32, seconds: f64) -> u32 {
+    let least = *COUPLES.start();
+    (least..=couples)
+        .rev()
+        .find(|&couples| duel_seconds(lengths, couples) <= seconds)
+        .unwrap_or(couples.min(least))
+}
+
+/// Duels that a budget is to have room for, whatever number of couples seems to pay best: of few duels the critical value is
+/// high, and how much restarts differ, which decides what pays, is known but roughly. It is the fourth look.
+const DUELS_TO_JUDGE: usize = 24;
+
+/// The couples of a duel for a budget of so many seconds: `best`, unless that leaves too few duels to judge, or so many
+/// that time is left when the last of them is over.
+pub fn couples_for(lengths: &Lengths, best: u32, seconds: f64, max_duels: usize) -> u32 {
+    let within = |most: u32, duels: usize| couples_within(lengths, most, seconds / duels as f64);
+    let filling = within(*COUPLES.end(), max_duels.max(1));
+    within(best.max(filling), max_duels.clamp(1, DUELS_TO_JUDGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn couples_fill_the_budget_and_leave_enough_duels() {
+        let lengths = Lengths {
+            couples: 20,
+            slice_seconds: 0.2,
+            ramp_seconds: 0.01,
+            warm_up_seconds: 0.5,
+            disturbance: 0.1,
+        };
+        // A couple takes 0.5 s, a duel 2 s more.
+        assert_eq!(couples_for(&lengths, 14, 300.0, 44), 14);
+        // 44 duels of 14 couples would be over after 7 minutes.
+        assert_eq!(couples_for(&lengths, 14, 600.0, 44), 23);
+        // Twenty-four duels of 60 couples want more than 5 minutes.
+        assert_eq!(couples_for(&lengths, 60, 300.0, 44), 21);
+        assert_eq!(couples_for(&lengths, 14, 30.0, 44), 8);
+        assert_eq!(couples_within(&lengths, 5, 1.0), 5);
+    }
+
+    #[test]
+    fn an_hour_is_filled_and_five_minutes_hold_four_looks() {
+        let lengths = Lengths {
+            couples: 40,
+            slice_seconds: 0.1,
+            ramp_seconds: 0.0,
+            warm_up_seconds: 0.5,
+            disturbance: 0.05,
+        };
+        for (seconds, duels) in [(300.0, 24.0..30.0), (3600.0, 40.0..46.0)] {
+            let couples = couples_for(&lengths, 40, seconds, 44);
+            let fitting = seconds / duel_seconds(&lengths, couples);
+            assert!(duels.contains(&fitting), "{fitting} duels of {couples}");
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Everything that is set up once per study: servers fetched, dataset images loaded, a place to work.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use niagara_build::InUse;
+use niagara_load::{Endpoint, TableEvent, TableOptions};
+use niagara_server::{
+    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
+    StartingServer, TransportKind, WorkFolder, with_engine,
+};
+
+use crate::client_host::ClientHost;
+use crate::duels::spec::Load;
+use crate::studies::observer::{Event, Observer};
+use crate::variants::server_build::{self, BuildOptions};
+use crate::variants::variant::Variant;
+use niagara_build::stopped;
+use niagara_server::Cancel;
+
+/// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
+const FULL_BELOW: u64 = 64 << 20;
+
+/// A server that can be launched, with the data it is launched on.
+struct Station {
+    install: Install,
+    image: Image,
+    /// A build stays as long as the study may launch it.
+    _in_use: Option<InUse>,
+}
+
+/// The servers and images of a study, and where its clones live.
+pub struct Workbench {
+    cache: Cache,
+    catalog: Catalog,
+    load: Load,
+    cancel: Cancel,
+    /// Where the load comes from, if not from here.
+    client: Option<Arc<ClientHost>>,
+    /// By server and build: what differs in runtime or configuration only shares one.
+    stations: BTreeMap<String, Station>,
+}
+
+impl Workbench {
+    /// A workbench with nothing on it yet.
+    pub fn new(cache: Cache, catalog: Catalog, load: Load, cancel: Cancel) -> Self {
+        Self {
+            cache,
+            catalog,
+            load,
+            cancel,
+            client: None,
+            stations: BTreeMap::new(),
+        }
+    }
+
+    /// The same with its load coming from `client`.
+    #[must_use]
+    pub fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
+        Self { client, ..self }
+    }
+
+    /// The host that the load comes from, if not this one.
+    pub fn client(&self) -> Option<&ClientHost> {
+        self.client.as_deref()
+    }
+
+    /// The flag that stops the study.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Where everything is kept.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The servers that can be fetched or built.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The load that the images were made for.
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// Fetches `server` (a catalogue name or a path) and loads its dataset image, where not done before.
+    ///
+    /// # Errors
+    /// Unknown server, nothing to fetch it from, disk full, a load that fails.
+    pub fn set_up(&mut self, server: &str, observer: &mut dyn Observer) -> Result<()> {
+        self.set_up_variant(&Variant::base(server), observer)
+    }
+
+    /// Fetches or builds the server of `variant` and loads its dataset image, where not done before: a variant that
+    /// differs in runtime or configuration only is there already.
+    ///
+    /// # Errors
+    /// As with [`Workbench::set_up`]; a build that fails.
+    pub fn set_up_variant(&mut self, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
+        if let Some(client) = &self.client {
+            client.check(variant)?;
+        }
+        let station = station_name(variant);
+        if self.stations.contains_key(&station) {
+            return Ok(());
+        }
+        let (install, in_use) = self.obtain(variant, observer)?;
+        self.cancel.check()?;
+        let load = &self.load;
+        let cancel = &self.cancel;
+        let key = load.dataset_key();
+        let engine = load.engine_of(variant);
+        let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
+            observer.see(Event::SettingUp(text));
+        })?;
+        let image = {
+            let seen = std::cell::RefCell::new(observer);
+            let mut workload = load.workload.clone();
+            workload.common.mysql_storage_engine = engine.to_owned();
+            ImageStore::new(&self.cache).ensure(
+                &install,
+                &key,
+                engine,
+                &mut |server| {
+                    niagara_load::prepare_tables(
+                        &server.over_socket(LOAD_DATABASE),
+                        &workload,
+                        &TableOptions {
+                            threads: load.threads,
+                            cancel: cancel.flag(),
+                            ..TableOptions::default()
+                        },
+                        &mut |event| match event {
+                            TableEvent::Rows(done, total) if total > 0 => {
+                                let percent = done * 100 / total;
+                                seen.borrow_mut().see(Event::SettingUp(&format!(
+                                    "loading {done} of {total} rows ({percent} %)"
+                                )));
+                            }
+                            TableEvent::Step(what) => {
+                                seen.borrow_mut().see(Event::SettingUp(what));
+                            }
+                            _ => {}
+                        },
+                    )
+                    .map_err(stopped)?;
+                    cancel.check()?;
+                    Ok(())
+                },
+                &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
+            )?
+        };
+        let station_of = Station {
+            install,
+            image,
+            _in_use: in_use,
+        };
+        self.stations.insert(station, station_of);
+        Ok(())
+    }
+
+    /// The server of a variant: packaged, found at its path, or built.
+    fn obtain(
+        &self,
+        variant: &Variant,
+        observer: &mut dyn Observer,
+    ) -> Result<(Install, Option<InUse>)> {
+        let server = variant.server.as_str();
+        if let Some(recipe) = &variant.build {
+            let mut show = |text: &str| observer.see(Event::SettingUp(text));
+            let built = server_build::build(
+                &self.cache,
+                &self.catalog,
+                server,
+                recipe,
+                BuildOptions::default(),
+                &self.cancel,
+                &mut show,
+            )?;
+            return Ok((built.install, Some(built.in_use)));
+        }
+        if looks_like_path(server) {
+            return Ok((Install::from_path(Path::new(server))?, None));
+        }
+        let description = self.catalog.get(server)?;
+        let install = niagara_server::get(&self.cache, description, &mut |text| {
+            observer.see(Event::SettingUp(text));
+        })?;
+        Ok((install, None))
+    }
+
+    fn station(&self, variant: &Variant) -> Result<&Station> {
+        self.stations
+            .get(&station_name(variant))
+            .with_context(|| format!("{} was not set up for this study", variant.label()))
+    }
+
+    /// The install of a server, as packaged, that was set up.
+    ///
+    /// # Errors
+    /// The server was not set up.
+    pub fn install(&self, server: &str) -> Result<&Install> {
+        self.install_of(&Variant::base(server))
+    }
+
+    /// The install of a variant that was set up.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up.
+    pub fn install_of(&self, variant: &Variant) -> Result<&Install> {
+        Ok(&self.station(variant)?.install)
+    }
+
+    /// Bytes of a server's dataset image on disk.
+    ///
+    /// # Errors
+    /// The server was not set up, or its image cannot be read.
+    pub fn data_bytes(&self, server: &str) -> Result<u64> {
+        self.station(&Variant::base(server))?.image.bytes()
+    }
+
+    /// An error when the disk of the clones is full: then no failure of a server is the server's own.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub(crate) fn check_disk(&self) -> Result<()> {
+        let free = self.cache.free_bytes()?;
+        if free < FULL_BELOW {
+            bail!(
+                "no space left on the disk of {} ({} MB free)\n\
+                 remedy: free some, or name a folder on another disk in NIAGARA_WORK; the same command goes on from here",
+                self.cache.work()?.display(),
+                free >> 20
+            );
+        }
+        Ok(())
+    }
+
+    /// A fresh clone of the image for `variant`; it goes when the folder is dropped.
+    ///
+    /// # Errors
+    /// Disk full, image gone.
+    pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
+        let station = self.station(variant)?;
+        let folder = self.cache.work_folder("clone")?;
+        station.image.clone_to(&data_of(&folder))?;
+        Ok(folder)
+    }
+
+    /// An empty private folder beside the clones; it goes when it is dropped.
+    ///
+    /// # Errors
+    /// Disk full.
+    pub(crate) fn scratch(&self, kind: &str) -> Result<WorkFolder> {
+        self.cache.work_folder(kind)
+    }
+
+    /// Starts `variant` on a fresh clone with nothing of its data in memory: the buffer pool is new and is told nothing of
+    /// the one before, and the clone's files are out of the kernel's page cache.
+    ///
+    /// # Errors
+    /// As [`clone_for`](Self::clone_for) and [`spawn`](Self::spawn); a server that does not start.
+    pub fn start_cold(&self, variant: &Variant) -> Result<(RunningServer, WorkFolder)> {
+        let clone = self.clone_for(variant)?;
+        // Which pages the pool held at the shutdown, for loading them again.
+        let list = data_of(&clone).join("ib_buffer_pool");
+        if list.exists() {
+            std::fs::remove_file(&list)
+                .with_context(|| format!("cannot remove {}", list.display()))?;
+        }
+        niagara_server::drop_cached(&data_of(&clone))?;
+        let server = self.spawn(variant, &clone)?.wait_ready()?;
+        Ok((server, clone))
+    }
+
+    /// Starts `variant` on `clone` without waiting for it.
+    ///
+    /// # Errors
+    /// Something that the variant asks for is not to be had here.
+    pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
+        let station = self.station(variant)?;
+        niagara_server::spawn_for_remote(
+            &self.cache,
+            &LaunchSpec {
+                install: &station.install,
+                datadir: data_of(clone),
+                runtime: &variant.runtime,
+                config: &variant.config,
+            },
+            self.client.as_ref().map(|client| client.access()),
+        )
+    }
+
+    /// Reads every table and index once, so that the buffer pool holds what fits into it.
+    pub fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
+        for statement in load.read_all_statements() {
+            server.query(&statement)?;
+        }
+        Ok(())
+    }
+
+    /// Where what is done beside the load reaches `server`, wherever that comes from.
+    pub(crate) fn endpoint_here(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
+        match self.client {
+            None => self.endpoint(server, variant),
+            Some(_) => server.over_socket(LOAD_DATABASE),
+        }
+    }
+
+    /// Where the load generator reaches `server`, by the variant's transport.
+    pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
+        match variant.runtime.transport {
+            TransportKind::Tcp => server.over_tcp(LOAD_DATABASE),
+            TransportKind::Unix => server.over_socket(LOAD_DATABASE),
+        }
+    }
+}
+
+/// What decides which binary a variant runs, and on which data.
+fn station_name(variant: &Variant) -> String {
+    let engine = variant.engine.as_deref().unwrap_or_default();
+    let binary = match &variant.build {
+        None => variant.server.clone(),
+        // A recipe is plain data; its one line stands for it should it not serialise.
+        Some(recipe) => format!(
+            "{} {}",
+            variant.server,
+            serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
+        ),
+    };
+    format!("{binary} {engine}")
+}
+
+fn data_of(clone: &WorkFolder) -> PathBuf {
+    clone.path().join("data")
+}
+
+/// Whether a server was named by its path rather than by its name in the catalogue.
+pub fn looks_like_path(server: &str) -> bool {
+    server.contains('/')
+}

@@ -1,0 +1,123 @@
+//! The parts of a matrix: a workbench for each load, a variant for each combination of levels.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use niagara_load::WorkloadKind;
+use niagara_store::{Axis, MatrixWorkload};
+
+use crate::asking::level_sets::{AxisRecipe, level_sets};
+use crate::asking::recipe::VariantRecipe;
+use crate::asking::resolve::resolve_or_reason;
+use crate::duels::spec::Lengths;
+use crate::duels::workbench::Workbench;
+use crate::questions::matrix::{Combination, MatrixOptions};
+use crate::studies::observer::Observer;
+use crate::studies::set_up::{SetUp, without_threads};
+
+/// What a matrix is filled from.
+pub(crate) struct Combinations {
+    axes: Vec<Axis>,
+    combinations: Vec<Combination>,
+    benches: BTreeMap<(usize, u32), Workbench>,
+}
+
+/// Sets up every load and every combination; one that is not to be had here is kept with its reason.
+pub(crate) fn combinations(
+    set_up: &SetUp<'_>,
+    start: &VariantRecipe,
+    axes: &[AxisRecipe],
+    all: bool,
+    observer: &mut dyn Observer,
+) -> Result<Combinations> {
+    let study = set_up.study;
+    let mut combinations: Vec<Combination> = level_sets(axes, all)
+        .into_iter()
+        .map(|set| Combination {
+            title: set.title,
+            levels: set.levels,
+            variants: Vec::new(),
+        })
+        .collect();
+    let mut benches = BTreeMap::new();
+    for workload in 0..study.workloads.len() {
+        let mut first = set_up.bench(workload, study.threads[0]);
+        let base = set_up.variant_for_any_threads(start, &mut first, observer)?;
+        for combination in &mut combinations {
+            let levels = axes.iter().zip(&combination.levels);
+            let recipes = levels.map(|(axis, &level)| &axis.levels[level].recipe);
+            let recipe = VariantRecipe::together(recipes);
+            let made = resolve_or_reason(&recipe, &base, set_up.inventory, &mut first, observer)?;
+            combination.variants.push(made);
+        }
+        // What was made for one thread count is there for the others too: the same servers, the same data.
+        for &threads in &study.threads[1..] {
+            let mut bench = set_up.bench(workload, threads);
+            for combination in &combinations {
+                if let Ok(variant) = &combination.variants[workload] {
+                    bench.set_up_variant(variant, observer)?;
+                }
+            }
+            benches.insert((workload, threads), bench);
+        }
+        benches.insert((workload, study.threads[0]), first);
+    }
+    Ok(Combinations {
+        axes: axes
+            .iter()
+            .map(|axis| Axis {
+                name: axis.name.clone(),
+                levels: axis.levels.iter().map(|level| level.name.clone()).collect(),
+            })
+            .collect(),
+        combinations,
+        benches,
+    })
+}
+
+impl Combinations {
+    /// How the matrix is filled.
+    pub(crate) fn options(
+        &self,
+        set_up: &SetUp<'_>,
+        lengths: &Lengths,
+        seed: u64,
+    ) -> MatrixOptions<'_> {
+        let study = set_up.study;
+        MatrixOptions {
+            about: study.words(),
+            server: set_up.base.server.clone(),
+            axes: self.axes.clone(),
+            combinations: self.combinations.clone(),
+            workloads: study
+                .workloads
+                .iter()
+                .enumerate()
+                .map(|(index, workload)| MatrixWorkload {
+                    name: workload.name.clone(),
+                    one_line: without_threads(&workload.load),
+                    trained: workload.trained
+                        || self.trains_on(index, workload.load.workload.kind()),
+                })
+                .collect(),
+            threads: study.threads.clone(),
+            benches: &self.benches,
+            protocol: study.protocol,
+            alpha: study.alpha,
+            rule: study.rule(),
+            duels: study.duels,
+            couples: lengths.couples,
+            seed,
+            budget_seconds: study.budget.as_secs_f64(),
+        }
+    }
+
+    /// Whether some build of this matrix had its profile from the workload.
+    fn trains_on(&self, workload: usize, kind: Option<WorkloadKind>) -> bool {
+        self.combinations
+            .iter()
+            .filter_map(|combination| combination.variants[workload].as_ref().ok())
+            .filter_map(|variant| variant.build.as_ref())
+            .any(|recipe| kind.is_some_and(|kind| recipe.trained_on().contains(kind.name())))
+    }
+}

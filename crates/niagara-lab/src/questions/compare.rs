@@ -1,0 +1,241 @@
+//! `compare`: is B faster than A?
+
+use anyhow::{Result, bail};
+use niagara_server::Cancelled;
+use niagara_stats::{ErrorBudget, Rule, detectable};
+use niagara_store::{About, CompareSummary, Goal, Phase, Summary};
+
+use crate::asking::question::StudyDescription;
+use crate::client_host::ClientHost;
+use crate::duels::duel_plan::{assumed_sd, duel_seconds};
+use crate::duels::spec::Protocol;
+use crate::duels::workbench::Workbench;
+use crate::questions::build_note::build_notes;
+use crate::questions::couples::recalled_couples;
+use crate::questions::judged::{Answer, Question, ask, comparison};
+use crate::questions::rate::{RateChoice, find_rate};
+use crate::studies::announced::{Announced, ComparePlan};
+use crate::studies::history::History;
+use crate::studies::measuring::{Found, Measuring};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::set_up::SetUp;
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+
+/// How a comparison is decided.
+#[derive(Debug, Clone)]
+pub(crate) struct CompareOptions {
+    /// A, the baseline.
+    pub a: Variant,
+    /// B, the candidate.
+    pub b: Variant,
+    /// What decides.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
+    /// How they meet.
+    pub protocol: Protocol,
+    /// Error probability, most duels.
+    pub errors: ErrorBudget,
+    /// Smallest worthwhile gain, futility, whether all duels are run.
+    pub rule: Rule,
+    /// Couples in a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// A comparison that is set up.
+pub(crate) struct Comparing<'a> {
+    bench: &'a Workbench,
+    history: History,
+    options: CompareOptions,
+    plan: ComparePlan,
+    about: Option<About>,
+    answer: Option<Answer>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Comparing<'a> {
+    pub(crate) fn new(
+        set_up: &SetUp<'_>,
+        bench: &'a Workbench,
+        [a, b]: [Variant; 2],
+        study: &Study,
+    ) -> Result<Self> {
+        let question = set_up.study;
+        let history = History::of(&set_up.inventory.cache);
+        // The history is of loads that came from this host.
+        let known = bench.client().is_none().then_some(&history);
+        let couples = recalled_couples(study, question, known)?;
+        let plan = compare_plan(question, [a.label(), b.label()], couples, known);
+        Ok(Self {
+            bench,
+            options: CompareOptions {
+                a,
+                b,
+                goal: question.goal,
+                rate: question.rate,
+                protocol: question.protocol,
+                errors: ErrorBudget::two_sided(question.alpha, question.duels),
+                rule: question.rule(),
+                couples,
+                seed: study.seed(),
+            },
+            history,
+            plan,
+            about: question.words(),
+            answer: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn question(&self) -> Question<'_> {
+        let options = &self.options;
+        Question {
+            phase: Phase::Compare,
+            subject: "",
+            goal: options.goal,
+            a: &options.a,
+            b: &options.b,
+            errors: match options.protocol {
+                // One series of five and five: there is nothing to look at twice.
+                Protocol::Trimmed => ErrorBudget {
+                    max_duels: 1,
+                    ..options.errors
+                },
+                Protocol::Duel | Protocol::Pair | Protocol::Solo => options.errors,
+            },
+            rule: options.rule,
+            couples: options.couples,
+            seed: options.seed,
+            reserve_seconds: 0.0,
+            must_answer: true,
+        }
+    }
+
+    fn warnings(&self, answer: &Answer, caution: Option<&String>) -> Vec<String> {
+        let options = &self.options;
+        let mut warnings = answer.warnings.clone();
+        warnings.extend(answer.failure.clone());
+        warnings.extend(caution.cloned());
+        warnings.extend(self.bench.client().map(ClientHost::remark));
+        let errors = self.question().errors;
+        if errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
+            warnings.push(format!(
+                "{} duels can call no difference at α = {}: give more with --max-duels",
+                errors.max_duels, errors.alpha
+            ));
+        }
+        if options.protocol == Protocol::Trimmed {
+            warnings.push(
+                "protocol of 2008: one series of runs after the other, best and worst dropped, no \
+                 interval; on identical servers it shows a difference every time"
+                    .to_owned(),
+            );
+        }
+        warnings.extend(self.warnings.clone());
+        warnings
+    }
+}
+
+impl Measuring for Comparing<'_> {
+    fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        observer.see(Event::Announced(Announced::Compare(&self.plan)));
+        if let Some(choice) = self.options.rate {
+            let rate = find_rate(self.bench, study, &self.options.a, choice, observer)?;
+            study.set_rate(rate);
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        observer.see(Event::Stage {
+            name: "compare",
+            seconds: study.left_seconds(),
+        });
+        let answer = ask(self.bench, study, &self.question(), observer)?;
+        if let (Some(failure), true) = (&answer.failure, answer.duels.is_empty()) {
+            bail!("{failure}");
+        }
+        // The history is of duels whose load came from this host.
+        let from_here = self.bench.client().is_none();
+        if self.options.protocol == Protocol::Duel
+            && !study.is_resumed()
+            && from_here
+            && study.rate().is_none()
+        {
+            let slices = study.store().slices(None)?;
+            self.history
+                .add(self.bench.load(), &study.lengths(), &answer.duels, &slices)?;
+        }
+        let interrupted = answer.interrupted;
+        self.answer = Some(answer);
+        if interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, complete: bool) -> Result<Found> {
+        let (options, bench) = (&self.options, self.bench);
+        let answer = self.answer.as_ref().ok_or(Cancelled)?;
+        let comparison = comparison(study, &self.question(), answer)?;
+        let scores: Vec<f64> = answer
+            .duels
+            .iter()
+            .filter_map(|duel| options.goal.gain(duel))
+            .collect();
+        Ok(Found::Summary(Summary::Compare(Box::new(CompareSummary {
+            about: self.about.clone(),
+            protocol: options.protocol.to_string(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            seed: options.seed,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: complete && answer.failure.is_none(),
+            builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
+            warnings: self.warnings(answer, comparison.caution.as_ref()),
+            comparison,
+            sd_duel: niagara_stats::standard_deviation(&scores),
+        }))))
+    }
+}
+
+/// What the comparison of `question` is about to do with duels of so many couples.
+pub fn compare_plan(
+    question: &StudyDescription,
+    [a, b]: [String; 2],
+    couples: u32,
+    history: Option<&History>,
+) -> ComparePlan {
+    let lengths = question.lengths();
+    let load = question.load(0, question.threads[0]);
+    let seconds = question.budget.as_secs_f64();
+    let duel_seconds = duel_seconds(&lengths, couples);
+    let duels = ((seconds / duel_seconds) as usize).min(question.duels);
+    let detectable =
+        (question.protocol == Protocol::Duel && question.goal == Goal::Throughput && duels > 0)
+            .then(|| {
+                let known = history.and_then(|history| history.components(&load, &lengths));
+                let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
+                detectable(sd, duels)
+            });
+    ComparePlan {
+        a,
+        b,
+        load: load.one_line(),
+        protocol: question.protocol,
+        couples,
+        duel_seconds,
+        budget_seconds: seconds,
+        duels,
+        detectable,
+        min_effect: question.min_effect,
+    }
+}

@@ -1,0 +1,41 @@
+//! How many couples the duels of a comparison have.
+
+use anyhow::Result;
+
+use crate::asking::question::StudyDescription;
+use crate::duels::duel_plan::couples_for;
+use crate::duels::spec::Protocol;
+use crate::studies::checkpoint;
+use crate::studies::history::History;
+use crate::studies::study::Study;
+
+/// The couples of `question`'s duels: those asked for, or else what pays best for its budget by what earlier comparisons
+/// showed of this machine's noise; by the defaults while too little is known. `history` is absent where the load comes
+/// from another host: it is of loads that came from this one.
+pub fn couples_of(question: &StudyDescription, history: Option<&History>) -> u32 {
+    let lengths = question.lengths();
+    if question.couples.is_some() || question.protocol != Protocol::Duel {
+        return lengths.couples;
+    }
+    let load = question.load(0, question.threads[0]);
+    let best = history
+        .and_then(|history| history.best_couples(&load, &lengths))
+        .unwrap_or(lengths.couples);
+    let seconds = question.budget.as_secs_f64();
+    couples_for(&lengths, best, seconds, question.duels)
+}
+
+/// The same for a study: it keeps to its choice, whatever is learned of the noise later.
+pub(crate) fn recalled_couples(
+    study: &Study,
+    question: &StudyDescription,
+    history: Option<&History>,
+) -> Result<u32> {
+    study.recall_or(&checkpoint::couples(), || {
+        // A study that was begun before this was decided had the default.
+        Ok(match study.is_resumed() {
+            true => question.lengths().couples,
+            false => couples_of(question, history),
+        })
+    })
+}

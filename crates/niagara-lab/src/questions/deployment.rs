@@ -1,0 +1,240 @@
+//! What installing a ladder's final variant takes.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use niagara_server::machine::format_cpu_list;
+use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
+use niagara_store::{DeployBuild, DeployMalloc, Deployment};
+
+use crate::variants::candidate::Candidate;
+use crate::variants::variant::Variant;
+
+/// What installing `variant` of the server `install` takes, made by some of `candidates` and measured on `machine`.
+///
+/// # Errors
+/// The variant asks for something that the server does not have.
+pub(crate) fn deployment(
+    install: &Install,
+    variant: &Variant,
+    candidates: &[Candidate],
+    machine: &str,
+) -> Result<Deployment> {
+    let runtime = &variant.runtime;
+    let used: Vec<&Candidate> = candidates
+        .iter()
+        .filter(|candidate| variant.levers.iter().any(|id| id == candidate.lever.id()))
+        .collect();
+    let mut environment = environment(install, runtime)?;
+    // The user's own library takes the place of the one in the private folder.
+    environment.remove("LD_PRELOAD");
+    Ok(Deployment {
+        family: family_word(install.family).to_owned(),
+        config: variant.config.clone(),
+        environment,
+        malloc: malloc(install, runtime, &used),
+        server_cpus: runtime
+            .server_cpus
+            .as_deref()
+            .map(|cpus| format_cpu_list(cpus).replace(',', " ")),
+        nice: match runtime.scheduling {
+            Some(Scheduling::Nice(nice)) => Some(nice),
+            _ => None,
+        },
+        scheduling: match runtime.scheduling {
+            Some(Scheduling::Batch) => Some("batch".to_owned()),
+            _ => None,
+        },
+        huge_pages: variant.config.contains_key("large_pages").then(|| {
+            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
+                .to_owned()
+        }),
+        transport: match runtime.transport {
+            TransportKind::Unix => "unix".to_owned(),
+            TransportKind::Tcp => "tcp".to_owned(),
+        },
+        sets: used
+            .iter()
+            .map(|candidate| (candidate.lever.id().to_owned(), sets(candidate)))
+            .collect(),
+        host_steps: used
+            .iter()
+            .filter_map(|candidate| candidate.lever.deploy().note.clone())
+            .collect(),
+        machine: machine.to_owned(),
+        built: built(install, variant)?,
+    })
+}
+
+/// The built server of a variant that has one.
+fn built(install: &Install, variant: &Variant) -> Result<Option<DeployBuild>> {
+    let Some(recipe) = &variant.build else {
+        return Ok(None);
+    };
+    // The binary is in PREFIX/usr/sbin.
+    let prefix = install.basedir.parent().unwrap_or(&install.basedir);
+    let record = prefix.with_file_name("recipe.json");
+    let recipe_text = std::fs::read_to_string(&record)
+        .with_context(|| format!("cannot read {}", record.display()))?;
+    Ok(Some(DeployBuild {
+        prefix: prefix.to_path_buf(),
+        binary: install
+            .server
+            .strip_prefix(prefix)
+            .unwrap_or(&install.server)
+            .to_path_buf(),
+        one_line: recipe.one_line(),
+        recipe: recipe_text,
+    }))
+}
+
+fn family_word(family: Family) -> &'static str {
+    match family {
+        Family::Mariadb => "mariadb",
+        Family::Mysql => "mysql",
+        Family::Percona => "percona",
+    }
+}
+
+/// Server variables and environment variables that a lever sets here.
+fn sets(candidate: &Candidate) -> Vec<String> {
+    let change = &candidate.change;
+    let names = change.config.keys().chain(change.environment.keys());
+    names.cloned().collect()
+}
+
+fn malloc(install: &Install, runtime: &Runtime, used: &[&Candidate]) -> Option<DeployMalloc> {
+    let name = runtime.malloc.as_ref()?;
+    let library = install.mallocs.get(name)?;
+    let soname = library
+        .file_name()
+        .unwrap_or(Path::new(name).as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    let package = used
+        .iter()
+        .find(|candidate| candidate.lever.level() == Some(name.as_str()))
+        .and_then(|candidate| candidate.lever.deploy().packages.first().cloned())
+        .unwrap_or_else(|| format!("the package that has {soname}"));
+    Some(DeployMalloc {
+        name: name.clone(),
+        package,
+        soname,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::collections::BTreeMap;
+
+    use crate::lever::{Change, load};
+
+    fn install() -> Install {
+        Install {
+            name: "mariadb-10.11".into(),
+            family: Family::Mariadb,
+            version: "10.11.14".parse().expect("a version"),
+            version_string: "10.11.14-MariaDB".into(),
+            basedir: "/opt/prefix/usr".into(),
+            server: "/opt/prefix/usr/sbin/mariadbd".into(),
+            mallocs: BTreeMap::from([(
+                "jemalloc".into(),
+                "/opt/prefix/lib/libjemalloc.so.2".into(),
+            )]),
+            own_malloc: "glibc".into(),
+            packages: BTreeMap::new(),
+            plugins: Vec::new(),
+        }
+    }
+
+    fn candidate(id: &str, change: Change) -> Candidate {
+        let lever = load(&[])
+            .expect("the shipped levers")
+            .into_iter()
+            .find(|lever| lever.id() == id)
+            .expect("a shipped lever");
+        Candidate { lever, change }
+    }
+
+    #[test]
+    fn everything_to_install_comes_from_the_variant_and_its_levers() {
+        let candidates = [
+            candidate(
+                "malloc-jemalloc",
+                Change {
+                    malloc: Some("jemalloc".into()),
+                    environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
+                    ..Change::default()
+                },
+            ),
+            candidate(
+                "placement-half",
+                Change {
+                    server_cpus: Some(vec![0, 1, 4]),
+                    scheduling: Some(Scheduling::Nice(-5)),
+                    ..Change::default()
+                },
+            ),
+            candidate(
+                "flush-neighbors-off",
+                Change {
+                    config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
+                    ..Change::default()
+                },
+            ),
+            candidate(
+                "transport-unix",
+                Change {
+                    transport: Some(TransportKind::Unix),
+                    ..Change::default()
+                },
+            ),
+        ];
+        let base = Variant::base("mariadb-10.11");
+        let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
+        let found = deployment(&install(), &variant, &candidates, "a machine").expect("complete");
+        assert_eq!(
+            found,
+            Deployment {
+                family: "mariadb".into(),
+                config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
+                // The library itself is named by its soname: it is the user's own.
+                environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
+                malloc: Some(DeployMalloc {
+                    name: "jemalloc".into(),
+                    package: "libjemalloc2".into(),
+                    soname: "libjemalloc.so.2".into(),
+                }),
+                server_cpus: Some("0-1 4".into()),
+                nice: Some(-5),
+                scheduling: None,
+                huge_pages: None,
+                transport: "tcp".into(),
+                sets: BTreeMap::from([
+                    ("malloc-jemalloc".into(), vec!["MALLOC_CONF".into()]),
+                    ("placement-half".into(), vec![]),
+                    (
+                        "flush-neighbors-off".into(),
+                        vec!["innodb_flush_neighbors".into()]
+                    ),
+                ]),
+                host_steps: candidates[..3]
+                    .iter()
+                    .filter_map(|candidate| candidate.lever.deploy().note.clone())
+                    .collect(),
+                machine: "a machine".into(),
+                built: None,
+            }
+        );
+    }
+
+    #[test]
+    fn a_malloc_that_is_not_there_is_an_error() {
+        let mut variant = Variant::base("mariadb-10.11");
+        variant.runtime.malloc = Some("tcmalloc".into());
+        let error = deployment(&install(), &variant, &[], "").expect_err("not in the install");
+        assert!(error.to_string().contains("tcmalloc"), "{error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Identical servers against each other, until the budget ends.
+
+use anyhow::{Result, bail};
+use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
+use niagara_store::{DuelRecord, Goal, Phase};
+
+use crate::duels::duel_plan::couple_seconds;
+use crate::duels::workbench::Workbench;
+use crate::questions::judged::{Question, ask};
+use crate::questions::noise::{ALPHA, MAX_DUELS, Noise};
+use crate::studies::history::{History, score_again};
+use crate::studies::measuring::{Found, Measuring};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::set_up::SetUp;
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+
+/// A variant that is set against itself until the budget ends.
+pub(crate) struct Watching<'a> {
+    bench: &'a Workbench,
+    history: History,
+    variant: &'a Variant,
+    couples: u32,
+    seed: u64,
+    duels: Vec<DuelRecord>,
+}
+
+impl<'a> Watching<'a> {
+    pub(crate) fn new(
+        set_up: &'a SetUp<'_>,
+        bench: &'a Workbench,
+        couples: u32,
+        seed: u64,
+    ) -> Self {
+        Self {
+            bench,
+            history: History::of(&set_up.inventory.cache),
+            variant: &set_up.base,
+            couples,
+            seed,
+            duels: Vec::new(),
+        }
+    }
+}
+
+impl Measuring for Watching<'_> {
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        observer.see(Event::Stage {
+            name: "identical servers",
+            seconds: study.left_seconds(),
+        });
+        let question = Question {
+            phase: Phase::Noise,
+            subject: "",
+            goal: Goal::Throughput,
+            a: self.variant,
+            b: self.variant,
+            errors: ErrorBudget::two_sided(ALPHA, MAX_DUELS),
+            rule: Rule {
+                to_the_end: true,
+                ..Rule::default()
+            },
+            couples: self.couples,
+            seed: self.seed,
+            reserve_seconds: 0.0,
+            must_answer: false,
+        };
+        let answer = ask(self.bench, study, &question, observer)?;
+        if let (Some(failure), true) = (&answer.failure, answer.duels.is_empty()) {
+            bail!("{failure}");
+        }
+        let slices = study.store().slices(None)?;
+        self.history
+            .add(self.bench.load(), &study.lengths(), &answer.duels, &slices)?;
+        self.duels = answer.duels;
+        Ok(())
+    }
+
+    /// A look at the noise has no summary, and what was measured until a stop is worth as much as the rest.
+    fn warn(&mut self, _text: &str) {}
+
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let slices = study.store().slices(None)?;
+        let lengths = study.lengths();
+        let duels: Vec<DuelScore> = self
+            .duels
+            .iter()
+            .filter_map(|duel| score_again(duel.seq, &slices, &lengths))
+            .collect();
+        let couple_seconds = couple_seconds(&lengths);
+        let start_seconds = niagara_stats::median(
+            &self
+                .duels
+                .iter()
+                .map(|duel| duel.wall_seconds - f64::from(duel.couples) * couple_seconds)
+                .collect::<Vec<_>>(),
+        )
+        .unwrap_or(0.0);
+        Ok(Found::Noise(Noise {
+            components: components(std::slice::from_ref(&duels)),
+            duels,
+            start_seconds,
+            couple_seconds,
+            lengths,
+        }))
+    }
+}

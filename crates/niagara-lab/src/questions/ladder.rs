@@ -1,0 +1,428 @@
+//! A ladder: steps in the order of the file, each tried on top of what was kept before, kept when proven.
+
+use anyhow::Result;
+use niagara_stats::{ErrorBudget, Rule, Verdict};
+use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+
+use crate::asking::question::RungRecipe;
+use crate::asking::resolve::resolve_or_reason;
+use crate::client_host::ClientHost;
+use crate::duels::spec::{Lengths, Protocol};
+use crate::duels::workbench::Workbench;
+use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
+use crate::questions::judged::{
+    Answer, Question, ask, comparison, first_look_seconds, share_seconds,
+};
+use crate::studies::inventory::Inventory;
+use crate::studies::measuring::{Found, Measuring};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::set_up::SetUp;
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
+
+/// How a ladder is climbed.
+#[derive(Clone)]
+struct LadderOptions {
+    /// The study's words.
+    about: Option<About>,
+    /// What it starts from.
+    start: Variant,
+    /// The steps, in order.
+    rungs: Vec<RungRecipe>,
+    /// How variants meet.
+    protocol: Protocol,
+    /// Error probability of the total and, shared, of the rungs.
+    alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    rule: Rule,
+    /// Most duels for one question.
+    duels: usize,
+    /// Couples of a duel.
+    couples: u32,
+    /// Seed.
+    seed: u64,
+    /// Seconds asked for.
+    budget_seconds: f64,
+}
+
+/// The error probability of each of `rungs` that are tried, which share `alpha`: is it faster than what was kept before
+/// it?
+pub fn rung_errors(alpha: f64, rungs: usize, duels: usize) -> ErrorBudget {
+    ErrorBudget::one_sided(alpha / rungs.max(1) as f64, duels)
+}
+
+/// A ladder that is set up.
+pub(crate) struct Climbing<'a> {
+    bench: &'a mut Workbench,
+    climb: Climb<'a>,
+}
+
+impl<'a> Climbing<'a> {
+    pub(crate) fn new(
+        set_up: &SetUp<'a>,
+        bench: &'a mut Workbench,
+        start: Variant,
+        rungs: &[RungRecipe],
+        lengths: &Lengths,
+        seed: u64,
+    ) -> Self {
+        let study = set_up.study;
+        Self {
+            bench,
+            climb: Climb {
+                inventory: set_up.inventory,
+                best: start.clone(),
+                rungs: Vec::new(),
+                total: None,
+                warnings: Vec::new(),
+                complete: false,
+                options: LadderOptions {
+                    about: study.words(),
+                    start,
+                    rungs: rungs.to_vec(),
+                    protocol: study.protocol,
+                    alpha: study.alpha,
+                    rule: study.rule(),
+                    duels: study.duels,
+                    couples: lengths.couples,
+                    seed,
+                    budget_seconds: study.budget.as_secs_f64(),
+                },
+            },
+        }
+    }
+}
+
+impl Measuring for Climbing<'_> {
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.climb.climb(self.bench, study, observer)
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.climb.warnings.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let summary = self.climb.summary(self.bench, study)?;
+        Ok(Found::Summary(Summary::Ladder(Box::new(summary))))
+    }
+}
+
+struct Climb<'a> {
+    inventory: &'a Inventory,
+    options: LadderOptions,
+    best: Variant,
+    rungs: Vec<LadderRung>,
+    total: Option<niagara_store::Comparison>,
+    warnings: Vec<String>,
+    complete: bool,
+}
+
+impl Climb<'_> {
+    fn climb(
+        &mut self,
+        bench: &mut Workbench,
+        study: &mut Study,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let rungs = self.options.rungs.clone();
+        let options = &self.options;
+        let to_try = options
+            .rungs
+            .iter()
+            .filter(|rung| rung.cannot.is_none())
+            .count();
+        let errors = rung_errors(options.alpha, to_try, options.duels);
+        if errors.fewest_duels().is_none() {
+            self.warnings.push(format!(
+                "{} duels a rung can prove nothing at α = {} shared by {to_try} rungs: give more duels",
+                options.duels, options.alpha
+            ));
+        }
+        let mut left = to_try;
+        for rung in &rungs {
+            let outcome = match &rung.cannot {
+                Some(reason) => Trial::not_tried(reason),
+                None => {
+                    left -= 1;
+                    self.try_rung(bench, study, rung, left, errors, observer)?
+                }
+            };
+            self.rungs.push(LadderRung {
+                title: rung.title.clone(),
+                change: outcome.change,
+                published: rung.published.clone(),
+                why: rung.why.clone(),
+                outcome: outcome.outcome,
+            });
+            self.keep(bench, study)?;
+            if outcome.interrupted {
+                return Err(Cancelled.into());
+            }
+        }
+        self.judge_total(bench, study, observer)?;
+        self.check_final(bench, study, observer)?;
+        self.complete = true;
+        Ok(())
+    }
+
+    /// What was kept is recommended only when its build is known to be correct.
+    fn check_final(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if self.best.id() == self.options.start.id() {
+            return Ok(());
+        }
+        let checked = study.aside(|| check_build(bench, &self.best, observer));
+        self.warnings.extend(checked?);
+        Ok(())
+    }
+
+    fn try_rung(
+        &mut self,
+        bench: &mut Workbench,
+        study: &mut Study,
+        rung: &RungRecipe,
+        rungs_after: usize,
+        errors: ErrorBudget,
+        observer: &mut dyn Observer,
+    ) -> Result<Trial> {
+        let options = self.options.clone();
+        let made = study.aside(|| {
+            resolve_or_reason(&rung.recipe, &self.best, self.inventory, bench, observer)
+        })?;
+        let (candidate, change) = match made {
+            Ok(made) => (
+                with_room(&made, bench.load().threads),
+                added(&self.best, &made),
+            ),
+            Err(reason) => return Ok(Trial::not_tried(&reason)),
+        };
+        if candidate.id() == self.best.id() {
+            return Ok(Trial::not_tried("it changes nothing here"));
+        }
+        observer.see(Event::Stage {
+            name: &format!("rung: {}", rung.title),
+            seconds: study.left_seconds(),
+        });
+        // Every rung still to come has the same share of what is left, the total's aside.
+        let open =
+            study.left_seconds() - first_look_seconds(study, self.total_errors(), options.couples);
+        let share = share_seconds(
+            open,
+            rungs_after + 1,
+            first_look_seconds(study, errors, options.couples),
+        );
+        let best = self.best.clone();
+        let question = Question {
+            phase: Phase::Claim,
+            subject: &rung.title,
+            goal: Goal::Throughput,
+            a: &best,
+            b: &candidate,
+            errors,
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive_seed(options.seed, "rung", Phase::Claim as u64),
+            reserve_seconds: (study.left_seconds() - share).max(0.0),
+            must_answer: false,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn(&rung.title, &answer);
+        let measured = answer.duels.iter().any(|duel| duel.score.is_some());
+        let outcome = if measured {
+            let claim = Box::new(comparison(study, &question, &answer)?);
+            if answer.judgement.verdict == Some(Verdict::Faster) {
+                self.best = candidate;
+                RungOutcome::Kept { claim }
+            } else {
+                RungOutcome::NotKept { claim }
+            }
+        } else {
+            RungOutcome::NotTried {
+                reason: match &answer.failure {
+                    Some(reason) => in_short(reason),
+                    None if answer.interrupted => "stopped before it was measured".to_owned(),
+                    None => "the time ended before it: give a longer --budget".to_owned(),
+                },
+            }
+        };
+        Ok(Trial {
+            change,
+            outcome,
+            interrupted: answer.interrupted,
+        })
+    }
+
+    /// The total is asked once, either way: a ladder keeps rungs that its author put in order, good or bad.
+    fn total_errors(&self) -> ErrorBudget {
+        ErrorBudget::two_sided(self.options.alpha, self.options.duels)
+    }
+
+    fn judge_total(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options.clone();
+        if self.best.id() == options.start.id() {
+            return Ok(());
+        }
+        observer.see(Event::Stage {
+            name: "total",
+            seconds: study.left_seconds(),
+        });
+        let best = self.best.clone();
+        let question = Question {
+            phase: Phase::Total,
+            subject: "",
+            goal: Goal::Throughput,
+            a: &options.start,
+            b: &best,
+            errors: self.total_errors(),
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive_seed(options.seed, "rung", Phase::Total as u64),
+            reserve_seconds: 0.0,
+            must_answer: true,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn("total", &answer);
+        if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, &question, &answer)?;
+            self.warnings.extend(total.caution.clone());
+            self.total = Some(total);
+        }
+        self.keep(bench, study)?;
+        if answer.interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, what: &str, answer: &Answer) {
+        // A rung without any duel says itself why.
+        let untold = answer
+            .failure
+            .as_ref()
+            .filter(|_| !answer.duels.is_empty() || what == "total");
+        let all = answer.warnings.iter().chain(untold);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+    }
+
+    /// Stores how far it came, so that a report can be made whatever happens next.
+    fn keep(&self, bench: &Workbench, study: &Study) -> Result<()> {
+        let summary = Summary::Ladder(Box::new(self.summary(bench, study)?));
+        Ok(study.store().set_summary(&summary)?)
+    }
+
+    fn summary(&self, bench: &Workbench, study: &Study) -> Result<LadderSummary> {
+        let options = &self.options;
+        let install = bench.install_of(&options.start)?;
+        let mut rungs = self.rungs.clone();
+        for rung in &options.rungs[rungs.len()..] {
+            rungs.push(LadderRung {
+                title: rung.title.clone(),
+                change: String::new(),
+                published: rung.published.clone(),
+                why: rung.why.clone(),
+                outcome: RungOutcome::NotTried {
+                    reason: rung
+                        .cannot
+                        .clone()
+                        .unwrap_or_else(|| "not yet: the ladder was stopped before it".to_owned()),
+                },
+            });
+        }
+        let builds = build_notes(bench, &[("start", &options.start), (FINAL, &self.best)])?;
+        let mut warnings = Vec::new();
+        if self.best.id() != options.start.id() {
+            warnings.extend(not_recommended(&builds));
+        }
+        warnings.extend(self.warnings.clone());
+        warnings.extend(bench.client().map(ClientHost::remark));
+        Ok(LadderSummary {
+            about: options.about.clone(),
+            protocol: options.protocol.to_string(),
+            server: options.start.server.clone(),
+            server_version: install.version_string.clone(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            start: options.start.label(),
+            rungs,
+            builds,
+            total: self.total.clone(),
+            sd_duel: pooled_sd(study),
+            warnings,
+        })
+    }
+}
+
+/// What `after` has beyond `before`, in words.
+fn added(before: &Variant, after: &Variant) -> String {
+    let new = after.levers.iter().skip(before.levers.len());
+    new.cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// What came of trying one rung.
+struct Trial {
+    change: String,
+    outcome: RungOutcome,
+    interrupted: bool,
+}
+
+impl Trial {
+    fn not_tried(reason: &str) -> Self {
+        Self {
+            change: String::new(),
+            outcome: RungOutcome::NotTried {
+                reason: reason.to_owned(),
+            },
+            interrupted: false,
+        }
+    }
+}
+
+/// The first line of a failure and its cause; the command and the server's log stay with the duel in the results.
+pub(crate) fn in_short(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default();
+    match lines.find_map(|line| line.strip_prefix("cause: ")) {
+        Some(cause) => format!("{first}: {cause}"),
+        None => first.to_owned(),
+    }
+}
+
+/// Standard deviation of a duel's score around the mean of its own question, pooled over all questions.
+pub(crate) fn pooled_sd(study: &Study) -> Option<f64> {
+    let mut groups: std::collections::BTreeMap<(String, &str), Vec<f64>> = Default::default();
+    for duel in study.done() {
+        if let Some(score) = duel.score {
+            let key = (format!("{:?}", duel.phase), duel.subject.as_str());
+            groups.entry(key).or_default().push(score);
+        }
+    }
+    let (mut squares, mut df) = (0.0, 0.0);
+    for scores in groups.values() {
+        if let Some(sd) = niagara_stats::standard_deviation(scores) {
+            let n = scores.len() as f64 - 1.0;
+            squares += sd * sd * n;
+            df += n;
+        }
+    }
+    (df > 0.0).then(|| (squares / df).sqrt())
+}

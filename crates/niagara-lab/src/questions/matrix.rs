@@ -1,0 +1,417 @@
+//! A matrix: combinations of levels, each against the baseline, for each workload and thread count.
+//!
+//! Cells are judged one by one, in an order drawn by the seed, each with an equal share of the time that is left, or with what
+//! its first look takes where that is more: then the last ones go without. The
+//! best combination is then confirmed by fresh duels: it was chosen for being the best, and winners exaggerate.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use niagara_stats::{ErrorBudget, Rule};
+use niagara_store::{
+    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Goal, MatrixSummary, MatrixWorkload,
+    Phase, Summary,
+};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::client_host::ClientHost;
+use crate::duels::spec::Protocol;
+use crate::duels::workbench::Workbench;
+use crate::questions::build_note::{BEST, build_notes, not_recommended};
+use crate::questions::judged::{
+    Answer, Question, ask, comparison, first_look_seconds, share_seconds,
+};
+use crate::questions::ladder::{in_short, pooled_sd};
+use crate::studies::measuring::{Found, Measuring};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
+
+/// A combination of levels.
+#[derive(Debug, Clone)]
+pub(crate) struct Combination {
+    /// Level of each axis.
+    pub levels: Vec<usize>,
+    /// The levels that differ from the baseline.
+    pub title: String,
+    /// By workload: the variant, or why there is none here.
+    pub variants: Vec<Result<Variant, String>>,
+}
+
+/// What is filled in.
+pub(crate) struct MatrixOptions<'a> {
+    /// The study's words.
+    pub about: Option<About>,
+    /// Server name, for people.
+    pub server: String,
+    /// What is combined.
+    pub axes: Vec<Axis>,
+    /// All combinations, the baseline first.
+    pub combinations: Vec<Combination>,
+    /// The loads.
+    pub workloads: Vec<MatrixWorkload>,
+    /// Connections, ascending.
+    pub threads: Vec<u32>,
+    /// A workbench for each workload and thread count.
+    pub benches: &'a BTreeMap<(usize, u32), Workbench>,
+    /// How variants meet.
+    pub protocol: Protocol,
+    /// Error probability of each cell on its own, and of the confirmation.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Most duels for one cell.
+    pub duels: usize,
+    /// Couples of a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+}
+
+/// Where a cell stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    combination: usize,
+    workload: usize,
+    threads: u32,
+}
+
+/// A matrix that is set up, filled until every cell is judged or the budget ends.
+pub(crate) struct Filling<'a> {
+    options: &'a MatrixOptions<'a>,
+    places: Vec<Place>,
+    outcomes: Vec<Option<CellOutcome>>,
+    confirmed: Option<Confirmed>,
+    warnings: Vec<String>,
+    complete: bool,
+}
+
+impl<'a> Filling<'a> {
+    pub(crate) fn new(options: &'a MatrixOptions<'a>) -> Self {
+        let mut places = Vec::new();
+        for combination in 1..options.combinations.len() {
+            for workload in 0..options.workloads.len() {
+                for &threads in &options.threads {
+                    places.push(Place {
+                        combination,
+                        workload,
+                        threads,
+                    });
+                }
+            }
+        }
+        Self {
+            options,
+            outcomes: vec![None; places.len()],
+            places,
+            confirmed: None,
+            warnings: Vec::new(),
+            complete: false,
+        }
+    }
+
+    fn fill(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let options = self.options;
+        let mut order = Vec::new();
+        for (index, &place) in self.places.iter().enumerate() {
+            match self.sides(place) {
+                Ok(sides) => order.push((index, sides)),
+                Err(reason) => self.outcomes[index] = Some(CellOutcome::NotTried { reason }),
+            }
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(options.seed, "matrix order", 0));
+        order.shuffle(&mut rng);
+        let errors = ErrorBudget::two_sided(options.alpha, options.duels);
+        let count = order.len();
+        for (done, (index, sides)) in order.into_iter().enumerate() {
+            let place = self.places[index];
+            let subject = self.subject(place);
+            observer.see(Event::Stage {
+                name: &format!("cell {} of {count}: {subject}", done + 1),
+                seconds: study.left_seconds(),
+            });
+            // The confirmation at the end takes as long as a cell.
+            let first_look = first_look_seconds(study, errors, options.couples);
+            let open = study.left_seconds() - first_look;
+            let share = share_seconds(open, count - done, first_look);
+            let reserve = (study.left_seconds() - share).max(0.0);
+            let (outcome, interrupted) = self.ask(
+                study,
+                place,
+                &subject,
+                Phase::Cell,
+                &sides,
+                errors,
+                reserve,
+                observer,
+            )?;
+            self.outcomes[index] = Some(outcome);
+            let kept = Summary::Matrix(Box::new(self.summary(study)?));
+            study.store().set_summary(&kept)?;
+            if interrupted {
+                return Err(Cancelled.into());
+            }
+        }
+        self.confirm(study, errors, observer)
+    }
+
+    fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
+        let of = |combination: usize| -> Result<Variant, String> {
+            let variant =
+                self.options.combinations[combination].variants[place.workload].clone()?;
+            Ok(with_room(&variant, place.threads))
+        };
+        let sides = [of(0)?, of(place.combination)?];
+        if sides[0].id() == sides[1].id() {
+            return Err("it changes nothing here".to_owned());
+        }
+        Ok(sides)
+    }
+
+    fn subject(&self, place: Place) -> String {
+        let options = self.options;
+        let mut subject = options.combinations[place.combination].title.clone();
+        if options.workloads.len() > 1 {
+            subject += &format!(", {}", options.workloads[place.workload].name);
+        }
+        format!("{subject}, {} threads", place.threads)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a cell is all of these")]
+    fn ask(
+        &mut self,
+        study: &mut Study,
+        place: Place,
+        subject: &str,
+        phase: Phase,
+        sides: &[Variant; 2],
+        errors: ErrorBudget,
+        reserve_seconds: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<(CellOutcome, bool)> {
+        let options = self.options;
+        let Some(bench) = options.benches.get(&(place.workload, place.threads)) else {
+            let reason = "its load was not set up".to_owned();
+            return Ok((CellOutcome::NotTried { reason }, false));
+        };
+        let question = Question {
+            phase,
+            subject,
+            goal: Goal::Throughput,
+            a: &sides[0],
+            b: &sides[1],
+            errors,
+            rule: options.rule,
+            couples: options.couples,
+            seed: derive_seed(options.seed, "cell", phase as u64),
+            reserve_seconds,
+            must_answer: phase == Phase::Total,
+        };
+        let answer = ask(bench, study, &question, observer)?;
+        self.warn(subject, &answer);
+        let outcome = if answer.duels.iter().any(|duel| duel.score.is_some()) {
+            let comparison = comparison(study, &question, &answer)?;
+            let caution = comparison.caution.as_ref();
+            self.warnings
+                .extend(caution.map(|text| format!("{subject}: {text}")));
+            CellOutcome::Measured {
+                comparison: Box::new(comparison),
+            }
+        } else {
+            CellOutcome::NotTried {
+                reason: answer.failure.as_deref().map(in_short).unwrap_or_else(|| {
+                    "the time ended before it: give a longer --budget".to_owned()
+                }),
+            }
+        };
+        Ok((outcome, answer.interrupted))
+    }
+
+    fn warn(&mut self, what: &str, answer: &Answer) {
+        // A cell without any duel says itself why.
+        let untold = answer.failure.as_ref().filter(|_| !answer.duels.is_empty());
+        let all = answer.warnings.iter().chain(untold);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+    }
+
+    /// The combination with the highest mean gain, over held-out workloads where builds were trained on others.
+    fn best(&self) -> Option<usize> {
+        let options = self.options;
+        let held_out = options.workloads.iter().any(|workload| !workload.trained);
+        let gain = |combination: usize| {
+            let logs: Vec<f64> = self
+                .places
+                .iter()
+                .zip(&self.outcomes)
+                .filter(|(place, _)| {
+                    place.combination == combination
+                        && !(held_out && options.workloads[place.workload].trained)
+                })
+                .map(|(_, outcome)| match outcome {
+                    Some(CellOutcome::Measured { comparison }) => {
+                        comparison.throughput.estimate.ratio.ln()
+                    }
+                    _ => f64::NAN,
+                })
+                .collect();
+            // One that is not measured everywhere is not chosen.
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            mean.is_finite().then_some(mean)
+        };
+        (1..options.combinations.len())
+            .filter_map(|combination| Some((combination, gain(combination)?)))
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+            .filter(|(_, gain)| *gain > 0.0)
+            .map(|(combination, _)| combination)
+    }
+
+    fn confirm(
+        &mut self,
+        study: &mut Study,
+        errors: ErrorBudget,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        let Some(combination) = self.best() else {
+            return Ok(());
+        };
+        let workload = options
+            .workloads
+            .iter()
+            .position(|workload| !workload.trained)
+            .unwrap_or(0);
+        let Some(&threads) = options.threads.last() else {
+            return Ok(());
+        };
+        let place = Place {
+            combination,
+            workload,
+            threads,
+        };
+        let Ok(sides) = self.sides(place) else {
+            return Ok(());
+        };
+        let title = options.combinations[combination].title.clone();
+        observer.see(Event::Stage {
+            name: &format!("confirming {title}"),
+            seconds: study.left_seconds(),
+        });
+        let (outcome, interrupted) = self.ask(
+            study,
+            place,
+            "",
+            Phase::Total,
+            &sides,
+            errors,
+            0.0,
+            observer,
+        )?;
+        if let CellOutcome::Measured { comparison } = outcome {
+            self.confirmed = Some(Confirmed {
+                title,
+                workload,
+                threads,
+                comparison: *comparison,
+            });
+        }
+        if interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    /// What there is to know of the confirmed combination's server, where it was built.
+    fn builds(&self) -> Result<Vec<BuildNote>> {
+        let options = self.options;
+        let best = self.confirmed.as_ref().and_then(|confirmed| {
+            let place = (confirmed.workload, confirmed.threads);
+            let variants = &options.combinations[self.best()?].variants;
+            let variant = variants.get(confirmed.workload)?.as_ref().ok()?;
+            Some((options.benches.get(&place)?, variant))
+        });
+        best.map_or(Ok(Vec::new()), |(bench, variant)| {
+            build_notes(bench, &[(BEST, variant)])
+        })
+    }
+
+    fn summary(&self, study: &Study) -> Result<MatrixSummary> {
+        let options = self.options;
+        let server_version = options
+            .benches
+            .values()
+            .next()
+            .zip(options.combinations[0].variants[0].as_ref().ok())
+            .and_then(|(bench, baseline)| bench.install_of(baseline).ok())
+            .map(|install| install.version_string.clone())
+            .unwrap_or_default();
+        let cells = self
+            .places
+            .iter()
+            .zip(&self.outcomes)
+            .map(|(place, outcome)| Cell {
+                levels: options.combinations[place.combination].levels.clone(),
+                title: options.combinations[place.combination].title.clone(),
+                workload: place.workload,
+                threads: place.threads,
+                outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
+                    reason: "not yet: the study was stopped before it".to_owned(),
+                }),
+            })
+            .collect();
+        let builds = self.builds()?;
+        let mut warnings: Vec<String> = not_recommended(&builds).into_iter().collect();
+        warnings.extend(self.warnings.clone());
+        let benches = &mut options.benches.values();
+        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
+        Ok(MatrixSummary {
+            about: options.about.clone(),
+            protocol: options.protocol.to_string(),
+            server: options.server.clone(),
+            server_version,
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            axes: options.axes.clone(),
+            workloads: options.workloads.clone(),
+            threads: options.threads.clone(),
+            cells,
+            confirmed: self.confirmed.clone(),
+            builds,
+            sd_duel: pooled_sd(study),
+            warnings,
+        })
+    }
+}
+
+impl Measuring for Filling<'_> {
+    fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
+        study.fix_warm_up();
+        Ok(())
+    }
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.fill(study, observer)?;
+        self.complete = true;
+        Ok(())
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
+        let summary = self.summary(study)?;
+        Ok(Found::Summary(Summary::Matrix(Box::new(summary))))
+    }
+}

@@ -1,0 +1,22 @@
+//! How each kind of question is answered by duels, and what several of them share.
+
+pub(crate) mod breakdown;
+pub(crate) mod build_note;
+pub(crate) mod combinations;
+pub(crate) mod compare;
+pub(crate) mod couples;
+pub(crate) mod deployment;
+pub(crate) mod identical;
+pub(crate) mod judged;
+pub(crate) mod ladder;
+pub(crate) mod matrix;
+pub(crate) mod noise;
+pub(crate) mod prepare_builds;
+pub(crate) mod probe;
+pub(crate) mod promotion;
+pub(crate) mod rate;
+pub(crate) mod screen;
+pub(crate) mod sweep;
+pub(crate) mod sweep_set_up;
+pub(crate) mod tune;
+pub(crate) mod tune_set_up;

@@ -1,0 +1,507 @@
+//! Does the server take each lever at all, and does it change anything? Asked by starting it,
+//! with all levers at once where that works: k levers cost about as many starts as misfits.
+
+use anyhow::Result;
+use niagara_store::NotTried;
+
+use crate::duels::workbench::Workbench;
+use crate::lever::{Change, Role};
+use crate::studies::observer::{Event, Observer};
+use crate::variants::candidate::{Candidate, with_all};
+use crate::variants::server_settings::Settings;
+use crate::variants::variant::Variant;
+
+/// Starts that the search for levers that fail only together may take: enough for three of them among 64.
+const MOST_STARTS: u32 = 24;
+
+/// What the starts showed.
+#[derive(Debug)]
+pub(crate) struct Probed {
+    /// Levers that are not worth a duel, each with the reason.
+    pub misfits: Vec<NotTried>,
+    /// The main settings of `base`, for people.
+    pub start: String,
+}
+
+/// Starts `base`, then the levers in groups; returns those that the server refuses, that change nothing, that set only
+/// what the server itself calls without effect, or that need another setting than `base` has, each with the reason.
+///
+/// # Errors
+/// `base` itself does not start, or the study was stopped.
+pub(crate) fn probe(
+    bench: &Workbench,
+    base: &Variant,
+    candidates: &[Candidate],
+    observer: &mut dyn Observer,
+) -> Result<Probed> {
+    observer.see(Event::SettingUp(
+        "trying every lever on a start of the server",
+    ));
+    let defaults = settings(bench, base)??;
+    let mut misfits: Vec<NotTried> = candidates
+        .iter()
+        .filter_map(|candidate| {
+            Some(not_tried(
+                candidate,
+                nothing_to_act_on(candidate, &defaults)?,
+            ))
+        })
+        .collect();
+    for mut group in compatible_groups(candidates) {
+        group.retain(|&index| {
+            let id = candidates[index].lever.id();
+            !misfits.iter().any(|misfit| misfit.lever == id)
+        });
+        try_group(bench, base, candidates, &group, &defaults, &mut misfits)?;
+    }
+    Ok(Probed {
+        misfits,
+        start: defaults.main_ones(),
+    })
+}
+
+/// Which of `levers` keep the server from starting on top of `base`, each with the reason: those with which alone it
+/// does not start; where there is none, one of a few that it does not start with together. Nothing when it starts with
+/// all of them, or when the search takes too many starts.
+///
+/// # Errors
+/// The study was stopped, or cannot go on here.
+pub(crate) fn culprits(
+    bench: &Workbench,
+    base: &Variant,
+    candidates: &[Candidate],
+    levers: &[usize],
+) -> Result<Vec<NotTried>> {
+    let mut misfits = Vec::new();
+    let all_start = try_group(
+        bench,
+        base,
+        candidates,
+        levers,
+        &Settings::default(),
+        &mut misfits,
+    )?;
+    if all_start || !misfits.is_empty() {
+        return Ok(misfits);
+    }
+    let mut cause_of_last = String::new();
+    let mut fails = |group: &[usize]| -> Result<bool> {
+        bench.cancel().check()?;
+        match settings(bench, &with_all(base, candidates, group))? {
+            Ok(_) => Ok(false),
+            Err(error) => {
+                cause_of_last = cause(&error);
+                Ok(true)
+            }
+        }
+    };
+    let mut sorted = levers.to_vec();
+    sorted.sort_unstable();
+    let Some(together) = smallest_failing(&sorted, &mut fails, MOST_STARTS)? else {
+        return Ok(Vec::new());
+    };
+    // The one that comes later in the list goes; decoy and control stay as long as a lever can go.
+    let goes = together
+        .iter()
+        .rev()
+        .find(|&&index| candidates[index].lever.role() == Role::Lever)
+        .or(together.last());
+    let Some(&goes) = goes else {
+        return Ok(Vec::new());
+    };
+    let titles = |indices: &mut dyn Iterator<Item = usize>| {
+        let titles: Vec<&str> = indices
+            .map(|index| candidates[index].lever.title())
+            .collect();
+        titles.join(" and ")
+    };
+    let others = titles(&mut together.iter().copied().filter(|&index| index != goes));
+    let title = candidates[goes].lever.title();
+    let fewer = match together.len() {
+        2 => "either alone",
+        _ => "fewer of them",
+    };
+    Ok(vec![not_tried(
+        &candidates[goes],
+        format!(
+            "the server does not start with {title} and {others} together, though with {fewer} it does; \
+             {others} stayed: {cause_of_last}"
+        ),
+    )])
+}
+
+/// A set of `levers`, ascending, that fails together while the set without any one of its later-found members does not:
+/// for each member the shortest failing beginning of the list is sought by halving, with the members found before it
+/// always in force (delta debugging after Zeller & Hildebrandt, IEEE TSE 28(2), 2002, by prefixes). A pair among n
+/// levers takes about 2 log₂ n tests. All of `levers` are known to fail, none of them is known not to. `None` when
+/// `most` tests are not enough.
+fn smallest_failing(
+    levers: &[usize],
+    fails: &mut dyn FnMut(&[usize]) -> Result<bool>,
+    most: u32,
+) -> Result<Option<Vec<usize>>> {
+    let mut tests = 0;
+    let mut test = |group: &[usize]| {
+        tests += 1;
+        (tests <= most).then(|| fails(group)).transpose()
+    };
+    let mut found: Vec<usize> = Vec::new();
+    let mut pool = levers.to_vec();
+    loop {
+        // With `found` alone it starts, with all of the pool beside it does not: so it is at each end of this stretch.
+        let (mut starts, mut failing) = (0, pool.len());
+        while failing - starts > 1 {
+            let middle = starts.midpoint(failing);
+            let group: Vec<usize> = pool[..middle].iter().chain(&found).copied().collect();
+            match test(&group)? {
+                Some(true) => failing = middle,
+                Some(false) => starts = middle,
+                None => return Ok(None),
+            }
+        }
+        let Some(&member) = failing.checked_sub(1).and_then(|last| pool.get(last)) else {
+            return Ok(None);
+        };
+        found.insert(0, member);
+        pool.truncate(failing - 1);
+        match test(&found)? {
+            Some(true) => return Ok(Some(found)),
+            Some(false) => {}
+            None => return Ok(None),
+        }
+    }
+}
+
+/// Groups in which no factor has two levels: the n-th level of every factor is in the n-th group.
+fn compatible_groups(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let factors = crate::variants::candidate::factors(candidates);
+    let most = factors.iter().map(|f| f.levels.len()).max().unwrap_or(0);
+    (0..most)
+        .map(|level| {
+            factors
+                .iter()
+                .filter_map(|factor| factor.levels.get(level).copied())
+                .collect()
+        })
+        .collect()
+}
+
+/// Whether the server starts with the whole group; where it does not, the halves are tried, and so on.
+fn try_group(
+    bench: &Workbench,
+    base: &Variant,
+    candidates: &[Candidate],
+    group: &[usize],
+    defaults: &Settings,
+    misfits: &mut Vec<NotTried>,
+) -> Result<bool> {
+    if group.is_empty() {
+        return Ok(true);
+    }
+    bench.cancel().check()?;
+    match settings(bench, &with_all(base, candidates, group))? {
+        Ok(found) => {
+            misfits.extend(group.iter().filter_map(|&index| {
+                unchanged(&candidates[index], defaults, &found)
+                    .map(|reason| not_tried(&candidates[index], reason))
+            }));
+            return Ok(true);
+        }
+        Err(error) => match group {
+            [index] => misfits.push(not_tried(
+                &candidates[*index],
+                format!("the server does not start with it: {}", cause(&error)),
+            )),
+            _ => {
+                let (left, right) = group.split_at(group.len() / 2);
+                try_group(bench, base, candidates, left, defaults, misfits)?;
+                try_group(bench, base, candidates, right, defaults, misfits)?;
+            }
+        },
+    }
+    Ok(false)
+}
+
+/// The line of a failed start that says why; the log's end belongs elsewhere.
+fn cause(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let line = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("cause: "))
+        .or_else(|| text.lines().next())
+        .unwrap_or("no reason given");
+    line.to_owned()
+}
+
+fn not_tried(candidate: &Candidate, reason: String) -> NotTried {
+    NotTried {
+        lever: candidate.lever.id().to_owned(),
+        title: candidate.lever.title().to_owned(),
+        reason,
+    }
+}
+
+/// The reason why a lever has nothing to act on: the server runs with another setting than its `[when]` asks for.
+fn nothing_to_act_on(candidate: &Candidate, defaults: &Settings) -> Option<String> {
+    let (name, wanted) = candidate
+        .lever
+        .when()
+        .variables
+        .iter()
+        .find(|(name, wanted)| {
+            defaults
+                .value(name)
+                .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
+        })?;
+    let value = defaults.value(name)?;
+    Some(format!(
+        "nothing to gain with {name} = {value}, as this server starts: it matters with {name} = {wanted}"
+    ))
+}
+
+/// The reason why a lever is not worth a duel: what it sets was so before, was put back by the server, or is called
+/// without effect by the server itself.
+fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Option<String> {
+    let only_config = Change {
+        config: candidate.change.config.clone(),
+        ..Change::default()
+    };
+    if candidate.change != only_config {
+        return None;
+    }
+    let (mut same, mut idle) = (Vec::new(), Vec::new());
+    for name in candidate.change.config.keys() {
+        if let Some(words) = defaults.without_effect.get(name) {
+            idle.push(format!("{name} (\"{words}\")"));
+            continue;
+        }
+        let (before, after) = (defaults.value(name)?, found.value(name)?);
+        if before != after {
+            return None;
+        }
+        let shown = name.strip_prefix("skip_").unwrap_or(name);
+        same.push(format!("{shown} = {after}"));
+    }
+    let mut reasons = Vec::new();
+    if !idle.is_empty() {
+        reasons.push(format!(
+            "this server ignores what it sets: {}",
+            idle.join(", ")
+        ));
+    }
+    if !same.is_empty() {
+        reasons.push(format!("already so without it: {}", same.join(", ")));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What a started `variant` says of its variables, or why it did not start. An error is no fault of the variant's.
+fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
+    let clone = bench.clone_for(variant)?;
+    let started = bench
+        .spawn(variant, &clone)
+        .and_then(|starting| starting.wait_ready());
+    let server = match started {
+        Ok(server) => server,
+        Err(error) => {
+            bench.cancel().check()?;
+            bench.check_disk()?;
+            return Ok(Err(error));
+        }
+    };
+    let settings = Settings::of(&server);
+    server.kill();
+    Ok(Ok(settings?))
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_load::{Sysbench, WorkloadSpec};
+    use niagara_server::{Cache, Catalog};
+
+    use super::*;
+    use crate::duels::spec::Load;
+    use crate::lever::{Context, Lever, load};
+    use crate::studies::observer::Observer;
+    use niagara_server::Cancel;
+
+    /// The distribution's server, which `scripts/setup test` installs.
+    const SERVER: &str = "/usr/sbin/mariadbd";
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn see(&mut self, _: Event<'_>) {}
+    }
+
+    /// Levers of a folder, their changes worked out for a machine without limits.
+    fn written(files: &[(&str, &str)]) -> Vec<Candidate> {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (id, text) in files {
+            let head =
+                "title = \"T\"\ntheme = \"test\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n";
+            std::fs::write(
+                folder.path().join(format!("{id}.toml")),
+                format!("{head}{text}"),
+            )
+            .expect("written");
+        }
+        let levers: Vec<Lever> = load(&[folder.path().to_owned()]).expect("valid");
+        let context = Context::new(
+            niagara_server::Family::Mariadb,
+            "10.11.19".parse().expect("a version"),
+            niagara_server::machine::Fingerprint::default(),
+        );
+        files
+            .iter()
+            .map(|(id, _)| {
+                let lever = levers.iter().find(|lever| lever.id() == *id).expect("read");
+                Candidate {
+                    lever: lever.clone(),
+                    change: lever.applicability(&context).expect("applies"),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_real_server_says_which_levers_can_do_nothing() {
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+        bench.set_up(SERVER, &mut Silent).expect("set up");
+        let candidates = written(&[
+            ("idle", "[change.config]\nmax_tmp_tables = 64\n"),
+            (
+                "same",
+                "[change.config]\nskip_log_bin = \"\"\nsync_binlog = 0\n",
+            ),
+            (
+                "idle-and-same",
+                "[change.config]\nmax_tmp_tables = 65\nsync_binlog = 0\n",
+            ),
+            (
+                "needs-binlog",
+                "[when.variables]\nlog_bin = \"ON\"\n[change.config]\nbinlog_row_image = \"MINIMAL\"\n",
+            ),
+            (
+                "has-what-it-needs",
+                "[when.variables]\nlog_bin = \"off\"\n[change.config]\nbinlog_row_image = \"MINIMAL\"\n",
+            ),
+            (
+                "idle-and-unknown",
+                "[change.config]\nmax_tmp_tables = 66\nspider_unknown = 1\n",
+            ),
+            ("works", "[change.config]\ninnodb_io_capacity = 777\n"),
+            ("refused", "[change.config]\nno_such_variable = 1\n"),
+        ]);
+        let probed =
+            probe(&bench, &Variant::base(SERVER), &candidates, &mut Silent).expect("probed");
+        assert!(
+            probed.start.starts_with(
+                "innodb_buffer_pool_size = 128M, innodb_flush_log_at_trx_commit = 1, log_bin = OFF"
+            ),
+            "{}",
+            probed.start
+        );
+        let misfits = probed.misfits;
+        let reason = |id: &str| {
+            misfits
+                .iter()
+                .find(|misfit| misfit.lever == id)
+                .map(|misfit| misfit.reason.as_str())
+        };
+        assert_eq!(
+            reason("idle"),
+            Some("this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\")")
+        );
+        assert_eq!(
+            reason("same"),
+            Some("already so without it: log_bin = OFF, sync_binlog = 0")
+        );
+        assert_eq!(
+            reason("idle-and-same"),
+            Some(
+                "this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\"); \
+                 already so without it: sync_binlog = 0"
+            )
+        );
+        assert_eq!(
+            reason("needs-binlog"),
+            Some(
+                "nothing to gain with log_bin = OFF, as this server starts: it matters with log_bin = ON"
+            )
+        );
+        assert_eq!(reason("has-what-it-needs"), None);
+        assert_eq!(reason("works"), None);
+        for id in ["refused", "idle-and-unknown"] {
+            let refused = reason(id).expect("refused");
+            assert!(
+                refused.starts_with("the server does not start with it: "),
+                "{refused}"
+            );
+        }
+    }
+
+    /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.
+    fn searched(levers: &[usize], guilty: &[usize], most: u32) -> (Option<Vec<usize>>, u32) {
+        let mut tests = 0;
+        let mut fails = |group: &[usize]| {
+            tests += 1;
+            Ok(guilty.iter().all(|index| group.contains(index)))
+        };
+        let found = smallest_failing(levers, &mut fails, most).expect("the tests themselves work");
+        (found, tests)
+    }
+
+    #[test]
+    fn every_pair_is_found_with_few_starts() {
+        for n in [2_usize, 3, 5, 16, 33] {
+            let levers: Vec<usize> = (0..n).map(|i| 3 * i + 1).collect();
+            for (i, &one) in levers.iter().enumerate() {
+                for &other in &levers[i + 1..] {
+                    let (found, tests) = searched(&levers, &[one, other], MOST_STARTS);
+                    assert_eq!(found, Some(vec![one, other]), "of {n}");
+                    let most = 2 * n.next_power_of_two().ilog2() + 2;
+                    assert!(tests <= most, "{tests} tests for a pair of {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn three_that_fail_only_together_are_found() {
+        let levers: Vec<usize> = (0..64).collect();
+        let (found, tests) = searched(&levers, &[5, 6, 60], MOST_STARTS);
+        assert_eq!(found, Some(vec![5, 6, 60]));
+        assert!(tests <= MOST_STARTS);
+    }
+
+    #[test]
+    fn a_search_that_takes_too_long_blames_nobody() {
+        let levers: Vec<usize> = (0..64).collect();
+        let (found, tests) = searched(&levers, &levers, MOST_STARTS);
+        assert_eq!((found, tests), (None, MOST_STARTS));
+    }
+
+    #[test]
+    fn a_server_that_starts_every_other_time_ends_the_search() {
+        let mut tests = 0;
+        let mut fails = |_: &[usize]| {
+            tests += 1;
+            Ok(tests % 2 == 0)
+        };
+        let levers: Vec<usize> = (0..20).collect();
+        let found = smallest_failing(&levers, &mut fails, MOST_STARTS).expect("works");
+        assert!(found.is_none_or(|found| found.iter().all(|index| levers.contains(index))));
+        assert!(tests <= MOST_STARTS);
+    }
+}

@@ -1,0 +1,147 @@
+//! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
+
+use anyhow::{Result, bail};
+use niagara_store::{Ending, Phase};
+
+use crate::duels::duel::{fight, throughput};
+use crate::duels::spec::{DuelSpec, Lengths, Protocol};
+use crate::duels::workbench::Workbench;
+use crate::studies::checkpoint;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+
+/// Windows of closed load from which the start's throughput is told.
+const WINDOWS: u32 = 5;
+/// Counted seconds of each.
+const WINDOW_SECONDS: f64 = 2.0;
+
+/// A rate as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RateChoice {
+    /// Transactions per second, over all connections.
+    PerSecond(f64),
+    /// A share, 0 to 1, of the start's throughput under closed load.
+    Share(f64),
+}
+
+impl RateChoice {
+    /// What is taken where none is given: enough load for queues to form, not so much that they only grow.
+    pub const USUAL: Self = Self::Share(0.7);
+}
+
+impl std::str::FromStr for RateChoice {
+    type Err = String;
+
+    /// `2000` or `70%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite() && *number > 0.0)
+                .ok_or_else(|| {
+                    format!("{text:?} is no rate: transactions per second as 2000, or a share of what the start does as 70%")
+                })
+        };
+        match text.strip_suffix('%') {
+            Some(share) => match number(share)? {
+                percent if percent < 100.0 => Ok(Self::Share(percent / 100.0)),
+                _ => Err(format!(
+                    "{text}: at 100 % of what the start does or more its queue grows without end; 70% is usual"
+                )),
+            },
+            None => Ok(Self::PerSecond(number(text)?)),
+        }
+    }
+}
+
+impl std::fmt::Display for RateChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::PerSecond(rate) => write!(f, "{rate}"),
+            Self::Share(share) => write!(f, "{} %", share * 100.0),
+        }
+    }
+}
+
+/// The rate in transactions per second; a share is worked out once, from the start under closed load, and kept with the
+/// study.
+///
+/// # Errors
+/// The start cannot be measured, or does nothing.
+pub(crate) fn find_rate(
+    bench: &Workbench,
+    study: &Study,
+    start: &Variant,
+    choice: RateChoice,
+    observer: &mut dyn Observer,
+) -> Result<f64> {
+    study.recall_or(&checkpoint::rate(), || match choice {
+        RateChoice::PerSecond(rate) => Ok(rate),
+        RateChoice::Share(share) => share_of_start(bench, study, start, share, observer),
+    })
+}
+
+/// A share of what the start does under closed load, in transactions per second.
+fn share_of_start(
+    bench: &Workbench,
+    study: &Study,
+    start: &Variant,
+    share: f64,
+    observer: &mut dyn Observer,
+) -> Result<f64> {
+    observer.see(Event::SettingUp(
+        "finding the rate: what the start does under closed load",
+    ));
+    let spec = DuelSpec {
+        seq: 0,
+        phase: Phase::Sweep,
+        subject: "rate".to_owned(),
+        variants: [start.clone(), start.clone()],
+        load: bench.load().clone(),
+        lengths: Lengths {
+            couples: WINDOWS,
+            slice_seconds: WINDOW_SECONDS,
+            ..study.lengths()
+        },
+        seed: study.seed(),
+        taken_slope: Default::default(),
+        rate: None,
+    };
+    let outcome = fight(bench, &spec, Protocol::Solo, observer)?;
+    if let Ending::Failed { reason, .. } = outcome.record.ending {
+        bail!(
+            "the start could not be measured, so there is no rate to compare latencies at: {reason}"
+        );
+    }
+    let rates: Vec<f64> = outcome.slices.iter().map(throughput).collect();
+    let capacity = niagara_stats::median(&rates).unwrap_or(0.0);
+    let rate = (capacity * share).round();
+    if rate < 1.0 {
+        bail!(
+            "the start does {capacity:.1} transactions per second: too few to compare latencies at {:.0} % of it\n\
+             remedy: give a rate (--rate 5) or a lighter workload",
+            share * 100.0
+        );
+    }
+    observer.see(Event::Note(&format!(
+        "rate: {rate} transactions per second, {:.0} % of the {capacity:.0} that the start does under closed load",
+        share * 100.0
+    )));
+    Ok(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_number_or_a_share() {
+        assert_eq!("2000".parse(), Ok(RateChoice::PerSecond(2000.0)));
+        assert_eq!("70%".parse(), Ok(RateChoice::Share(0.7)));
+        for wrong in ["", "-5", "0", "many", "100%", "120%", "%"] {
+            assert!(wrong.parse::<RateChoice>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Screening: every fold-over duel sets every lever at once, least squares tells them apart.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use niagara_stats::{
+    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
+    strongest_effects, student,
+};
+use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
+
+use crate::duels::workbench::Workbench;
+use crate::lever::Role;
+use crate::questions::probe::culprits;
+use crate::questions::promotion::{SURE, is_promising};
+use crate::studies::checkpoint;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::candidate::{Candidate, LeverFactor, factors, with_levels};
+use crate::variants::variant::Variant;
+use niagara_server::Cancelled;
+use niagara_stats::derive_seed;
+
+/// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
+const WRECKED: f64 = std::f64::consts::LN_2;
+/// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
+const LEAST_DF: f64 = 4.0;
+/// Duels that must agree before a lever is set aside for it.
+const WITNESSES: usize = 4;
+
+/// How the screening goes about it.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenOptions {
+    /// Duels in the design.
+    pub duels: usize,
+    /// Couples in a duel.
+    pub couples: u32,
+    /// What levers are screened for.
+    pub goal: Goal,
+    /// What is left to it of the budget.
+    pub time: ScreenTime,
+    /// Log gain from which a lever is worth promoting.
+    pub worthwhile: f64,
+    /// Standard error (log) at which further replicates of the design are not worth their time.
+    pub enough: f64,
+    pub seed: u64,
+}
+
+/// The time of a screening, told again before every duel: what the total needs behind it depends on what duels take here.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenTime {
+    /// Seconds of the whole study.
+    pub budget_seconds: f64,
+    /// Share of the budget that it takes at most once something is worth promoting.
+    pub share: f64,
+    /// Couples of a duel that judges the total.
+    pub judging_couples: u32,
+    /// Duels of the total that have to fit behind it: once something is worth promoting, and in any case.
+    pub total_duels: [usize; 2],
+    /// Room for duels that take longer than planned.
+    pub spare: f64,
+}
+
+impl ScreenTime {
+    /// Seconds of the budget at which the screening ends when something is worth promoting, and whatever was found.
+    pub fn ends(&self, study: &Study) -> [f64; 2] {
+        let duel = study.duel_seconds(self.judging_couples) * self.spare;
+        let [promising, latest] = self
+            .total_duels
+            .map(|duels| self.budget_seconds - duels as f64 * duel);
+        [promising.min(self.share * self.budget_seconds), latest]
+    }
+}
+
+/// What the screening found, by index of the candidate.
+pub(crate) struct Screening {
+    pub effects: Vec<Option<Screened>>,
+    /// Levers that do something together beyond their sum, by index of the candidates.
+    pub together: Vec<([usize; 2], Together)>,
+    pub set_aside: Vec<(usize, NotTried)>,
+    pub residual_sd: Option<f64>,
+    /// There were too few duels to tell all levers apart: only the strongest effects are known, roughly.
+    pub strongest_only: bool,
+    /// Duels of which one side failed.
+    pub failed: u32,
+    /// Whether the study was stopped in the middle of it.
+    pub stopped: bool,
+}
+
+struct Floor {
+    factors: Vec<LeverFactor>,
+    shapes: Vec<Factor>,
+    observations: Vec<Observation>,
+    /// The same duels by throughput, whatever the goal: a server that is wrecked shows there.
+    throughput: Vec<Observation>,
+    /// Duels of which one side failed.
+    failed: u32,
+    set_aside: Vec<(usize, NotTried)>,
+    /// By candidate: neither decoy nor control.
+    is_lever: Vec<bool>,
+}
+
+/// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
+pub(crate) fn screen(
+    bench: &Workbench,
+    study: &mut Study,
+    base: &Variant,
+    candidates: &[Candidate],
+    options: &ScreenOptions,
+    observer: &mut dyn Observer,
+) -> Result<Screening> {
+    let factors = factors(candidates);
+    let mut floor = Floor {
+        shapes: factors.iter().map(LeverFactor::shape).collect(),
+        factors,
+        observations: Vec::new(),
+        throughput: Vec::new(),
+        failed: 0,
+        set_aside: Vec::new(),
+        is_lever: candidates
+            .iter()
+            .map(|candidate| candidate.lever.role() == Role::Lever)
+            .collect(),
+    };
+    let ended = study.recall(&checkpoint::screening_ended())?;
+    let mut fought = 0;
+    let mut generation = 0;
+    observer.see(Event::Stage {
+        name: "screening",
+        seconds: options.time.ends(study)[0] - study.used_seconds(),
+    });
+    'designs: loop {
+        let rows = floor.rows(
+            options.duels,
+            derive_seed(options.seed, "design", generation),
+        );
+        generation += 1;
+        for row in rows {
+            let then = study.used_seconds() + study.duel_seconds(options.couples);
+            let [until, latest] = options.time.ends(study);
+            let late =
+                then > latest || (then > until && floor.is_anything_promising(options.worthwhile));
+            let over = match ended {
+                Some(duels) => fought >= duels,
+                None => late && !study.has_recalled(),
+            };
+            if over {
+                if ended.is_none() {
+                    study.keep(&checkpoint::screening_ended(), &fought)?;
+                }
+                break 'designs;
+            }
+            let sides = [&row.a, &row.b]
+                .map(|levels| with_levels(base, candidates, &floor.factors, levels));
+            let seed = derive_seed(options.seed, "screen", fought);
+            fought += 1;
+            let fought_out = study.duel(
+                bench,
+                Phase::Screen,
+                "",
+                sides,
+                options.couples,
+                seed,
+                observer,
+            );
+            let record = match fought_out {
+                Ok(record) => record,
+                Err(error) if error.is::<Cancelled>() => {
+                    return Ok(floor.screening(candidates, true));
+                }
+                Err(error) => return Err(error),
+            };
+            let aside_before = floor.set_aside.len();
+            match &record.ending {
+                Ending::Failed { side, reason } => {
+                    let levels = if *side == 0 { &row.a } else { &row.b };
+                    floor.failed += 1;
+                    let blamed =
+                        floor.blame(bench, study, base, candidates, levels, fought, reason);
+                    match blamed {
+                        Err(error) if error.is::<Cancelled>() => {
+                            return Ok(floor.screening(candidates, true));
+                        }
+                        other => other?,
+                    }
+                }
+                Ending::Scored => {
+                    let Some(score) = options.goal.gain(&record) else {
+                        continue;
+                    };
+                    if let Some(throughput) = record.score {
+                        floor.throughput.push(Observation {
+                            row: row.clone(),
+                            score: throughput,
+                        });
+                    }
+                    floor.observations.push(Observation { row, score });
+                    floor.look_for_wreckers(study, candidates)?;
+                }
+                Ending::Disturbed => {}
+            }
+            if floor.set_aside.len() > aside_before {
+                for (_, lever) in &floor.set_aside[aside_before..] {
+                    observer.see(Event::Note(&format!(
+                        "set aside: {} ({})",
+                        lever.lever, lever.reason
+                    )));
+                }
+                continue 'designs;
+            }
+        }
+        if floor
+            .worst_std_err()
+            .is_some_and(|worst| worst <= options.enough)
+        {
+            break;
+        }
+    }
+    Ok(floor.screening(candidates, false))
+}
+
+impl Floor {
+    fn is_aside(&self, candidate: usize) -> bool {
+        self.set_aside.iter().any(|(index, _)| *index == candidate)
+    }
+
+    /// Rows over the levers still in the field; those set aside stay at base on both sides.
+    fn rows(&self, duels: usize, seed: u64) -> Vec<Row> {
+        // For each factor the original levels that are left, base first.
+        let left: Vec<Vec<usize>> = self
+            .factors
+            .iter()
+            .map(|factor| {
+                std::iter::once(0)
+                    .chain(
+                        (1..=factor.levels.len())
+                            .filter(|level| !self.is_aside(factor.levels[level - 1])),
+                    )
+                    .collect()
+            })
+            .collect();
+        design_among(&left, duels, seed)
+    }
+
+    /// The fit, and whether it is of the strongest effects only, there being too few duels for all.
+    fn fit_or_strongest(&self) -> (Fit, bool) {
+        let fit = self.fit();
+        if fit.residual_df >= LEAST_DF {
+            return (fit, false);
+        }
+        (strongest_effects(&self.shapes, &self.observations), true)
+    }
+
+    fn fit(&self) -> Fit {
+        // Only what the fit leaves over tells its noise: that of the couples within the duels knows nothing of
+        // levers that act on each other. Of those, the strongest are fitted themselves.
+        let pairs = interactions(&self.shapes, &self.observations);
+        effects(&self.shapes, &self.observations, &pairs, None)
+    }
+
+    /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
+    /// spent on further screening.
+    fn is_anything_promising(&self, worthwhile: f64) -> bool {
+        let fit = self.fit();
+        if fit.residual_df < LEAST_DF {
+            return false;
+        }
+        fit.effects.iter().any(|effect| {
+            let index = self.factors[effect.factor].levels[effect.level - 1];
+            self.is_lever[index]
+                && !self.is_aside(index)
+                && is_promising(effect.log_effect, effect.std_err, worthwhile, SURE)
+        })
+    }
+
+    /// Largest standard error among the levers in the field; `None` while one is not estimable.
+    fn worst_std_err(&self) -> Option<f64> {
+        let fit = self.fit();
+        if fit.residual_df < LEAST_DF {
+            return None;
+        }
+        let mut worst: f64 = 0.0;
+        for (f, factor) in self.factors.iter().enumerate() {
+            for level in 1..=factor.levels.len() {
+                if self.is_aside(factor.levels[level - 1]) {
+                    continue;
+                }
+                let effect = fit.effect(f, level)?;
+                worst = worst.max(effect.std_err);
+            }
+        }
+        worst.is_finite().then_some(worst)
+    }
+
+    /// A side failed: finds the lever that keeps it from starting, where there is one.
+    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
+    fn blame(
+        &mut self,
+        bench: &Workbench,
+        study: &Study,
+        base: &Variant,
+        candidates: &[Candidate],
+        levels: &[usize],
+        duel: u64,
+        reason: &str,
+    ) -> Result<()> {
+        let found = study.recall_or(&checkpoint::blame(duel), || {
+            let levers: Vec<usize> = self
+                .factors
+                .iter()
+                .zip(levels)
+                .filter(|&(_, &level)| level > 0)
+                .map(|(factor, &level)| factor.levels[level - 1])
+                .collect();
+            let found = culprits(bench, base, candidates, &levers)?;
+            study.note("side failed", reason)?;
+            Ok(found)
+        })?;
+        self.set_aside.extend(found.into_iter().filter_map(|lever| {
+            let index = candidates
+                .iter()
+                .position(|candidate| candidate.lever.id() == lever.lever)?;
+            Some((index, lever))
+        }));
+        Ok(())
+    }
+
+    /// Sets aside a lever that was on the slower side of every lopsided duel.
+    fn look_for_wreckers(&mut self, study: &Study, candidates: &[Candidate]) -> Result<()> {
+        let lopsided: Vec<&Observation> = self
+            .throughput
+            .iter()
+            .filter(|observation| observation.score.abs() > WRECKED)
+            .collect();
+        let Some(suspect) = self.suspect(&lopsided) else {
+            return Ok(());
+        };
+        let (factor, level) = suspect;
+        let index = self.factors[factor].levels[level - 1];
+        let witnesses = lopsided.len();
+        let mut sizes: Vec<f64> = lopsided.iter().map(|o| o.score.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let typical = (-sizes[sizes.len() / 2]).exp();
+        let reason = format!(
+            "wrecks the server: × {typical:.2} on its side in {witnesses} duels, then set aside"
+        );
+        study.note(
+            "set aside",
+            &format!("{}: {reason}", candidates[index].lever.id()),
+        )?;
+        let lever = &candidates[index].lever;
+        self.set_aside.push((
+            index,
+            NotTried {
+                lever: lever.id().to_owned(),
+                title: lever.title().to_owned(),
+                reason,
+            },
+        ));
+        // Its duels stay in the fit, all of them: keeping only those that look normal would select by outcome.
+        Ok(())
+    }
+
+    /// The one (factor, level) that was on the slower side of all lopsided duels and not on the faster; `None` while
+    /// several were.
+    fn suspect(&self, lopsided: &[&Observation]) -> Option<(usize, usize)> {
+        if lopsided.len() < WITNESSES {
+            return None;
+        }
+        let slower: Vec<(&Vec<usize>, &Vec<usize>)> = lopsided
+            .iter()
+            .map(|o| {
+                if o.score > 0.0 {
+                    (&o.row.a, &o.row.b)
+                } else {
+                    (&o.row.b, &o.row.a)
+                }
+            })
+            .collect();
+        let mut suspects = BTreeSet::new();
+        for (f, factor) in self.factors.iter().enumerate() {
+            for level in 1..=factor.levels.len() {
+                let guilty = slower
+                    .iter()
+                    .all(|(slow, fast)| slow[f] == level && fast[f] != level);
+                if guilty && !self.is_aside(factor.levels[level - 1]) {
+                    suspects.insert((f, level));
+                }
+            }
+        }
+        match suspects.len() {
+            1 => suspects.pop_first(),
+            _ => None,
+        }
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+        for effect in &fit.effects {
+            let index = self.factors[effect.factor].levels[effect.level - 1];
+            if self.is_aside(index) || !effect.std_err.is_finite() {
+                continue;
+            }
+            let candidate = &candidates[index];
+            found[index] = Some(Screened {
+                lever: candidate.lever.id().to_owned(),
+                title: candidate.lever.title().to_owned(),
+                change: candidate.change.one_line(),
+                effect: fit.interval(effect, 0.95),
+                std_err: effect.std_err,
+                duels: effect.duels as u32,
+            });
+        }
+        let together = fit
+            .interactions
+            .iter()
+            .map(|interaction| {
+                let pair = interaction.pair;
+                let levers = [pair.one, pair.other]
+                    .map(|(factor, level)| self.factors[factor].levels[level - 1]);
+                let t = student::quantile(0.975, fit.residual_df);
+                let together = Together {
+                    levers: levers.map(|index| candidates[index].lever.id().to_owned()),
+                    titles: levers.map(|index| candidates[index].lever.title().to_owned()),
+                    effect: Estimate::from_log_std_err(
+                        interaction.log_effect,
+                        interaction.std_err,
+                        t,
+                    ),
+                    std_err: interaction.std_err,
+                };
+                (levers, together)
+            })
+            .collect();
+        Screening {
+            effects: found,
+            together,
+            strongest_only,
+            residual_sd: fit.residual_sd.is_finite().then_some(fit.residual_sd),
+            failed: self.failed,
+            stopped,
+            set_aside: self.set_aside,
+        }
+    }
+}

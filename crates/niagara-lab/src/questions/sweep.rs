@@ -1,0 +1,546 @@
+//! `sweep`: throughput and latency over thread counts, where it stops scaling, and why.
+//!
+//! Every point is measured again and again from fresh starts, in rounds: each round takes all points once, in an order
+//! of its own, so that no thread count has the machine's good minutes to itself. The start is the unit of inference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use niagara_stats::{Level, Start, scalability};
+use niagara_store::{
+    About, AccountsRecord, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord,
+    Summary, SweepCurve, SweepPoint, SweepSummary,
+};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::client_host::ClientHost;
+use crate::duels::duel::throughput;
+use crate::duels::spec::Protocol;
+use crate::duels::workbench::Workbench;
+use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
+use crate::questions::breakdown::{breakdown, together};
+use crate::questions::build_note::build_notes;
+use crate::questions::ladder::in_short;
+use crate::studies::measuring::{Found, Measuring};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
+use niagara_stats::derive_seed;
+
+/// A thread count this close to the best is as good.
+const AS_GOOD: f64 = 0.02;
+/// Failed starts of a point after which it is given up.
+const MOST_FAILURES: u32 = 2;
+
+/// What is swept.
+pub(crate) struct SweepOptions<'a> {
+    /// The study's words, where it comes from a file.
+    pub about: Option<About>,
+    /// Titles and variants; two are interleaved in duels.
+    pub variants: Vec<(String, Variant)>,
+    /// A workbench for each thread count.
+    pub benches: &'a BTreeMap<u32, Workbench>,
+    /// Fresh starts of each point, as far as the time allows.
+    pub rounds: u32,
+    /// Slices of a start (couples, of two variants).
+    pub couples: u32,
+    /// Intervals cover at 1 − alpha.
+    pub alpha: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// The load in one line, threads aside.
+    pub workload: String,
+    /// How each variant is looked at where it stops scaling; `None` leaves it out.
+    pub profile: Option<ShortProfile>,
+}
+
+impl SweepOptions<'_> {
+    /// Seconds of the budget that the profile of each variant takes; `None` when there is none.
+    fn profile_seconds(&self) -> Option<f64> {
+        let variants = self.variants.len();
+        self.profile
+            .as_ref()
+            .and_then(|_| seconds_each(self.budget_seconds, variants))
+    }
+}
+
+/// Threads of a sweep at most: every one is a connection of the load generator and of the server.
+pub const MOST_SWEPT: u32 = 1024;
+
+/// How variants meet in a sweep of so many of them.
+pub fn sweep_protocol(variants: usize) -> Protocol {
+    if variants == 2 {
+        Protocol::Duel
+    } else {
+        Protocol::Solo
+    }
+}
+
+/// One point of a sweep: a thread count, and the variant where they do not meet in duels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    threads: u32,
+    /// Index of the variant; 0 of two that are interleaved.
+    variant: usize,
+}
+
+impl Point {
+    fn subject(self) -> String {
+        match self.variant {
+            0 => format!("{} threads", self.threads),
+            n => format!("{} threads, variant {}", self.threads, n + 1),
+        }
+    }
+}
+
+/// A sweep that is set up, run until all rounds are done or the budget ends.
+pub(crate) struct Run<'a> {
+    options: &'a SweepOptions<'a>,
+    interleaved: bool,
+    points: Vec<Point>,
+    /// What a reader must know before all else.
+    told_first: Vec<String>,
+    /// Failures in a row.
+    failures: BTreeMap<Point, u32>,
+    /// Given up, with the reason.
+    failed: BTreeMap<Point, String>,
+    late: bool,
+    /// Why a variant has no profile.
+    not_looked_at: Vec<String>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(options: &'a SweepOptions<'a>) -> Self {
+        let interleaved = sweep_protocol(options.variants.len()) == Protocol::Duel;
+        let lanes = match interleaved {
+            true => 1,
+            false => options.variants.len(),
+        };
+        let counts = options.benches.keys();
+        Self {
+            options,
+            interleaved,
+            points: counts
+                .flat_map(|&threads| (0..lanes).map(move |variant| Point { threads, variant }))
+                .collect(),
+            told_first: Vec::new(),
+            failures: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            late: false,
+            not_looked_at: Vec::new(),
+        }
+    }
+
+    /// An error where nothing at all could be measured.
+    fn check_anything(&self, summary: &SweepSummary) -> Result<()> {
+        if summary.curves.iter().any(|curve| !curve.points.is_empty()) {
+            return Ok(());
+        }
+        let reasons: BTreeSet<&str> = self.failed.values().map(String::as_str).collect();
+        match reasons.first() {
+            Some(reason) => bail!("nothing could be measured: {reason}"),
+            None => bail!(
+                "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
+            ),
+        }
+    }
+
+    fn rounds(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let seed = self.options.seed;
+        let each = self.options.profile_seconds().unwrap_or(0.0);
+        let profiles = each * self.options.variants.len() as f64;
+        for round in 0..self.options.rounds {
+            let name = format!("round {} of {}", round + 1, self.options.rounds);
+            observer.see(Event::Stage {
+                name: &name,
+                seconds: study.left_seconds(),
+            });
+            let mut order = self.points.clone();
+            let mut rng =
+                ChaCha8Rng::seed_from_u64(derive_seed(seed, "sweep order", u64::from(round)));
+            order.shuffle(&mut rng);
+            for point in order {
+                if self.failed.contains_key(&point) {
+                    continue;
+                }
+                let needed = typical_seconds(study) + profiles;
+                if !study.has_recalled() && study.left_seconds() <= needed {
+                    self.late = true;
+                    return Ok(());
+                }
+                self.start(study, point, round, observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What limits each variant where it stops scaling.
+    fn look_at_knees(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let options = self.options;
+        let Some(short) = &options.profile else {
+            return Ok(());
+        };
+        let Some(seconds) = options.profile_seconds() else {
+            self.not_looked_at.push(NO_TIME_FOR_A_PROFILE.to_owned());
+            return Ok(());
+        };
+        let curves = self.summary(study, true)?.curves;
+        for (curve, (_, variant)) in curves.iter().zip(&options.variants) {
+            let knee = curve.knee.as_ref().map(|knee| knee.threads);
+            let Some((threads, bench)) = knee.and_then(|knee| options.benches.get_key_value(&knee))
+            else {
+                continue;
+            };
+            let subject = match threads {
+                1 => format!("{} at its knee, 1 thread", curve.title),
+                _ => format!("{} at its knee, {threads} threads", curve.title),
+            };
+            let variant = with_room(variant, *threads);
+            let warning = look(study, bench, &subject, &variant, short, seconds, observer)?;
+            self.not_looked_at.extend(warning);
+        }
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        study: &mut Study,
+        point: Point,
+        round: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(bench) = self.options.benches.get(&point.threads) else {
+            return Ok(());
+        };
+        let of = |index: usize| with_room(&self.options.variants[index].1, point.threads);
+        let sides = if self.interleaved {
+            [of(0), of(1)]
+        } else {
+            [of(point.variant), of(point.variant)]
+        };
+        let subject = point.subject();
+        let seed = derive_seed(self.options.seed, &subject, u64::from(round));
+        let record = study.duel(
+            bench,
+            Phase::Sweep,
+            &subject,
+            sides,
+            self.options.couples,
+            seed,
+            observer,
+        )?;
+        match record.ending {
+            Ending::Failed { reason, .. } => {
+                let failures = self.failures.entry(point).or_default();
+                *failures += 1;
+                if *failures >= MOST_FAILURES {
+                    self.failed.insert(point, in_short(&reason));
+                }
+            }
+            Ending::Scored | Ending::Disturbed => {
+                self.failures.remove(&point);
+            }
+        }
+        Ok(())
+    }
+
+    /// The curve of one variant, from the slices of each duel and what was counted over them.
+    fn curve(
+        &self,
+        index: usize,
+        study: &Study,
+        by_duel: &BTreeMap<u32, Vec<&SliceRecord>>,
+        accounts: &[(u32, u8, AccountsRecord)],
+    ) -> SweepCurve {
+        let options = self.options;
+        let (title, variant) = &options.variants[index];
+        let (lane, side) = if self.interleaved {
+            (0, index)
+        } else {
+            (index, 0)
+        };
+        let mut points = Vec::new();
+        let mut starts = Vec::new();
+        let mut failures = BTreeMap::new();
+        for &threads in options.benches.keys() {
+            let point = Point {
+                threads,
+                variant: lane,
+            };
+            if let Some(reason) = self.failed.get(&point) {
+                failures.insert(threads, reason.clone());
+            }
+            let subject = point.subject();
+            let of_point: Vec<Measured<'_>> = study
+                .done()
+                .iter()
+                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+                .filter_map(|duel| {
+                    Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, accounts)
+                })
+                .collect();
+            starts.extend(of_point.iter().map(|measured| Start {
+                threads: f64::from(threads),
+                throughput: measured.tps,
+            }));
+            points.extend(sweep_point(threads, &of_point, options.alpha));
+        }
+        let law = scalability(&starts, options.alpha);
+        let no_law = law.is_none().then(|| {
+            "the law has three parameters: it wants at least three thread counts and four starts".to_owned()
+        });
+        let server_version = options
+            .benches
+            .values()
+            .next()
+            .and_then(|bench| bench.install_of(variant).ok())
+            .map(|install| install.version_string.clone())
+            .unwrap_or_default();
+        SweepCurve {
+            title: title.clone(),
+            label: variant.label(),
+            server_version,
+            knee: knee(&points),
+            law: law.map(|law| Law {
+                lambda: law.lambda,
+                sigma: law.sigma,
+                kappa: law.kappa,
+                peak_threads: law.peak_threads,
+                peak_tps: Some(law.peak()).filter(|peak| peak.is_finite()),
+                residual: law.residual,
+                misfit: law.misfit,
+            }),
+            no_law,
+            points,
+            failures,
+        }
+    }
+
+    fn summary(&self, study: &Study, complete: bool) -> Result<SweepSummary> {
+        let options = self.options;
+        let slices = study.store().slices(None)?;
+        let accounts = study.store().accounts()?;
+        let mut by_duel: BTreeMap<u32, Vec<&SliceRecord>> = BTreeMap::new();
+        for slice in &slices {
+            by_duel.entry(slice.duel).or_default().push(slice);
+        }
+        let variants = 0..options.variants.len();
+        let curves: Vec<SweepCurve> = variants
+            .map(|index| self.curve(index, study, &by_duel, &accounts))
+            .collect();
+        Ok(SweepSummary {
+            about: options.about.clone(),
+            protocol: sweep_protocol(options.variants.len()).to_string(),
+            workload: options.workload.clone(),
+            seed: options.seed,
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete,
+            ratios: self.ratios(study),
+            builds: self.builds()?,
+            warnings: self.warnings(&curves),
+            curves,
+        })
+    }
+
+    /// What there is to know of the variants' built servers.
+    fn builds(&self) -> Result<Vec<BuildNote>> {
+        let options = self.options;
+        let Some(bench) = options.benches.values().next() else {
+            return Ok(Vec::new());
+        };
+        let variants = options.variants.iter();
+        let set_up: Vec<(&str, &Variant)> = variants
+            .map(|(title, variant)| (title.as_str(), variant))
+            .filter(|(_, variant)| bench.install_of(variant).is_ok())
+            .collect();
+        build_notes(bench, &set_up)
+    }
+
+    fn ratios(&self, study: &Study) -> Vec<RatioAt> {
+        if !self.interleaved {
+            return Vec::new();
+        }
+        let at = |&threads: &u32| {
+            let subject = Point {
+                threads,
+                variant: 0,
+            }
+            .subject();
+            let ratios: Vec<f64> = study
+                .done()
+                .iter()
+                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+                .filter_map(|duel| Some(duel.score?.exp()))
+                .collect();
+            Some(RatioAt {
+                threads,
+                ratio: Level::geometric(&ratios, self.options.alpha)?,
+                duels: ratios.len() as u32,
+            })
+        };
+        self.options.benches.keys().filter_map(at).collect()
+    }
+
+    fn warnings(&self, curves: &[SweepCurve]) -> Vec<String> {
+        let mut warnings = self.told_first.clone();
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        let fewest = points().map(|point| point.starts).min().unwrap_or(0);
+        if self.late && fewest < self.options.rounds {
+            warnings.push(format!(
+                "the time ended before all rounds: {fewest} fresh starts at the least, {} were wanted; a longer \
+                 budget narrows the intervals",
+                self.options.rounds
+            ));
+        }
+        if points().any(|point| point.starts == 1) {
+            warnings.push(
+                "points of one fresh start have no interval: nothing is known of how much they vary".to_owned(),
+            );
+        }
+        for curve in curves {
+            for (threads, reason) in &curve.failures {
+                warnings.push(format!("{} at {threads} threads: {reason}", curve.title));
+            }
+            if curve.law.as_ref().is_some_and(|law| law.misfit) {
+                warnings.push(format!(
+                    "{}: the scalability law misses the measured points by more than starts differ; read the points, \
+                     not the law",
+                    curve.title
+                ));
+            }
+        }
+        warnings.extend(self.not_looked_at.iter().cloned());
+        let benches = &mut self.options.benches.values();
+        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
+        warnings
+    }
+}
+
+impl Measuring for Run<'_> {
+    fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
+        study.fix_warm_up();
+        Ok(())
+    }
+
+    fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.rounds(study, observer)?;
+        self.look_at_knees(study, observer)?;
+        self.check_anything(&self.summary(study, true)?)
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.told_first.push(text.to_owned());
+    }
+
+    fn found(&self, study: &Study, complete: bool) -> Result<Found> {
+        let summary = self.summary(study, complete)?;
+        Ok(Found::Summary(Summary::Sweep(Box::new(summary))))
+    }
+}
+
+fn typical_seconds(study: &Study) -> f64 {
+    let times: Vec<f64> = study.done().iter().map(|duel| duel.wall_seconds).collect();
+    niagara_stats::median(&times).unwrap_or(0.0)
+}
+
+/// One side of one start.
+struct Measured<'a> {
+    tps: f64,
+    /// p50, p95, p99, milliseconds.
+    latency: [f64; 3],
+    disturbed: u32,
+    slices: u32,
+    errors: BTreeMap<u16, u64>,
+    accounts: Option<&'a AccountsRecord>,
+}
+
+impl<'a> Measured<'a> {
+    /// From the slices that nothing disturbed; `None` when none of them did anything.
+    fn of(
+        duel: &DuelRecord,
+        side: u8,
+        slices: &[&SliceRecord],
+        accounts: &'a [(u32, u8, AccountsRecord)],
+    ) -> Option<Self> {
+        let own: Vec<&&SliceRecord> = slices.iter().filter(|slice| slice.side == side).collect();
+        let sound: Vec<&&&SliceRecord> = own.iter().filter(|slice| !slice.disturbed).collect();
+        let rates: Vec<f64> = sound.iter().map(|slice| throughput(slice)).collect();
+        let latency = [0, 1, 2].map(|place| {
+            let values: Vec<f64> = sound
+                .iter()
+                .map(|slice| slice.latency_us[place] as f64 / 1000.0)
+                .collect();
+            niagara_stats::median(&values).unwrap_or(0.0)
+        });
+        let mut errors = BTreeMap::new();
+        for slice in &own {
+            for (&code, count) in &slice.errors {
+                *errors.entry(code).or_default() += count;
+            }
+        }
+        Some(Self {
+            tps: niagara_stats::median(&rates).filter(|rate| *rate > 0.0)?,
+            latency,
+            disturbed: (own.len() - sound.len()) as u32,
+            slices: own.len() as u32,
+            errors,
+            accounts: accounts
+                .iter()
+                .find(|(seq, its, _)| *seq == duel.seq && *its == side)
+                .map(|(_, _, record)| record),
+        })
+    }
+}
+
+fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<SweepPoint> {
+    let level = |figure: &dyn Fn(&Measured<'_>) -> f64| {
+        let figures: Vec<f64> = measured.iter().map(figure).collect();
+        Level::geometric(&figures, alpha)
+    };
+    let mut errors = BTreeMap::new();
+    for (&code, count) in measured.iter().flat_map(|start| &start.errors) {
+        *errors.entry(code).or_default() += count;
+    }
+    let accounts: Vec<&AccountsRecord> = measured.iter().filter_map(|m| m.accounts).collect();
+    Some(SweepPoint {
+        threads,
+        starts: measured.len() as u32,
+        tps: level(&|start| start.tps)?,
+        p50_ms: level(&|start| start.latency[0])?,
+        p95_ms: level(&|start| start.latency[1])?,
+        p99_ms: level(&|start| start.latency[2])?,
+        disturbed: [
+            measured.iter().map(|start| start.disturbed).sum(),
+            measured.iter().map(|start| start.slices).sum(),
+        ],
+        errors,
+        breakdown: together(&accounts).and_then(|sum| breakdown(&sum)),
+    })
+}
+
+/// The smallest thread count that is as good as the best.
+fn knee(points: &[SweepPoint]) -> Option<Knee> {
+    let best = points
+        .iter()
+        .max_by(|one, other| one.tps.value.total_cmp(&other.tps.value))?;
+    let knee = points
+        .iter()
+        .find(|point| point.tps.value >= (1.0 - AS_GOOD) * best.tps.value)?;
+    Some(Knee {
+        threads: knee.threads,
+        best_threads: best.threads,
+        within: AS_GOOD,
+        held_back_by: knee
+            .breakdown
+            .as_ref()
+            .map(|breakdown| breakdown.sentence.clone()),
+    })
+}

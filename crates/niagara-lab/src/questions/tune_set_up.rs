@@ -1,0 +1,96 @@
+//! The parts of a tuning: the levers that apply here, their servers, the symbols for the final variant's profile.
+
+use anyhow::Result;
+use niagara_build::BuildStore;
+use niagara_store::NotTried;
+
+use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
+use crate::asking::default_lengths::DefaultCouples;
+use crate::duels::spec::Lengths;
+use crate::duels::workbench::Workbench;
+use crate::profile::ShortProfile;
+use crate::questions::prepare_builds::prepare_builds;
+use crate::questions::tune::TuneOptions;
+use crate::studies::debug_symbols::debug_symbols;
+use crate::studies::history::History;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::set_up::SetUp;
+use crate::variants::candidate::Candidate;
+use crate::variants::lever_context::lever_context;
+
+/// A tuning's parts.
+pub(crate) struct TuneSetUp {
+    pub bench: Workbench,
+    candidates: Vec<Candidate>,
+    not_applicable: Vec<NotTried>,
+    profile: Option<ShortProfile>,
+}
+
+impl TuneSetUp {
+    /// Sets up the server, chooses its levers, and builds what they want built.
+    pub(crate) fn new(
+        set_up: &SetUp<'_>,
+        tune: &TuneQuestion,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let (inventory, base) = (set_up.inventory, &set_up.base);
+        tune.check_names(&inventory.levers)?;
+        let mut bench = set_up.first_bench();
+        bench.set_up_variant(base, observer)?;
+        let context = lever_context(&inventory.fingerprint()?, &bench, &base.server)?;
+        let (mut candidates, mut not_applicable) = tune.choose(&inventory.levers, context);
+        let builds = builds_ahead(&BuildStore::new(&inventory.cache), base, &candidates);
+        if !builds.is_empty() {
+            observer.see(Event::ToBuild(&builds));
+            let left_out = prepare_builds(&mut bench, base, &mut candidates, observer)?;
+            not_applicable.extend(left_out);
+        }
+        let profile = match set_up.study.profile {
+            true => Some(debug_symbols(inventory, &bench, [base], observer)?),
+            false => None,
+        };
+        Ok(Self {
+            bench,
+            candidates,
+            not_applicable,
+            profile,
+        })
+    }
+
+    /// How it is tuned.
+    pub(crate) fn options(
+        &self,
+        set_up: &SetUp<'_>,
+        tune: &TuneQuestion,
+        lengths: &Lengths,
+        seed: u64,
+    ) -> Result<TuneOptions> {
+        let (study, inventory) = (set_up.study, set_up.inventory);
+        let machine = inventory.fingerprint()?.one_line();
+        Ok(TuneOptions {
+            base: set_up.base.clone(),
+            candidates: self.candidates.clone(),
+            not_applicable: self.not_applicable.clone(),
+            goal: study.goal,
+            rate: study.rate,
+            alpha: study.alpha,
+            rule: study.rule(),
+            budget_seconds: study.budget.as_secs_f64(),
+            screen_couples: tune.screen_couples(lengths),
+            couples: study
+                .couples
+                .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
+            seed,
+            machine: match &inventory.client {
+                Some(client) => format!("{machine}, loaded from {}", client.name()),
+                None => machine,
+            },
+            profile: self.profile.clone(),
+            // The history is of loads that came from this host.
+            noise: match &inventory.client {
+                Some(_) => None,
+                None => History::of(&inventory.cache).components(self.bench.load(), lengths),
+            },
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! What a study is about to do and what it can show, once that is known.
+
+use serde::{Deserialize, Serialize};
+
+use crate::duels::spec::Protocol;
+
+/// What is about to happen.
+#[derive(Debug, Clone, Copy)]
+pub enum Announced<'a> {
+    /// A comparison.
+    Compare(&'a ComparePlan),
+    /// A tuning.
+    Tune {
+        /// The server.
+        server: &'a str,
+        /// The load in one line.
+        load: &'a str,
+        /// Seconds asked for.
+        budget_seconds: f64,
+        /// What is tried in them.
+        plan: &'a TunePlan,
+    },
+}
+
+/// What a comparison is about to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparePlan {
+    /// A, for people.
+    pub a: String,
+    /// B, for people.
+    pub b: String,
+    /// The load in one line.
+    pub load: String,
+    /// How they meet.
+    pub protocol: Protocol,
+    /// Couples of a duel.
+    pub couples: u32,
+    /// Estimated seconds of a duel.
+    pub duel_seconds: f64,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Duels that fit into them.
+    pub duels: usize,
+    /// Smallest difference that those show 4 times in 5, as a fraction; `None` of protocols other than duels.
+    pub detectable: Option<f64>,
+    /// Smallest gain that is worth the trouble, as a fraction.
+    pub min_effect: f64,
+}
+
+/// What a tuning is about to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TunePlan {
+    /// Levers that go into the screening, decoy and control included.
+    pub levers: Vec<String>,
+    /// Levers left out because the budget is too short for them.
+    pub left_out: Vec<String>,
+    /// Duels of the screening design.
+    pub screening_duels: usize,
+    /// Estimated seconds of a screening duel.
+    pub screening_duel_seconds: f64,
+    /// Estimated seconds of a duel that judges.
+    pub duel_seconds: f64,
+    /// Seconds of the budget at which the screening ends when it found something.
+    pub screening_until: f64,
+    /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction.
+    pub detectable_lever: f64,
+    /// Smallest effect of the total that its first looks show, as a fraction.
+    pub detectable_total: f64,
+}

@@ -1,0 +1,106 @@
+//! A question and its way to an answer, the same for every kind of question and whoever asks it: the results folder is
+//! chosen, servers are set up, the study is opened, measured and summed up.
+
+use anyhow::Result;
+
+use crate::asking::question::{Question, StudyDescription};
+use crate::questions::combinations::combinations;
+use crate::questions::compare::Comparing;
+use crate::questions::identical::Watching;
+use crate::questions::ladder::Climbing;
+use crate::questions::matrix::Filling;
+use crate::questions::sweep::Run;
+use crate::questions::sweep_set_up::SweepSetUp;
+use crate::questions::tune::Ladder;
+use crate::questions::tune_set_up::TuneSetUp;
+use crate::studies::measuring::{Found, conduct};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::opening::Opening;
+use crate::studies::session::Session;
+use crate::studies::set_up::SetUp;
+use crate::studies::study::Study;
+
+/// A study with what came of it.
+pub struct Answer {
+    /// Its results.
+    pub study: Study,
+    /// What they come to.
+    pub found: Found,
+}
+
+/// Answers `question`: begins its study or continues the one that was stopped, until there is an answer, the time ends or
+/// a stop is asked for, which is no error: what was found until then comes back.
+///
+/// # Errors
+/// A results folder that holds something else; what cannot be set up; nothing that could be measured; results that cannot
+/// be written; a stop before there was anything to tell.
+pub fn answer(
+    question: &StudyDescription,
+    session: &Session<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Answer> {
+    let opening = Opening::choose(question, session)?;
+    let set_up = SetUp::new(question, session.inventory, session.cancel)?;
+    let open = |observer: &mut dyn Observer| -> Result<Study> {
+        let study = opening.open()?;
+        if study.is_resumed() {
+            observer.see(Event::Resumed {
+                folder: study.folder(),
+                used_seconds: study.used_seconds(),
+            });
+        }
+        Ok(study)
+    };
+    let lengths = &opening.lengths;
+    let (study, found) = match &question.question {
+        Question::Compare { sides, .. } => {
+            let mut bench = set_up.first_bench();
+            let a = set_up.variant(&sides[0], &mut bench, observer)?;
+            let b = set_up.variant(&sides[1], &mut bench, observer)?;
+            let mut study = open(observer)?;
+            let mut comparing = Comparing::new(&set_up, &bench, [a, b], &study)?;
+            let found = conduct(&mut comparing, &mut study, observer)?;
+            (study, found)
+        }
+        Question::Tune(tune) => {
+            let parts = TuneSetUp::new(&set_up, tune, observer)?;
+            let mut study = open(observer)?;
+            let options = parts.options(&set_up, tune, lengths, study.seed())?;
+            let mut ladder = Ladder::new(&parts.bench, &options);
+            let found = conduct(&mut ladder, &mut study, observer)?;
+            (study, found)
+        }
+        Question::Ladder { start, rungs } => {
+            let mut bench = set_up.first_bench();
+            let start = set_up.variant(start, &mut bench, observer)?;
+            let mut study = open(observer)?;
+            let mut climbing =
+                Climbing::new(&set_up, &mut bench, start, rungs, lengths, study.seed());
+            let found = conduct(&mut climbing, &mut study, observer)?;
+            (study, found)
+        }
+        Question::Matrix { start, axes, all } => {
+            let parts = combinations(&set_up, start, axes, *all, observer)?;
+            let mut study = open(observer)?;
+            let options = parts.options(&set_up, lengths, study.seed());
+            let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
+            (study, found)
+        }
+        Question::Sweep { variants } => {
+            let parts = SweepSetUp::new(&set_up, variants, observer)?;
+            let mut study = open(observer)?;
+            let options = parts.options(&set_up, lengths, study.seed());
+            let found = conduct(&mut Run::new(&options), &mut study, observer)?;
+            (study, found)
+        }
+        Question::Noise => {
+            let mut bench = set_up.first_bench();
+            bench.set_up_variant(&set_up.base, observer)?;
+            let mut study = open(observer)?;
+            let mut watching = Watching::new(&set_up, &bench, lengths.couples, study.seed());
+            let found = conduct(&mut watching, &mut study, observer)?;
+            (study, found)
+        }
+    };
+    Ok(Answer { study, found })
+}

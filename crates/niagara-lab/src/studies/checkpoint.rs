@@ -1,0 +1,85 @@
+//! What a study decides on its way and keeps, so that a sitting that continues it takes the same way: each decision by a
+//! key that knows what it holds. In the results they are lines of name, tab and JSON.
+
+use std::marker::PhantomData;
+
+use niagara_stats::LookPlan;
+use niagara_store::{NotTried, Phase};
+
+use crate::studies::announced::TunePlan;
+
+/// The key of a decision that is a `T`.
+pub(crate) struct Checkpoint<T> {
+    /// As it stands in the results.
+    name: String,
+    holds: PhantomData<fn() -> T>,
+}
+
+impl<T> Checkpoint<T> {
+    fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            holds: PhantomData,
+        }
+    }
+
+    /// As it stands in the results.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Seconds that every later side is warmed up for.
+pub(crate) fn warm_up() -> Checkpoint<f64> {
+    Checkpoint::named("warm-up")
+}
+
+/// The warm-up curves of both sides of a duel (transactions per second), while they are wanted for [`warm_up`].
+pub(crate) fn warm_up_curves(duel: u32) -> Checkpoint<[Vec<f64>; 2]> {
+    Checkpoint::named(format!("warm-up curves {duel}"))
+}
+
+/// Couples in a duel of a comparison.
+pub(crate) fn couples() -> Checkpoint<u32> {
+    Checkpoint::named("couples")
+}
+
+/// The looks at the question of a phase and a subject.
+pub(crate) fn looks(phase: Phase, subject: &str) -> Checkpoint<LookPlan> {
+    Checkpoint::named(format!("looks {phase:?} {subject}"))
+}
+
+/// Duels after which the time of a question ended.
+pub(crate) fn ended(phase: Phase, subject: &str) -> Checkpoint<u64> {
+    Checkpoint::named(format!("ended {phase:?} {subject}"))
+}
+
+/// Duels after which the time of a screening ended.
+pub(crate) fn screening_ended() -> Checkpoint<u64> {
+    Checkpoint::named("screening ended")
+}
+
+/// The levers to blame for a side that failed in a screening duel.
+pub(crate) fn blame(duel: u64) -> Checkpoint<Vec<NotTried>> {
+    Checkpoint::named(format!("blame {duel}"))
+}
+
+/// Levers that the server refuses or that change nothing here.
+pub(crate) fn misfits() -> Checkpoint<Vec<NotTried>> {
+    Checkpoint::named("misfits")
+}
+
+/// The rate at which latencies are compared, transactions per second.
+pub(crate) fn rate() -> Checkpoint<f64> {
+    Checkpoint::named("rate")
+}
+
+/// What a tuning does with its time.
+pub(crate) fn tune_plan() -> Checkpoint<TunePlan> {
+    Checkpoint::named("plan")
+}
+
+/// Identifiers of the levers that go into the final variant, best first.
+pub(crate) fn promoted() -> Checkpoint<Vec<String>> {
+    Checkpoint::named("promoted")
+}

@@ -1,0 +1,141 @@
+//! What this machine's noise was in earlier comparisons: it says how many couples a duel should have
+//! and what can be seen in a given time.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use niagara_server::Cache;
+use niagara_stats::{Components, DuelScore, components, optimal_couples};
+use niagara_store::{DuelRecord, SliceRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::duels::duel::score_alone;
+use crate::duels::duel_plan::{couple_seconds, duel_seconds};
+use crate::duels::spec::{Lengths, Load};
+
+/// File in the cache, a comparison a line.
+const FILE: &str = "noise-history.jsonl";
+/// Comparisons that are looked at, newest first: a machine changes.
+const MOST_COMPARISONS: usize = 40;
+/// Degrees of freedom below which the history is no guide: within duels, between duels.
+const ENOUGH: (f64, f64) = (100.0, 12.0);
+
+/// One comparison's duels, as far as the noise is concerned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Comparison {
+    workload: String,
+    threads: u32,
+    slice_seconds: f64,
+    duels: Vec<Duel>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Duel {
+    score: f64,
+    couple_sd: f64,
+    used: usize,
+}
+
+/// The noise of comparisons made on this machine.
+#[derive(Debug, Clone)]
+pub struct History {
+    path: PathBuf,
+}
+
+impl History {
+    /// The history kept in `cache`.
+    pub fn of(cache: &Cache) -> Self {
+        Self {
+            path: cache.root().join(FILE),
+        }
+    }
+
+    /// Adds the duels of one comparison of the same two variants; fewer than two say nothing.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(
+        &self,
+        load: &Load,
+        lengths: &Lengths,
+        duels: &[DuelRecord],
+        slices: &[SliceRecord],
+    ) -> Result<()> {
+        let duels: Vec<Duel> = duels
+            .iter()
+            .filter(|duel| duel.score.is_some())
+            .filter_map(|duel| score_again(duel.seq, slices, lengths))
+            .map(|score| Duel {
+                score: score.score,
+                couple_sd: score.couple_sd,
+                used: score.used,
+            })
+            .collect();
+        if duels.len() < 2 {
+            return Ok(());
+        }
+        let line = serde_json::to_string(&Comparison {
+            workload: load.workload.name().to_owned(),
+            threads: load.threads,
+            slice_seconds: lengths.slice_seconds,
+            duels,
+        })?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .with_context(|| format!("cannot open {}", self.path.display()))?;
+        writeln!(file, "{line}").with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Variance components for this kind of load and slice, when enough is known.
+    pub fn components(&self, load: &Load, lengths: &Lengths) -> Option<Components> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        let known: Vec<Vec<DuelScore>> = text
+            .lines()
+            .rev()
+            // A line cut short by a full disk is no reason to fail.
+            .filter_map(|line| serde_json::from_str::<Comparison>(line).ok())
+            .filter(|comparison| {
+                comparison.workload == load.workload.name()
+                    && comparison.threads == load.threads
+                    && comparison.slice_seconds == lengths.slice_seconds
+            })
+            .take(MOST_COMPARISONS)
+            .map(|comparison| comparison.duels.iter().map(Duel::as_score).collect())
+            .collect();
+        components(&known)
+            .filter(|found| found.within_df >= ENOUGH.0 && found.between_df >= ENOUGH.1)
+    }
+
+    /// Couples of a duel that give the narrowest interval per minute here; `None` while too little is known.
+    pub fn best_couples(&self, load: &Load, lengths: &Lengths) -> Option<u32> {
+        let components = self.components(load, lengths)?;
+        Some(optimal_couples(
+            &components,
+            duel_seconds(lengths, 0),
+            couple_seconds(lengths),
+        ))
+    }
+}
+
+impl Duel {
+    fn as_score(&self) -> DuelScore {
+        DuelScore {
+            score: self.score,
+            raw: self.score,
+            couple_sd: self.couple_sd,
+            used: self.used,
+            dropped: [0, 0],
+            stalled: [0, 0],
+        }
+    }
+}
+
+/// The score of one duel with its spread, from its slices.
+pub fn score_again(duel: u32, slices: &[SliceRecord], lengths: &Lengths) -> Option<DuelScore> {
+    let of_duel: Vec<&SliceRecord> = slices.iter().filter(|slice| slice.duel == duel).collect();
+    score_alone(&of_duel, lengths.half_weight())
+}

@@ -1,0 +1,74 @@
+//! What studies draw on: the servers and levers known here, where everything is kept, where the load comes from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use niagara_server::machine::Fingerprint;
+use niagara_server::{Cache, Cancel, Catalog};
+
+use crate::client_host::ClientHost;
+use crate::duels::spec::Load;
+use crate::duels::workbench::{Workbench, looks_like_path};
+use crate::lever::{self, Lever};
+
+/// What every study and every command that starts servers begins with.
+pub struct Inventory {
+    /// Where servers, images and clones live.
+    pub cache: Cache,
+    /// Servers known.
+    pub catalog: Catalog,
+    /// Levers known.
+    pub levers: Vec<Lever>,
+    /// Where the load comes from, if not from here.
+    pub client: Option<Arc<ClientHost>>,
+}
+
+impl Inventory {
+    /// Opens the cache, ends what an earlier Niagara left behind, reads the data files: those shipped and those of the
+    /// folders `servers` and `levers`.
+    ///
+    /// # Errors
+    /// A cache that cannot be written to; a mistake in a data file.
+    pub fn open(servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
+        let cache = Cache::open()?;
+        niagara_server::sweep_stale(&cache)?;
+        Ok(Self {
+            cache,
+            catalog: Catalog::load(servers)?,
+            levers: lever::load(levers)?,
+            client: None,
+        })
+    }
+
+    /// A workbench for `load`.
+    pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
+        Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
+            .loaded_from(self.client.clone())
+    }
+
+    /// The machine's fingerprint, with the disk that the clones will be on.
+    ///
+    /// # Errors
+    /// There is no place for clones.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        Ok(Fingerprint::read(&self.cache.work()?))
+    }
+}
+
+/// The server that people speak of: a name of the catalogue, or a path, made absolute so that a study means the same
+/// server from any folder. The binary's own name stays even where it is a link; links of its folder are resolved.
+///
+/// # Errors
+/// The current folder is gone.
+pub fn server_name(text: &str) -> Result<String> {
+    if !looks_like_path(text) {
+        return Ok(text.to_owned());
+    }
+    let path = std::path::absolute(text)?;
+    let direct = path
+        .parent()
+        .zip(path.file_name())
+        .and_then(|(folder, name)| Some(folder.canonicalize().ok()?.join(name)));
+    Ok(direct.unwrap_or(path).display().to_string())
+}

@@ -1,0 +1,48 @@
+//! What a study tells whoever watches it; the terminal is one such watcher.
+
+use std::path::Path;
+
+use niagara_build::Forecast;
+use niagara_stats::Judgement;
+use niagara_store::{DuelRecord, SliceRecord};
+
+use crate::studies::announced::Announced;
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Set-up in progress: fetching, loading, cloning.
+    SettingUp(&'a str),
+    /// A line worth keeping on the screen.
+    Note(&'a str),
+    /// Servers that are built before anything is measured: the levers that want them, and how long each will take.
+    ToBuild(&'a [(String, Forecast)]),
+    /// The study was begun in an earlier sitting and is continued.
+    Resumed {
+        /// Where its results are.
+        folder: &'a Path,
+        /// Seconds of its budget that are used.
+        used_seconds: f64,
+    },
+    /// All is set up: what is about to happen.
+    Announced(Announced<'a>),
+    /// A part of the study begins: its name and the seconds it may take.
+    Stage {
+        /// `screening`, `total`, `claim: jemalloc`.
+        name: &'a str,
+        /// Seconds that are planned for it.
+        seconds: f64,
+    },
+    /// A slice was counted.
+    Slice(&'a SliceRecord),
+    /// A duel ended.
+    Duel(&'a DuelRecord),
+    /// The comparison under way was judged anew.
+    Judged(&'a Judgement),
+}
+
+/// Watches a study.
+pub trait Observer {
+    /// Called for each event, in order, from the thread that runs the study.
+    fn see(&mut self, event: Event<'_>);
+}

@@ -1,0 +1,193 @@
+//! How a study is opened: what decides what it measures, the key made of that, its folder and its seed.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use niagara_store::{Goal, StudyRecord};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::asking::question::{Question, StudyDescription};
+use crate::duels::spec::Lengths;
+use crate::studies::results_folder::{ResultsFolder, choose};
+use crate::studies::session::Session;
+use crate::studies::study::{Study, StudyOptions};
+
+/// A study that has its folder, and can be opened once all is set up.
+pub(crate) struct Opening<'a> {
+    question: &'a StudyDescription,
+    session: &'a Session<'a>,
+    pub lengths: Lengths,
+    plan: Value,
+    key: String,
+    folder: ResultsFolder,
+}
+
+impl<'a> Opening<'a> {
+    /// Finds the study's folder; nothing is written yet.
+    pub(crate) fn choose(question: &'a StudyDescription, session: &'a Session<'a>) -> Result<Self> {
+        let kind = question.question.kind().to_string();
+        let lengths = question.lengths();
+        let plan = identity(question)?;
+        let key = study_key(&(
+            &kind,
+            &plan,
+            lengths,
+            question.protocol,
+            question.budget,
+            question.seed,
+        ))?;
+        let folder = choose(session.folder, &kind, session.name, &key)?;
+        Ok(Self {
+            question,
+            session,
+            lengths,
+            plan,
+            key,
+            folder,
+        })
+    }
+
+    /// Begins the study, or continues the unfinished one, with the seed that it began with.
+    pub(crate) fn open(&self) -> Result<Study> {
+        let mut machine = serde_json::to_value(self.session.inventory.fingerprint()?)?;
+        if let Some(client) = &self.session.inventory.client {
+            machine["client_host"] = serde_json::to_value(client.record())?;
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let seed = self
+            .folder
+            .seed
+            .or(self.question.seed)
+            // Kept below 2^31: easy to type after --seed.
+            .unwrap_or((now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0x7fff_ffff);
+        let record = StudyRecord {
+            kind: self.question.question.kind().to_string(),
+            command: self.session.command.to_owned(),
+            key: self.key.clone(),
+            seed,
+            started_unix_ms: now.as_millis() as i64,
+            plan: self.plan.clone(),
+            machine,
+            niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Study::open(
+            &record,
+            StudyOptions {
+                folder: self.folder.path.clone(),
+                budget_seconds: self.question.budget.as_secs_f64(),
+                lengths: self.lengths,
+                protocol: self.question.protocol,
+            },
+        )
+    }
+}
+
+/// Everything that decides what is measured, words aside.
+fn identity(study: &StudyDescription) -> Result<Value> {
+    let Question::Tune(tune) = &study.question else {
+        let mut description = serde_json::to_value(study)?;
+        add_rate(&mut description, study);
+        return Ok(description);
+    };
+    // In the form in which tunings were kept before other questions were described like this: theirs are continued.
+    let mut plan = json!({
+        "server": study.server,
+        "load": study.load(0, study.threads[0]),
+        "allow": tune.allow,
+        "app": if tune.app_local { "Local" } else { "Remote" },
+        "only": tune.only,
+        "also": tune.also,
+        "without": tune.without,
+        "alpha": study.alpha,
+        "min_effect": study.min_effect,
+        "screen_couples": tune.screen_couples(&study.lengths()),
+    });
+    if tune.with_builds {
+        plan["with_builds"] = Value::Bool(true);
+    }
+    if let Some(host) = &study.client_host {
+        plan["client_host"] = Value::from(host.as_str());
+    }
+    if study.goal != Goal::Throughput {
+        plan["goal"] = Value::from(study.goal.name());
+    }
+    add_rate(&mut plan, study);
+    Ok(plan)
+}
+
+/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals go on.
+fn add_rate(plan: &mut Value, study: &StudyDescription) {
+    if let Some(rate) = study.rate {
+        plan["rate"] = Value::from(rate.to_string());
+    }
+}
+
+/// The hash that stands for everything that decides what is measured.
+///
+/// # Errors
+/// Something that is no JSON.
+pub fn study_key(content: &impl Serialize) -> Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(content)?);
+    Ok(digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asking::choose_levers::TuneQuestion;
+    use crate::asking::recipe::VariantRecipe;
+    use crate::duels::spec::Load;
+    use crate::questions::rate::RateChoice;
+    use niagara_load::WorkloadSpec;
+
+    /// Another goal or another rate is another study: what one of them measured does not judge the other.
+    #[test]
+    fn goal_and_rate_are_part_of_what_a_study_is() {
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 4,
+        };
+        let tune = Question::Tune(TuneQuestion {
+            allow: Vec::new(),
+            app_local: true,
+            only: Vec::new(),
+            also: Vec::new(),
+            without: Vec::new(),
+            with_builds: false,
+            screen_couples: None,
+        });
+        let compare = Question::Compare {
+            sides: Box::new([VariantRecipe::default(), VariantRecipe::default()]),
+            to_the_end: false,
+        };
+        for question in [tune, compare] {
+            let key = |goal, rate| {
+                let study = StudyDescription {
+                    goal,
+                    rate,
+                    ..StudyDescription::of("s".to_owned(), load.clone(), question.clone())
+                };
+                study_key(&identity(&study).expect("JSON")).expect("JSON")
+            };
+            let keys = [
+                key(Goal::Throughput, None),
+                key(Goal::Cpu, None),
+                key(Goal::P99, Some(RateChoice::Share(0.7))),
+                key(Goal::P99, Some(RateChoice::PerSecond(2000.0))),
+                key(Goal::P95, Some(RateChoice::PerSecond(2000.0))),
+            ];
+            for (place, one) in keys.iter().enumerate() {
+                assert!(!keys[..place].contains(one), "{place}");
+            }
+        }
+    }
+}

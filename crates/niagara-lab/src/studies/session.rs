@@ -1,0 +1,21 @@
+//! Where a question is asked, and what it may use.
+
+use std::path::Path;
+
+use niagara_server::Cancel;
+
+use crate::studies::inventory::Inventory;
+
+/// Where a question is asked, and what it may use.
+pub struct Session<'a> {
+    /// What it draws on.
+    pub inventory: &'a Inventory,
+    /// The flag that stops it.
+    pub cancel: &'a Cancel,
+    /// What the results folder is called by, unless it is named.
+    pub name: &'a str,
+    /// The results folder, where named.
+    pub folder: Option<&'a Path>,
+    /// The command that continues it.
+    pub command: &'a str,
+}

@@ -1,0 +1,89 @@
+//! What every question sets up before it measures: workbenches for its loads, variants for its recipes.
+
+use anyhow::{Context, Result, anyhow};
+use niagara_server::Cancel;
+
+use crate::asking::question::StudyDescription;
+use crate::asking::recipe::VariantRecipe;
+use crate::asking::resolve::resolve_or_reason;
+use crate::duels::spec::Load;
+use crate::duels::workbench::Workbench;
+use crate::studies::inventory::{Inventory, server_name};
+use crate::studies::observer::Observer;
+use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
+
+/// Where a question is set up.
+pub(crate) struct SetUp<'a> {
+    /// The question.
+    pub study: &'a StudyDescription,
+    /// What it draws on.
+    pub inventory: &'a Inventory,
+    /// The flag that stops it.
+    pub cancel: &'a Cancel,
+    /// The server that `base` is.
+    pub base: Variant,
+}
+
+impl<'a> SetUp<'a> {
+    pub(crate) fn new(
+        study: &'a StudyDescription,
+        inventory: &'a Inventory,
+        cancel: &'a Cancel,
+    ) -> Result<Self> {
+        Ok(Self {
+            study,
+            inventory,
+            cancel,
+            base: Variant::base(&server_name(&study.server)?),
+        })
+    }
+
+    /// A workbench for the first load.
+    pub(crate) fn first_bench(&self) -> Workbench {
+        self.bench(0, self.study.threads[0])
+    }
+
+    /// A workbench for one of the study's loads.
+    pub(crate) fn bench(&self, workload: usize, threads: u32) -> Workbench {
+        let load = self.study.load(workload, threads);
+        self.inventory.workbench(load, self.cancel.clone())
+    }
+
+    /// A variant without which there is no study, with room for the load's connections.
+    pub(crate) fn variant(
+        &self,
+        recipe: &VariantRecipe,
+        bench: &mut Workbench,
+        observer: &mut dyn Observer,
+    ) -> Result<Variant> {
+        let threads = bench.load().threads;
+        let variant = self.variant_for_any_threads(recipe, bench, observer)?;
+        Ok(with_room(&variant, threads))
+    }
+
+    /// The same for thread counts to come.
+    pub(crate) fn variant_for_any_threads(
+        &self,
+        recipe: &VariantRecipe,
+        bench: &mut Workbench,
+        observer: &mut dyn Observer,
+    ) -> Result<Variant> {
+        resolve_or_reason(recipe, &self.base, self.inventory, bench, observer)?
+            .map_err(|reason| anyhow!(reason))
+            .with_context(|| {
+                recipe
+                    .title
+                    .clone()
+                    .or(recipe.spelling.clone())
+                    .unwrap_or_else(|| "a variant of this study".to_owned())
+            })
+    }
+}
+
+/// A load in one line, its threads aside.
+pub(crate) fn without_threads(load: &Load) -> String {
+    let line = load.one_line();
+    line.rsplit_once(", ")
+        .map_or(line.clone(), |(rest, _)| rest.to_owned())
+}

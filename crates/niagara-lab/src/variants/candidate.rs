@@ -1,0 +1,106 @@
+//! The levers of a ladder, arranged as the factors of its design.
+
+use niagara_stats::Factor;
+
+use crate::lever::{Change, Lever};
+use crate::variants::variant::Variant;
+
+/// Duels that each level of a choice is to be in. A choice of k levels is told with an error of about sd · √((k − 1) / duels),
+/// and what its levels do together with every other lever widens the intervals of all: few levels, well told.
+const LEAST_DUELS_OF_A_LEVEL: usize = 24;
+
+/// A lever that applies here, with its change worked out for this machine.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The lever.
+    pub lever: Lever,
+    /// What it changes here.
+    pub change: Change,
+}
+
+/// A factor of the design: one lever, or several of which at most one is in force.
+#[derive(Debug, Clone)]
+pub(crate) struct LeverFactor {
+    /// Indices into the candidates; level n + 1 of the factor is the n-th of these.
+    pub levels: Vec<usize>,
+}
+
+/// Candidates grouped into factors, in the order of the candidates.
+pub(crate) fn factors(candidates: &[Candidate]) -> Vec<LeverFactor> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut factors: Vec<LeverFactor> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let name = candidate.lever.factor();
+        match names.iter().position(|known| *known == name) {
+            Some(place) => factors[place].levels.push(index),
+            None => {
+                names.push(name);
+                factors.push(LeverFactor {
+                    levels: vec![index],
+                });
+            }
+        }
+    }
+    factors
+}
+
+impl LeverFactor {
+    /// As the design sees it.
+    pub(crate) fn shape(&self) -> Factor {
+        match self.levels.len() {
+            1 => Factor::Switch,
+            n => Factor::Choice(n + 1),
+        }
+    }
+}
+
+/// The levers of choices that have more levels than so many duels tell apart: the last ones, that is the least promising.
+pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
+    // Each duel has two levels of the choice; one of them all is the base.
+    let most_levers = (2 * duels / LEAST_DUELS_OF_A_LEVEL).max(2) - 1;
+    factors
+        .iter()
+        .flat_map(|factor| factor.levels.iter().skip(most_levers).copied())
+        .collect()
+}
+
+/// `base` with every candidate of `chosen`, in the candidates' order.
+pub(crate) fn with_all(base: &Variant, candidates: &[Candidate], chosen: &[usize]) -> Variant {
+    let mut sorted = chosen.to_vec();
+    sorted.sort_unstable();
+    sorted.iter().fold(base.clone(), |variant, &index| {
+        let candidate = &candidates[index];
+        variant.with(candidate.lever.id(), &candidate.change)
+    })
+}
+
+/// `base` with the levels of one side of a row.
+pub(crate) fn with_levels(
+    base: &Variant,
+    candidates: &[Candidate],
+    factors: &[LeverFactor],
+    levels: &[usize],
+) -> Variant {
+    let chosen: Vec<usize> = factors
+        .iter()
+        .zip(levels)
+        .filter(|&(_, &level)| level > 0)
+        .map(|(factor, &level)| factor.levels[level - 1])
+        .collect();
+    with_all(base, candidates, &chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_keeps_as_many_levels_as_the_duels_tell() {
+        let factors =
+            [vec![0], vec![1, 2, 5, 6, 7, 8, 9], vec![3, 4]].map(|levels| LeverFactor { levels });
+        assert_eq!(crowded_out(&factors, 60), [7, 8, 9]);
+        assert_eq!(crowded_out(&factors, 24), [2, 5, 6, 7, 8, 9, 4]);
+        assert_eq!(crowded_out(&factors, 5), [2, 5, 6, 7, 8, 9, 4]);
+        assert_eq!(crowded_out(&factors, 96), [] as [usize; 0]);
+    }
+}
