@@ -23,6 +23,11 @@ pub struct VariantRecipe {
     pub change: Change,
 }
 
+/// How a variant was typed, where that says anything: the start itself has no other name.
+pub(crate) fn spelled(text: &str, items: &[Item]) -> Option<String> {
+    (!items.is_empty()).then(|| text.to_owned())
+}
+
 impl VariantRecipe {
     /// Several recipes as one, so that a build with two options is built once; of runtime changes the last one stands.
     pub(crate) fn together<'r>(recipes: impl IntoIterator<Item = &'r VariantRecipe>) -> Self {

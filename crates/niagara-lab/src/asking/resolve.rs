@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
 
-use crate::asking::recipe::VariantRecipe;
+use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::Workbench;
 use crate::lever::{Item, Lever, parse_variant};
 use crate::studies::inventory::{Inventory, server_name};
@@ -21,8 +21,8 @@ impl VariantRecipe {
         let expression = parse_variant(text, levers, servers)?;
         Ok(Self {
             server: expression.server.as_deref().map(server_name).transpose()?,
+            spelling: spelled(text, &expression.items),
             items: expression.items,
-            spelling: Some(text.to_owned()),
             ..Self::default()
         })
     }

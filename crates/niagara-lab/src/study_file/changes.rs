@@ -10,7 +10,7 @@ use super::build_table::settings;
 use super::document::{Changes, Runtime, plain};
 use super::known::Known;
 use super::mistake::Mistakes;
-use crate::asking::recipe::VariantRecipe;
+use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
@@ -211,8 +211,8 @@ pub(crate) fn reference(
     match parse_variant(name, known.levers, known.servers) {
         Ok(expression) => VariantRecipe {
             server: expression.server,
+            spelling: spelled(name, &expression.items),
             items: expression.items,
-            spelling: Some(name.to_owned()),
             ..VariantRecipe::default()
         },
         Err(error) => {
