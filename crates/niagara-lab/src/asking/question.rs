@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use niagara_stats::Rule;
+use niagara_stats::{HALF_WEIGHT, Rule};
 use niagara_store::{About, Goal};
 use serde::Serialize;
 
@@ -149,7 +149,7 @@ impl StudyDescription {
             couples: None,
             slice: None,
             warm_up: Duration::from_secs(3),
-            disturbance: 0.05,
+            disturbance: HALF_WEIGHT,
             client_host: None,
             profile: true,
             question,

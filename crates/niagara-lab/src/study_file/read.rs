@@ -26,6 +26,7 @@ use crate::duels::spec::Protocol;
 use crate::questions::rate::RateChoice;
 use crate::questions::sweep::{MOST_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
+use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
 
 /// A study file that was understood: the study in each of its sizes.
@@ -420,7 +421,7 @@ impl Reader<'_> {
             warm_up: time(&entry.warm_up)
                 .or(time(&document.warm_up))
                 .unwrap_or(DEFAULT_WARM_UP),
-            disturbance: share(&document.disturbance).unwrap_or(0.05),
+            disturbance: share(&document.disturbance).unwrap_or(HALF_WEIGHT),
             client_host: document
                 .client_host
                 .as_ref()

@@ -75,9 +75,10 @@ fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Eff
 /// The probability that what `wider` explains beyond `narrow` is chance: the F test, with as many degrees of freedom as
 /// `wider` has effects more. `None` where nothing is left to judge by.
 fn by_chance(narrow: &Fit, wider: &Fit, observations: &[Observation]) -> Option<f64> {
-    let before = observations.iter().filter(|o| o.score.is_finite()).count() - narrow.effects.len();
-    let more = (wider.effects.len() - narrow.effects.len()) as f64;
-    let df = before as f64 - more;
+    let told = observations.iter().filter(|o| o.score.is_finite()).count();
+    // A factor that the duels cannot tell from those already fitted takes their estimates away: it adds nothing.
+    let more = wider.effects.len().saturating_sub(narrow.effects.len()) as f64;
+    let df = told as f64 - narrow.effects.len() as f64 - more;
     if more < 1.0 || df < 1.0 {
         return None;
     }
@@ -150,6 +151,24 @@ mod tests {
             found += usize::from(first.is_some_and(|effect| effect.factor == 4));
         }
         assert!(found >= 95, "{found} of 100");
+    }
+
+    /// Two levers that are always set together cannot be told apart: one or none is fitted, and nothing fails.
+    #[test]
+    fn levers_that_go_together_are_no_failure() {
+        let observations: Vec<Observation> = design(&[Factor::Switch], 12, 1)
+            .into_iter()
+            .map(|row| Observation {
+                score: 0.2 * (row.b[0] as f64 - row.a[0] as f64),
+                row: Row {
+                    a: vec![row.a[0]; 2],
+                    b: vec![row.b[0]; 2],
+                },
+            })
+            .collect();
+        let fit = strongest_effects(&[Factor::Switch; 2], &observations);
+        assert_eq!(fit.effects.len(), 2);
+        assert!(fit.effects.iter().any(|effect| effect.log_effect > 0.1));
     }
 
     #[test]
