@@ -282,11 +282,11 @@ fn sum_of_samples(texts: &[String]) -> Option<String> {
 /// Refuses a profile that BOLT takes for another binary's.
 fn check_stale(output: &str, log: &Path) -> Result<()> {
     // Of a binary's own profile BOLT cannot follow a function here and there; another binary's it follows nowhere.
-    const MOST_PERCENT: f64 = 5.0;
+    const MAX_PERCENT: f64 = 5.0;
     let Some(percent) = stale_percent(output) else {
         return Ok(());
     };
-    if percent > MOST_PERCENT {
+    if percent > MAX_PERCENT {
         bail!(
             "the profile for BOLT is stale: {percent} % of its functions are not those of this binary\nlog: {}\n\
              remedy: the same command trains anew; should that not help, take the profile another way (bolt_profile)",

@@ -16,7 +16,7 @@ use niagara_server::Helper;
 /// How often the flag that stops a build is looked at, and progress is told without news.
 const TICK: Duration = Duration::from_millis(250);
 /// Lines of a failed command that are searched for its first error.
-const MOST_LINES: usize = 200_000;
+const MAX_LINES: usize = 200_000;
 
 /// A build was told to stop; what was built before is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) fn run(
             Ok(line) => {
                 writeln!(file, "{line}")?;
                 heard(Some(&line));
-                if output.len() < MOST_LINES {
+                if output.len() < MAX_LINES {
                     output.push(line);
                 }
             }

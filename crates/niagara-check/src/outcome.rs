@@ -95,7 +95,7 @@ pub struct PartReport {
     pub outcome: Outcome,
     /// What it counted, in the order in which it is told.
     pub figures: Vec<Figure>,
-    /// What is wrong, one finding each, the first [`PartReport::MOST_FINDINGS`] of them.
+    /// What is wrong, one finding each, the first [`PartReport::MAX_FINDINGS`] of them.
     pub findings: Vec<String>,
     /// What was not looked at, and why.
     pub left_out: Vec<LeftOut>,
@@ -111,7 +111,7 @@ pub struct PartReport {
 
 impl PartReport {
     /// Findings that are kept; more of them are counted only.
-    pub const MOST_FINDINGS: usize = 20;
+    pub const MAX_FINDINGS: usize = 20;
 
     pub(super) fn new(part: Part, seed: u64) -> PartReport {
         PartReport {
@@ -154,8 +154,8 @@ impl PartReport {
     pub(super) fn fail(&mut self, finding: String) {
         self.outcome = Outcome::Failed;
         match self.findings.len() {
-            kept if kept < Self::MOST_FINDINGS => self.findings.push(finding),
-            Self::MOST_FINDINGS => self.findings.push("and more, not shown".to_owned()),
+            kept if kept < Self::MAX_FINDINGS => self.findings.push(finding),
+            Self::MAX_FINDINGS => self.findings.push("and more, not shown".to_owned()),
             _ => {}
         }
     }
@@ -184,7 +184,7 @@ mod tests {
             report.fail(format!("finding {number}"));
         }
         assert_eq!(report.outcome, Outcome::Failed);
-        assert_eq!(report.findings.len(), PartReport::MOST_FINDINGS + 1);
+        assert_eq!(report.findings.len(), PartReport::MAX_FINDINGS + 1);
         assert_eq!(report.figures_line(), "3 kills");
         assert_eq!((report.value("kills"), report.value("x")), (Some(3), None));
     }

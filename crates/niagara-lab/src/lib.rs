@@ -43,7 +43,7 @@ pub use questions::couples::couples_of;
 pub use questions::ladder::rung_errors;
 pub use questions::noise::Noise;
 pub use questions::rate::RateChoice;
-pub use questions::sweep::{MOST_SWEPT, sweep_protocol};
+pub use questions::sweep::{MAX_SWEPT, sweep_protocol};
 pub use studies::announced::{Announced, ComparePlan, TunePlan};
 pub use studies::answer::{Answer, answer};
 pub use studies::debug_symbols::debug_symbols;

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Bound on one statement: those of the study took hours.
-const LONGEST_STEP: Duration = Duration::from_secs(24 * 3600);
+const MAX_STEP: Duration = Duration::from_secs(24 * 3600);
 /// How often is looked whether the job was cancelled.
 const GLANCE: Duration = Duration::from_millis(50);
 /// A statement that the server was told to end and that goes on for this long is no longer waited for.
@@ -64,7 +64,7 @@ pub fn run_job(
         .iter()
         .flat_map(|transaction| &transaction.steps)
         .collect();
-    let mut session = session::connect(endpoint, Some(&endpoint.database), LONGEST_STEP)?;
+    let mut session = session::connect(endpoint, Some(&endpoint.database), MAX_STEP)?;
     let id = connection_id(&mut session)?;
     let hangup = session
         .hangup()

@@ -125,8 +125,11 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
         300
     };
     assert!(short < most, "{kind}: {short} allocations in a slice");
+    // An allocation for every query, or for every transaction of twenty, would be hundreds. A few come late: a buffer
+    // that grows for the longest answer so far, on whichever connection it comes.
+    let late = 10 + (many - few) / 500;
     assert!(
-        long <= short + 10,
+        long <= short + late,
         "{kind}: {short} allocations for {few} queries, {long} for {many}"
     );
     println!("{kind}, {io}: {short} allocations for {few} queries, {long} for {many}");

@@ -53,17 +53,13 @@ impl Couple {
     pub fn log_ratio(&self) -> Option<f64> {
         match self.idle() {
             [true, true] => None,
-            [true, _] => Some(LARGEST_LOG_RATIO),
-            [_, true] => Some(-LARGEST_LOG_RATIO),
-            _ => Some(
-                (self.b / self.a)
-                    .ln()
-                    .clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO),
-            ),
+            [true, _] => Some(MAX_LOG_RATIO),
+            [_, true] => Some(-MAX_LOG_RATIO),
+            _ => Some((self.b / self.a).ln().clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)),
         }
     }
 }
 
 /// No couple says more than this: a thousand times. It is what a couple counts in which one side did nothing, so that a
 /// server that stalls loses by much, and the score stays a number.
-pub(crate) const LARGEST_LOG_RATIO: f64 = 6.907_755_278_982_137; // ln 1000
+pub(crate) const MAX_LOG_RATIO: f64 = 6.907_755_278_982_137; // ln 1000

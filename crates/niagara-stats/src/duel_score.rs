@@ -166,7 +166,7 @@ fn spread(walsh: &[f64], n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::couple::LARGEST_LOG_RATIO;
+    use crate::couple::MAX_LOG_RATIO;
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::SeedableRng;
     use rand_distr::{Distribution, Normal};
@@ -221,7 +221,7 @@ mod tests {
         assert!((once.score - 1.02f64.ln()).abs() < 1e-9);
         assert_eq!(once.stalled, [0, 1]);
         let never = duel_score(&[couple(100.0, 0.0); 4]).expect("counts");
-        assert!((never.score + LARGEST_LOG_RATIO).abs() < 1e-12);
+        assert!((never.score + MAX_LOG_RATIO).abs() < 1e-12);
         assert_eq!(duel_score(&[couple(0.0, 0.0); 4]), None);
         assert_eq!(duel_score(&[couple(f64::NAN, f64::NAN); 4]), None);
     }

@@ -17,9 +17,9 @@ pub const HALF_WEIGHT: f64 = 0.05;
 /// Σx² below which the slope is held back: what noise of 10 % a couple and slopes of up to 2 make of Bayes' rule.
 const RIDGE: f64 = 0.0025;
 /// A machine of which all was taken has no logarithm; beyond this a slice says nothing more about the slope.
-const MOST_TAKEN: f64 = 0.9;
+const MAX_TAKEN: f64 = 0.9;
 /// A half-weight of 0 would leave nothing of any couple from which something was taken.
-const SMALLEST_HALF: f64 = 0.001;
+const MIN_HALF: f64 = 0.001;
 /// Differences between the sides beyond this many standard errors are no chance (0.1 % two-sided).
 const NOT_CHANCE: f64 = 3.29;
 /// Sides whose own use of the CPUs differs by more than this (log ratio) are given different things by the machine.
@@ -72,7 +72,7 @@ pub fn weight(couple: &Couple, half: f64) -> f64 {
     let taken = couple.taken[0] + couple.taken[1];
     // Nothing taken is a whole weight, whatever the half is.
     if taken > 0.0 {
-        1.0 / (1.0 + taken / half.max(SMALLEST_HALF))
+        1.0 / (1.0 + taken / half.max(MIN_HALF))
     } else {
         1.0
     }
@@ -80,7 +80,7 @@ pub fn weight(couple: &Couple, half: f64) -> f64 {
 
 /// How much more of the machine was left to B's slice than to A's, as a difference of logarithms.
 pub fn difference(couple: &Couple) -> f64 {
-    let left = |taken: f64| (1.0 - taken.clamp(0.0, MOST_TAKEN)).ln();
+    let left = |taken: f64| (1.0 - taken.clamp(0.0, MAX_TAKEN)).ln();
     left(couple.taken[1]) - left(couple.taken[0])
 }
 

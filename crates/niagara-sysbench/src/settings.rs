@@ -7,9 +7,9 @@ use niagara_load::{OptionValue, WorkloadOption};
 use std::time::Duration;
 
 /// Checkpoints that sysbench takes at most.
-const MOST_CHECKPOINTS: usize = 256;
+const MAX_CHECKPOINTS: usize = 256;
 /// The most that a connection's number goes to; the load generator's own bound.
-const MOST_THREADS: i32 = 100_000;
+const MAX_THREADS: i32 = 100_000;
 
 /// The general options.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ impl Settings {
             Ok(value)
         };
         let threads = renamed("num-threads", "threads", 1)?;
-        if !(1..=MOST_THREADS).contains(&threads) {
+        if !(1..=MAX_THREADS).contains(&threads) {
             return Err(Failure::fatal(format!(
                 "Invalid value for --threads: {threads}.\n"
             )));
@@ -203,9 +203,9 @@ fn distribution(values: &Values) -> Result<(), Failure> {
 }
 
 fn checkpoints(list: &[String]) -> Result<Vec<u32>, Failure> {
-    if list.len() > MOST_CHECKPOINTS {
+    if list.len() > MAX_CHECKPOINTS {
         return Err(Failure::fatal(format!(
-            "Too many checkpoints in --report-checkpoints (up to {MOST_CHECKPOINTS} can be defined)"
+            "Too many checkpoints in --report-checkpoints (up to {MAX_CHECKPOINTS} can be defined)"
         )));
     }
     let mut checkpoints = Vec::new();

@@ -31,7 +31,7 @@ const BULK: usize = 100;
 /// Tables are compared whole after this many changes.
 const CHANGES_BETWEEN_LOOKS: usize = 100;
 /// Statements whose warnings differ that are told one by one.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 /// What `NOW()` says, so that both servers say the same: 14 November 2023.
 const NOW: u64 = 1_700_000_000;
 
@@ -522,7 +522,7 @@ impl Comparison<'_> {
             report.figure("same answers with other warnings", other);
         }
         // By the file's lines: what its engines share is told once.
-        for ((place, how), times) in self.warned_differently.iter().take(MOST_NOTES) {
+        for ((place, how), times) in self.warned_differently.iter().take(MAX_NOTES) {
             report.notes.push(format!(
                 "the two releases warn differently: {place}: {how} ({times} times)"
             ));

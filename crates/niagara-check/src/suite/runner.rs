@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Minutes for one test.
 const TEST_MINUTES: u32 = 4;
 /// More tests at the same time than this want more memory than a check may take.
-const MOST_PARALLEL: usize = 4;
+const MAX_PARALLEL: usize = 4;
 /// Lines of output that an error shows.
 const TAIL: usize = 15;
 
@@ -230,7 +230,7 @@ impl Runner<'_> {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let parallel = self
             .parallel
-            .unwrap_or(cpus.min(MOST_PARALLEL))
+            .unwrap_or(cpus.min(MAX_PARALLEL))
             .min(tests.len())
             .max(1);
         let mut command = Command::new("perl");

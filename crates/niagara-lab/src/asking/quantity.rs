@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Most threads that a list of thread counts may name.
-const MOST_THREADS: u32 = 16_384;
+const MAX_THREADS: u32 = 16_384;
 
 /// `90s`, `10m`, `1h30m`, `500ms`; a bare number is seconds.
 ///
@@ -44,12 +44,12 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// What was expected.
 pub fn threads(text: &str) -> Result<Vec<u32>, String> {
     let expected =
-        || format!("expected thread counts from 1 to {MOST_THREADS}, such as 8, 1,2,4,8 or 1..256");
+        || format!("expected thread counts from 1 to {MAX_THREADS}, such as 8, 1,2,4,8 or 1..256");
     let number = |word: &str| {
         word.trim()
             .parse::<u32>()
             .ok()
-            .filter(|count| (1..=MOST_THREADS).contains(count))
+            .filter(|count| (1..=MAX_THREADS).contains(count))
             .ok_or_else(expected)
     };
     let mut counts = Vec::new();

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The last lines are kept, the beginning of each.
-const MOST_LINES: usize = 12;
-const LONGEST_LINE: usize = 300;
+const MAX_LINES: usize = 12;
+const MAX_LINE: usize = 300;
 /// How long the end of a shell that ends may take to come.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -25,9 +25,9 @@ impl Complaints {
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                 let text = String::from_utf8_lossy(&line);
-                let short = text.trim_end().chars().take(LONGEST_LINE).collect();
+                let short = text.trim_end().chars().take(MAX_LINE).collect();
                 let mut lines = into.lock().unwrap_or_else(PoisonError::into_inner);
-                if lines.len() == MOST_LINES {
+                if lines.len() == MAX_LINES {
                     lines.pop_front();
                 }
                 lines.push_back(short);
@@ -56,7 +56,7 @@ mod tests {
     fn the_last_lines_are_kept() {
         let said: String = (0..100).map(|line| format!("line {line}\n")).collect();
         let text = Complaints::of(std::io::Cursor::new(said)).text();
-        assert_eq!(text.lines().count(), MOST_LINES);
+        assert_eq!(text.lines().count(), MAX_LINES);
         assert!(text.ends_with("line 99"), "{text}");
     }
 }

@@ -23,7 +23,7 @@ const STARTS: &str = "niagara-agent-starts";
 /// Said, with the kind of system, where there is no agent yet.
 const MISSING: &str = "niagara-agent-missing";
 /// Words of a login shell that are read over.
-const MOST_WORDS: u64 = 64 << 10;
+const MAX_WORDS: u64 = 64 << 10;
 /// How long the remote shell may take to end once the agent was dismissed.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Days after which an agent of another version that nobody used goes.
@@ -196,7 +196,7 @@ fn cannot_run(options: &ClientHostOptions) -> String {
 fn read_word<R: Read>(output: R) -> Result<(FirstWord, R), Option<io::Error>> {
     // Without a buffer of its own: a line is short, and is read once.
     let mut reader = BufReader::with_capacity(1, output);
-    let mut left = MOST_WORDS;
+    let mut left = MAX_WORDS;
     loop {
         let mut line = Vec::new();
         let count = (&mut reader).take(left).read_until(b'\n', &mut line)?;
@@ -298,7 +298,7 @@ mod tests {
         let (word, _) = read_word(said.as_bytes()).expect("it is missing");
         assert_eq!(word, FirstWord::Missing("Linux x86_64".to_owned()));
         assert!(read_word(&b"This account is not available\n"[..]).is_err());
-        let endless = vec![b'x'; 2 * MOST_WORDS as usize];
+        let endless = vec![b'x'; 2 * MAX_WORDS as usize];
         assert!(read_word(endless.as_slice()).is_err());
     }
 

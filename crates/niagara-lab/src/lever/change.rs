@@ -128,9 +128,9 @@ impl Change {
             self.lock_memory
                 .map(|on| format!("locked memory {}", on_off(on))),
         );
-        if parts.len() > MOST_PARTS {
-            let more = parts.len() - (MOST_PARTS - 1);
-            parts.truncate(MOST_PARTS - 1);
+        if parts.len() > MAX_PARTS {
+            let more = parts.len() - (MAX_PARTS - 1);
+            parts.truncate(MAX_PARTS - 1);
             parts.push(format!("and {more} more"));
         }
         parts.join(", ")
@@ -138,7 +138,7 @@ impl Change {
 }
 
 /// Longer changes are shown by their first parts.
-const MOST_PARTS: usize = 4;
+const MAX_PARTS: usize = 4;
 
 fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }

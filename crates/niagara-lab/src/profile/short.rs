@@ -18,11 +18,11 @@ use crate::variants::variant::Variant;
 /// Share of the budget that all profiles of a study may take.
 const SHARE: f64 = 0.05;
 /// A profile of fewer seconds sees too little.
-const LEAST_SECONDS: f64 = 5.0;
+const MIN_SECONDS: f64 = 5.0;
 /// More than this tells no more of what limits.
-const MOST_SECONDS: f64 = 20.0;
+const MAX_SECONDS: f64 = 20.0;
 /// Where the shortest profiles would take more of the budget than this, there is none.
-const MOST_SHARE: f64 = 0.15;
+const MAX_SHARE: f64 = 0.15;
 /// What a study says that has no time for them.
 pub(crate) const NO_TIME_FOR_A_PROFILE: &str =
     "what limits now was not looked at: the budget is too short for a profile";
@@ -40,8 +40,8 @@ pub struct ShortProfile {
 /// Seconds of each of so many profiles within a budget; `None` when it is too short for them.
 pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> {
     let profiles = profiles.max(1) as f64;
-    let each = (budget_seconds * SHARE / profiles).clamp(LEAST_SECONDS, MOST_SECONDS);
-    (each * profiles <= budget_seconds * MOST_SHARE).then_some(each)
+    let each = (budget_seconds * SHARE / profiles).clamp(MIN_SECONDS, MAX_SECONDS);
+    (each * profiles <= budget_seconds * MAX_SHARE).then_some(each)
 }
 
 /// Takes the profile of `subject` in about `seconds`, its start included, and keeps it, unless it is kept already. What

@@ -4,10 +4,11 @@ use anyhow::{Result, bail};
 use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
 use niagara_store::{DuelRecord, Goal, Phase};
 
+use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couple_seconds;
 use crate::duels::workbench::Workbench;
 use crate::questions::judged::{Question, ask};
-use crate::questions::noise::{ALPHA, MAX_DUELS, Noise};
+use crate::questions::noise::{ALPHA, Noise};
 use crate::studies::history::{History, score_again};
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};

@@ -18,7 +18,7 @@ use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
 /// Failed duels in a row after which a comparison gives up.
-const MOST_FAILURES: u32 = 2;
+const MAX_FAILURES: u32 = 2;
 /// Looks are planned for so many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
 const HOPE: f64 = 1.2;
@@ -105,7 +105,7 @@ pub(crate) fn ask(
             Err(error) if error.is::<Cancelled>() => return Ok(inquiry.interrupted(question)),
             Err(error) => return Err(error),
         }
-        if inquiry.failures_in_a_row >= MOST_FAILURES {
+        if inquiry.failures_in_a_row >= MAX_FAILURES {
             return Ok(inquiry.failed(question));
         }
     }

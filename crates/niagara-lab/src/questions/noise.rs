@@ -2,13 +2,12 @@
 
 use niagara_stats::{Components, DuelScore, ErrorBudget, detectable_in, optimal_couples};
 
+use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couples_for;
 use crate::duels::spec::Lengths;
 
 /// Error probability at which what can be seen is told.
 pub(crate) const ALPHA: f64 = 0.05;
-/// Duels of the longest comparison.
-pub(crate) const MAX_DUELS: usize = 44;
 
 /// What identical servers showed.
 #[derive(Debug, Clone)]

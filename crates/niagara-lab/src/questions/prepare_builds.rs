@@ -10,7 +10,7 @@ use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
 
 /// Most builds that a ladder's levers may come to together.
-const MOST_BUILDS: usize = 16;
+const MAX_BUILDS: usize = 16;
 
 /// Builds the servers of all levers among `candidates` that change the build, and of all their combinations that a
 /// duel can have. Levers whose server cannot be built, or failed `niagara server check`, are taken out and returned with
@@ -25,9 +25,9 @@ pub fn prepare_builds(
     observer: &mut dyn Observer,
 ) -> Result<Vec<NotTried>> {
     let count = combinations(candidates).len();
-    if count > MOST_BUILDS {
+    if count > MAX_BUILDS {
         bail!(
-            "the levers that build come to {count} different servers, and {MOST_BUILDS} are the most\n\
+            "the levers that build come to {count} different servers, and {MAX_BUILDS} are the most\n\
              remedy: leave some out (--without), or name those to try (--only)"
         );
     }

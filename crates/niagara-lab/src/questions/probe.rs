@@ -12,7 +12,7 @@ use crate::variants::server_settings::Settings;
 use crate::variants::variant::Variant;
 
 /// Starts that the search for levers that fail only together may take: enough for three of them among 64.
-const MOST_STARTS: u32 = 24;
+const MAX_STARTS: u32 = 24;
 
 /// What the starts showed.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub(crate) fn culprits(
     };
     let mut sorted = levers.to_vec();
     sorted.sort_unstable();
-    let Some(together) = smallest_failing(&sorted, &mut fails, MOST_STARTS)? else {
+    let Some(together) = smallest_failing(&sorted, &mut fails, MAX_STARTS)? else {
         return Ok(Vec::new());
     };
     // The one that comes later in the list goes; decoy and control stay as long as a lever can go.
@@ -468,7 +468,7 @@ mod tests {
             let levers: Vec<usize> = (0..n).map(|i| 3 * i + 1).collect();
             for (i, &one) in levers.iter().enumerate() {
                 for &other in &levers[i + 1..] {
-                    let (found, tests) = searched(&levers, &[one, other], MOST_STARTS);
+                    let (found, tests) = searched(&levers, &[one, other], MAX_STARTS);
                     assert_eq!(found, Some(vec![one, other]), "of {n}");
                     let most = 2 * n.next_power_of_two().ilog2() + 2;
                     assert!(tests <= most, "{tests} tests for a pair of {n}");
@@ -480,16 +480,16 @@ mod tests {
     #[test]
     fn three_that_fail_only_together_are_found() {
         let levers: Vec<usize> = (0..64).collect();
-        let (found, tests) = searched(&levers, &[5, 6, 60], MOST_STARTS);
+        let (found, tests) = searched(&levers, &[5, 6, 60], MAX_STARTS);
         assert_eq!(found, Some(vec![5, 6, 60]));
-        assert!(tests <= MOST_STARTS);
+        assert!(tests <= MAX_STARTS);
     }
 
     #[test]
     fn a_search_that_takes_too_long_blames_nobody() {
         let levers: Vec<usize> = (0..64).collect();
-        let (found, tests) = searched(&levers, &levers, MOST_STARTS);
-        assert_eq!((found, tests), (None, MOST_STARTS));
+        let (found, tests) = searched(&levers, &levers, MAX_STARTS);
+        assert_eq!((found, tests), (None, MAX_STARTS));
     }
 
     #[test]
@@ -500,8 +500,8 @@ mod tests {
             Ok(tests % 2 == 0)
         };
         let levers: Vec<usize> = (0..20).collect();
-        let found = smallest_failing(&levers, &mut fails, MOST_STARTS).expect("works");
+        let found = smallest_failing(&levers, &mut fails, MAX_STARTS).expect("works");
         assert!(found.is_none_or(|found| found.iter().all(|index| levers.contains(index))));
-        assert!(tests <= MOST_STARTS);
+        assert!(tests <= MAX_STARTS);
     }
 }

@@ -24,7 +24,7 @@ use niagara_stats::derive_seed;
 /// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
 const WRECKED: f64 = std::f64::consts::LN_2;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
-const LEAST_DF: f64 = 4.0;
+const MIN_DF: f64 = 4.0;
 /// Duels that must agree before a lever is set aside for it.
 const WITNESSES: usize = 4;
 
@@ -245,7 +245,7 @@ impl Floor {
     /// The fit, and whether it is of the strongest effects only, there being too few duels for all.
     fn fit_or_strongest(&self) -> (Fit, bool) {
         let fit = self.fit();
-        if fit.residual_df >= LEAST_DF {
+        if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
         (strongest_effects(&self.shapes, &self.observations), true)
@@ -262,7 +262,7 @@ impl Floor {
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
         let fit = self.fit();
-        if fit.residual_df < LEAST_DF {
+        if fit.residual_df < MIN_DF {
             return false;
         }
         fit.effects.iter().any(|effect| {
@@ -276,7 +276,7 @@ impl Floor {
     /// Largest standard error among the levers in the field; `None` while one is not estimable.
     fn worst_std_err(&self) -> Option<f64> {
         let fit = self.fit();
-        if fit.residual_df < LEAST_DF {
+        if fit.residual_df < MIN_DF {
             return None;
         }
         let mut worst: f64 = 0.0;

@@ -33,7 +33,7 @@ use niagara_stats::derive_seed;
 /// A thread count this close to the best is as good.
 const AS_GOOD: f64 = 0.02;
 /// Failed starts of a point after which it is given up.
-const MOST_FAILURES: u32 = 2;
+const MAX_FAILURES: u32 = 2;
 
 /// What is swept.
 pub(crate) struct SweepOptions<'a> {
@@ -70,7 +70,7 @@ impl SweepOptions<'_> {
 }
 
 /// Threads of a sweep at most: every one is a connection of the load generator and of the server.
-pub const MOST_SWEPT: u32 = 1024;
+pub const MAX_SWEPT: u32 = 1024;
 
 /// How variants meet in a sweep of so many of them.
 pub fn sweep_protocol(variants: usize) -> Protocol {
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
             Ending::Failed { reason, .. } => {
                 let failures = self.failures.entry(point).or_default();
                 *failures += 1;
-                if *failures >= MOST_FAILURES {
+                if *failures >= MAX_FAILURES {
                     self.failed.insert(point, in_short(&reason));
                 }
             }

@@ -7,6 +7,7 @@ use niagara_store::{
     Together, TuneSummary,
 };
 
+use crate::asking::question::MAX_DUELS;
 use crate::client_host::ClientHost;
 use crate::duels::duel_plan::{assumed_sd, duel_seconds};
 use crate::duels::workbench::Workbench;
@@ -32,14 +33,12 @@ use niagara_stats::derive_seed;
 
 /// Duels of the total that are to fit behind the screening; those of its first look must.
 const TOTAL_DUELS: usize = 8;
-/// Most duels of the total, of a claim.
-const MOST_DUELS: usize = 44;
 /// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
 const PROFILE_OVERRUN: f64 = 0.1;
 /// Share of the budget that the screening gets at least, or there is no point in it.
-const LEAST_SCREENING: f64 = 0.25;
+const MIN_SCREENING: f64 = 0.25;
 /// Share of the budget that the screening takes at most: rungs want claims of their own.
-const MOST_SCREENING: f64 = 0.6;
+const MAX_SCREENING: f64 = 0.6;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
 const SPARE_ROWS: usize = 10;
 /// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
@@ -84,7 +83,7 @@ impl TuneOptions {
     /// The total: is the final variant faster than the start? A tuning that loses hands nothing over, so only a gain is
     /// claimed.
     fn total_errors(&self) -> ErrorBudget {
-        ErrorBudget::one_sided(self.alpha, MOST_DUELS)
+        ErrorBudget::one_sided(self.alpha, MAX_DUELS)
     }
 
     /// Duels without which the total has no interval.
@@ -101,7 +100,7 @@ impl TuneOptions {
     fn screen_time(&self) -> ScreenTime {
         ScreenTime {
             budget_seconds: self.budget_seconds,
-            share: MOST_SCREENING,
+            share: MAX_SCREENING,
             judging_couples: self.couples,
             total_duels: [
                 TOTAL_DUELS.max(self.fewest_total_duels()),
@@ -238,11 +237,10 @@ impl<'a> Ladder<'a> {
         let total_duels = options.screen_time().total_duels;
         let total_seconds = total_duels[0] as f64 * judging_duel_seconds * SPARE_TIME;
         let screening_until =
-            (options.budget_seconds - total_seconds).min(options.budget_seconds * MOST_SCREENING);
+            (options.budget_seconds - total_seconds).min(options.budget_seconds * MAX_SCREENING);
         let affordable = (screening_until / screening_duel_seconds).max(0.0) as usize;
-        if screening_until < options.budget_seconds * LEAST_SCREENING || affordable < SPARE_ROWS + 3
-        {
-            let least = (total_seconds / (1.0 - LEAST_SCREENING))
+        if screening_until < options.budget_seconds * MIN_SCREENING || affordable < SPARE_ROWS + 3 {
+            let least = (total_seconds / (1.0 - MIN_SCREENING))
                 .max(total_seconds + (SPARE_ROWS + 4) as f64 * screening_duel_seconds);
             bail!(
                 "a budget of {:.0} s is too short: a duel that judges takes about {judging_duel_seconds:.0} s \
@@ -495,7 +493,7 @@ impl<'a> Ladder<'a> {
             }
             return Ok(());
         }
-        let errors = rung_errors(self.options.alpha, promoted.len(), MOST_DUELS);
+        let errors = rung_errors(self.options.alpha, promoted.len(), MAX_DUELS);
         let mut best = self.options.base.clone();
         for (rung, &index) in promoted.iter().enumerate() {
             let candidate = self.candidates[index].clone();

@@ -18,7 +18,7 @@ use crate::duels::spec::{Lengths, Load};
 /// File in the cache, a comparison a line.
 const FILE: &str = "noise-history.jsonl";
 /// Comparisons that are looked at, newest first: a machine changes.
-const MOST_COMPARISONS: usize = 40;
+const MAX_COMPARISONS: usize = 40;
 /// Degrees of freedom below which the history is no guide: within duels, between duels.
 const ENOUGH: (f64, f64) = (100.0, 12.0);
 
@@ -103,7 +103,7 @@ impl History {
                     && comparison.threads == load.threads
                     && comparison.slice_seconds == lengths.slice_seconds
             })
-            .take(MOST_COMPARISONS)
+            .take(MAX_COMPARISONS)
             .map(|comparison| comparison.duels.iter().map(Duel::as_score).collect())
             .collect();
         components(&known)

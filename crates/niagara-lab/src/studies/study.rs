@@ -28,7 +28,7 @@ const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
 /// Times one duel is repeated when the machine disturbed it.
-const MOST_REPEATS: u32 = 3;
+const MAX_REPEATS: u32 = 3;
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
@@ -403,7 +403,7 @@ impl Study {
             let again = seed.wrapping_add(u64::from(repeats) << 48);
             let no_more = match self.recalled.get(self.next) {
                 Some(next) => next.seed != again,
-                None => repeats > MOST_REPEATS || self.left_seconds() <= record.wall_seconds,
+                None => repeats > MAX_REPEATS || self.left_seconds() <= record.wall_seconds,
             };
             if record.ending != Ending::Disturbed || no_more {
                 return Ok(record);

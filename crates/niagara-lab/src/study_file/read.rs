@@ -18,13 +18,13 @@ use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{load_of, names_file, own_workload, settings_of};
 use crate::asking::quantity;
 use crate::asking::question::{
-    Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
+    MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
 use crate::duels::spec::Protocol;
 use crate::questions::rate::RateChoice;
-use crate::questions::sweep::{MOST_SWEPT, sweep_protocol};
+use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use niagara_server::did_you_mean;
 use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
@@ -97,11 +97,10 @@ const DEFAULT_SERVER: &str = "mariadb-10.11";
 const DEFAULT_ENGINE: &str = "InnoDB";
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
-const MOST_DUELS: usize = 44;
 /// Fresh starts of a sweep's point.
 const SWEEP_STARTS: usize = 8;
 /// Combinations of a matrix; more is surely a mistake.
-const MOST_COMBINATIONS: usize = 1_000;
+const MAX_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
     fn kind(&self) -> Option<StudyKind> {
@@ -409,7 +408,7 @@ impl Reader<'_> {
                 if kind == StudyKind::Sweep {
                     SWEEP_STARTS
                 } else {
-                    MOST_DUELS
+                    MAX_DUELS
                 },
                 |duels| duels as usize,
             ),
@@ -561,11 +560,11 @@ impl Reader<'_> {
                 );
                 None
             }
-            StudyKind::Sweep if counts.last().is_some_and(|&most| most > MOST_SWEPT) => {
+            StudyKind::Sweep if counts.last().is_some_and(|&most| most > MAX_SWEPT) => {
                 mistakes.add(
                     at,
-                    format!("a sweep over more than {MOST_SWEPT} threads"),
-                    format!("sweep from 1 to {MOST_SWEPT}"),
+                    format!("a sweep over more than {MAX_SWEPT} threads"),
+                    format!("sweep from 1 to {MAX_SWEPT}"),
                 );
                 None
             }
@@ -836,10 +835,10 @@ fn tell_apart(
     mistakes: &mut Mistakes<'_>,
 ) {
     let combinations = count(recipes, all);
-    if combinations > MOST_COMBINATIONS {
+    if combinations > MAX_COMBINATIONS {
         mistakes.add(
             axes.span().start,
-            format!("more than {MOST_COMBINATIONS} combinations of levels"),
+            format!("more than {MAX_COMBINATIONS} combinations of levels"),
             "take fewer axes or levels, or combine = \"each\"",
         );
         return;

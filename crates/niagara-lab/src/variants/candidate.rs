@@ -7,7 +7,7 @@ use crate::variants::variant::Variant;
 
 /// Duels that each level of a choice is to be in. A choice of k levels is told with an error of about sd · √((k − 1) / duels),
 /// and what its levels do together with every other lever widens the intervals of all: few levels, well told.
-const LEAST_DUELS_OF_A_LEVEL: usize = 24;
+const MIN_DUELS_OF_A_LEVEL: usize = 24;
 
 /// A lever that applies here, with its change worked out for this machine.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl LeverFactor {
 /// The levers of choices that have more levels than so many duels tell apart: the last ones, that is the least promising.
 pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
     // Each duel has two levels of the choice; one of them all is the base.
-    let most_levers = (2 * duels / LEAST_DUELS_OF_A_LEVEL).max(2) - 1;
+    let most_levers = (2 * duels / MIN_DUELS_OF_A_LEVEL).max(2) - 1;
     factors
         .iter()
         .flat_map(|factor| factor.levels.iter().skip(most_levers).copied())

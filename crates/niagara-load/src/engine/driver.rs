@@ -2,7 +2,7 @@
 
 use crate::engine::collecting::Collecting;
 use crate::engine::event_loop::{EventLoop, Setup, machine_cpus};
-use crate::engine::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
+use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions, SliceOptions};
 use crate::engine::order::{Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
@@ -199,7 +199,7 @@ impl Driver {
             side,
             kick,
             count_from,
-            stop_at: count_from + run.duration.unwrap_or(LONGEST_RUN),
+            stop_at: count_from + run.duration.unwrap_or(MAX_RUN),
             interval: run.interval,
             drain_timeout: run.drain_timeout,
             count_drain: run.count_drain,

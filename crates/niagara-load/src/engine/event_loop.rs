@@ -27,7 +27,7 @@ use std::time::Duration;
 /// Bytes read at once; an answer to a range of 100 rows has 13 kB.
 const READ_BUFFER: usize = 64 * 1024;
 /// Room for what happens at once; it grows where more does.
-const MOST_EVENTS: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// The connections to one server.
 pub(crate) struct Side {
@@ -113,7 +113,7 @@ impl EventLoop {
             policy: setup.policy.clone(),
             sides,
             reconnector,
-            events: Vec::with_capacity(MOST_EVENTS),
+            events: Vec::with_capacity(MAX_EVENTS),
             buffer: vec![0; READ_BUFFER],
             home,
             placed: None,

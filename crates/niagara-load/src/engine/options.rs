@@ -257,7 +257,7 @@ impl Default for RunOptions {
 }
 
 /// No run is longer; bounds keep the clock's arithmetic from overflowing.
-pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(10 * 366 * 86_400);
+pub(crate) const MAX_RUN: Duration = Duration::from_secs(10 * 366 * 86_400);
 
 impl RunOptions {
     pub(crate) fn validate(&self) -> Result<(), LoadError> {
@@ -265,9 +265,9 @@ impl RunOptions {
         if self.duration == Some(Duration::ZERO) {
             return invalid("a run must have a duration");
         }
-        if self.duration.is_some_and(|duration| duration > LONGEST_RUN)
-            || self.warm_up > LONGEST_RUN
-            || self.drain_timeout > LONGEST_RUN
+        if self.duration.is_some_and(|duration| duration > MAX_RUN)
+            || self.warm_up > MAX_RUN
+            || self.drain_timeout > MAX_RUN
         {
             return invalid("a run can last ten years at most");
         }

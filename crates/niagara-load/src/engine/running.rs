@@ -2,7 +2,7 @@
 
 use crate::engine::connection::{Connection, State, Stopped};
 use crate::engine::link::{Link, Lost};
-use crate::engine::options::LONGEST_RUN;
+use crate::engine::options::MAX_RUN;
 use crate::engine::order::{Order, Policy, Report, Served, client};
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::{Kinds, Recorder, Window};
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The longest wait before the flags are looked at.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
+const MAX_WAIT: Duration = Duration::from_millis(100);
 /// The longest drain after the user has cancelled.
 const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
 
@@ -82,7 +82,7 @@ impl<'a> Running<'a> {
                 kinds,
                 order.count_from,
                 if order.count_drain {
-                    order.stop_at + order.drain_timeout + LONGEST_RUN
+                    order.stop_at + order.drain_timeout + MAX_RUN
                 } else {
                     order.stop_at
                 },
@@ -232,13 +232,13 @@ impl<'a> Running<'a> {
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {
         if now >= self.stop_at {
-            return LONGEST_WAIT;
+            return MAX_WAIT;
         }
         // A boundary can be reported late: no wake-up of its own for every last millisecond.
         let until = boundary
             .min(self.stop_at)
             .saturating_duration_since(now)
-            .clamp(Duration::from_millis(1), LONGEST_WAIT);
+            .clamp(Duration::from_millis(1), MAX_WAIT);
         let until = match self.resting.peek() {
             Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
             None => until,
@@ -281,7 +281,7 @@ impl<'a> Running<'a> {
         }
         // Beyond counted time there are no boundaries; one that never comes costs a comparison.
         if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
-            end = now + LONGEST_RUN;
+            end = now + MAX_RUN;
         }
         Ok(end)
     }

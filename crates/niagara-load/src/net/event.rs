@@ -35,13 +35,13 @@ pub(crate) struct Gather {
 /// Answers gather up to one in so many of those that are expected: the others' statements keep the server busy.
 const GATHERED_OF: usize = 2;
 /// And no more than this: there are buffers for twice as many.
-const MOST_GATHERED: usize = 32;
+const MAX_GATHERED: usize = 32;
 
 impl Gather {
     /// Up to half of the answers `expected`.
     pub(crate) fn half_of(expected: usize, patience: Duration) -> Gather {
         Gather {
-            want: (expected / GATHERED_OF).clamp(1, MOST_GATHERED),
+            want: (expected / GATHERED_OF).clamp(1, MAX_GATHERED),
             patience,
         }
     }

@@ -18,7 +18,7 @@ pub(crate) enum Io {
 
 /// The most that is taken from epoll at once: answers are sent on after all of a batch have been taken, so the server
 /// would have to wait for a longer one.
-const MOST_EVENTS: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 impl Io {
     /// For tokens below `tokens`, of connections to `servers`.
@@ -49,7 +49,7 @@ impl Io {
         Ok(Io::Epoll {
             poll: Poll::new()
                 .map_err(|error| LoadError::Client(format!("making a poll: {error}")))?,
-            ready: Vec::with_capacity(tokens.clamp(16, MOST_EVENTS)),
+            ready: Vec::with_capacity(tokens.clamp(16, MAX_EVENTS)),
         })
     }
 

@@ -4,7 +4,7 @@ use super::ProtocolError;
 use super::packet::Fields;
 
 /// Bytes that the rows of one answer may take: a transaction that wants more has forgotten a condition.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A NULL where a length would stand, in rows as text.
 const TEXT_NULL: u8 = 0xfb;
@@ -67,9 +67,9 @@ impl Answer {
 
     /// More of the packet at hand: of a column's definition or of a row.
     pub(super) fn extend(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
-        if self.data.len() + bytes.len() > MOST_BYTES {
+        if self.data.len() + bytes.len() > MAX_BYTES {
             return Err(ProtocolError::new(format!(
-                "rows of more than {MOST_BYTES} bytes where a transaction waits for them"
+                "rows of more than {MAX_BYTES} bytes where a transaction waits for them"
             )));
         }
         self.data.extend_from_slice(bytes);

@@ -3,7 +3,7 @@
 use super::ProtocolError;
 
 /// Nothing that is read whole during set-up is longer; a greater length is not the protocol.
-const LONGEST_PACKET: usize = 1 << 20;
+const MAX_PACKET: usize = 1 << 20;
 
 /// Bytes as they arrived, and the number that is due next.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Inbox {
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         // What a server says unasked (why it closes the connection) is numbered from 0.
         let is_error = rest.first().is_none_or(|&first| first == 0xff);
-        if length > LONGEST_PACKET || (sequence != self.sequence && !is_error) {
+        if length > MAX_PACKET || (sequence != self.sequence && !is_error) {
             return Err(ProtocolError::new(format!(
                 "packet number {sequence} of {length} bytes during set-up (number {} was due)",
                 self.sequence

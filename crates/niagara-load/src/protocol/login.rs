@@ -6,7 +6,7 @@ use super::packet::{Fields, ServerError};
 use super::{ExchangeError, ProtocolError, capability};
 
 /// Packets of the server in one login. Every plugin is done with fewer.
-const MOST_PACKETS: u32 = 16;
+const MAX_PACKETS: u32 = 16;
 
 /// Who logs in.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +83,7 @@ impl<'a> Login<'a> {
     /// Takes the next packet.
     pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Step, ExchangeError> {
         self.packets += 1;
-        if self.packets > MOST_PACKETS {
+        if self.packets > MAX_PACKETS {
             return Err(ProtocolError::new("the login goes in circles").into());
         }
         let first = *payload

@@ -13,7 +13,7 @@ use super::sequence::{Packet, Sequence};
 const KEPT: usize = 640;
 /// Bytes of one answer, all its packets together (1 GiB, the greatest max_allowed_packet there is). More is taken for a
 /// server that never ends.
-const LONGEST_ANSWER: u64 = 1 << 30;
+const MAX_ANSWER: u64 = 1 << 30;
 
 /// What is known after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,9 +122,9 @@ impl ResponseReader {
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<Progress, ProtocolError> {
         self.taken += bytes.len() as u64;
-        if self.taken > LONGEST_ANSWER {
+        if self.taken > MAX_ANSWER {
             return Err(ProtocolError::new(format!(
-                "an answer of more than {LONGEST_ANSWER} bytes"
+                "an answer of more than {MAX_ANSWER} bytes"
             )));
         }
         while !bytes.is_empty() {
@@ -390,7 +390,7 @@ mod tests {
         let mut reader = ResponseReader::new(MODERN);
         let mut bytes = packets(&[&[1], COLUMN]);
         let mut sequence = bytes[bytes.len() - 1 - COLUMN.len()];
-        for fed in 0..=LONGEST_ANSWER / row.len() as u64 + 1 {
+        for fed in 0..=MAX_ANSWER / row.len() as u64 + 1 {
             match reader.feed(&bytes) {
                 Ok(progress) => assert_eq!(progress, Progress::More),
                 Err(error) => {
@@ -402,7 +402,7 @@ mod tests {
             sequence = sequence.wrapping_add(1);
             crate::protocol::command::write_packets(&mut bytes, sequence, &row);
         }
-        panic!("more than {LONGEST_ANSWER} bytes were taken");
+        panic!("more than {MAX_ANSWER} bytes were taken");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{ExchangeError, ProtocolError};
 const NULL: u8 = 0xfb;
 
 /// Bytes of memory that the rows of one answer may take.
-const MOST_MEMORY: usize = 64 << 20;
+const MAX_MEMORY: usize = 64 << 20;
 
 /// A row; `None` is NULL.
 pub type Row = Vec<Option<String>>;
@@ -63,9 +63,9 @@ impl RowReader {
             }
             Packet::Row => {
                 self.memory += payload.len() + self.columns * size_of::<Option<String>>();
-                if self.memory > MOST_MEMORY {
+                if self.memory > MAX_MEMORY {
                     return Err(ProtocolError::new(format!(
-                        "rows that take more than {MOST_MEMORY} bytes"
+                        "rows that take more than {MAX_MEMORY} bytes"
                     ))
                     .into());
                 }
@@ -191,7 +191,7 @@ mod tests {
         let row = [NULL; 1024];
         let taken = (0..).take_while(|_| reader.packet(&row).is_ok()).count();
         assert!(
-            (100..MOST_MEMORY / 1024 / 24 + 1).contains(&taken),
+            (100..MAX_MEMORY / 1024 / 24 + 1).contains(&taken),
             "{taken}"
         );
     }

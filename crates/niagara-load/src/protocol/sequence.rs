@@ -4,7 +4,7 @@ use super::packet::{Fields, MAX_PAYLOAD};
 use super::{ProtocolError, capability};
 
 /// Columns of a result; servers of the family allow no more in a table.
-const MOST_COLUMNS: u64 = 4096;
+const MAX_COLUMNS: u64 = 4096;
 
 /// A packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Sequence {
     /// Follows a [`Packet::ColumnCount`], whose payload begins so; the number of columns.
     pub(super) fn count(&mut self, payload: &[u8]) -> Result<u64, ProtocolError> {
         let columns = Fields::new(payload).lenenc()?;
-        if columns == 0 || columns > MOST_COLUMNS {
+        if columns == 0 || columns > MAX_COLUMNS {
             return Err(ProtocolError::new(format!("a result of {columns} columns")));
         }
         self.phase = Phase::Columns(columns);

@@ -2,7 +2,7 @@
 
 use super::frame::{self, FrameError};
 use super::message::{Answer, Greeting, Request};
-use crate::engine::options::{DriverOptions, LONGEST_RUN, RunOptions, SliceOptions};
+use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions, SliceOptions};
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use crate::job::JobTimes;
@@ -172,7 +172,7 @@ impl RemoteAgent {
         };
         let mut link = self.link();
         link.send(&request)?;
-        let answer = link.wait(LONGEST_RUN, cancel, &mut |answer| match answer {
+        let answer = link.wait(MAX_RUN, cancel, &mut |answer| match answer {
             Answer::Step { name, number, of } => {
                 on_step(name, *number, *of);
                 false
@@ -236,7 +236,7 @@ impl RemoteDriver {
         on_interval: &mut dyn FnMut(&SliceStats),
     ) -> Result<SliceStats, LoadError> {
         let patience = options.warm_up
-            + options.duration.unwrap_or(LONGEST_RUN)
+            + options.duration.unwrap_or(MAX_RUN)
             + options.drain_timeout
             + self.stall_timeout
             + GRACE;

@@ -14,9 +14,9 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 /// record can hold.
 pub const STACK_BYTES: u32 = 16 << 10;
 /// The largest buffer of any event, in bytes.
-const MOST_BUFFER: usize = 4 << 20;
+const MAX_BUFFER: usize = 4 << 20;
 /// The smallest: a record with its stack has to fit.
-const LEAST_BUFFER: usize = 32 << 10;
+const MIN_BUFFER: usize = 32 << 10;
 /// How often the buffers are emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 
@@ -106,7 +106,7 @@ impl Event {
     /// Bytes of the buffer: a few drains' worth of records.
     fn buffer(self) -> usize {
         match self {
-            Event::Machine(..) => MOST_BUFFER,
+            Event::Machine(..) => MAX_BUFFER,
             Event::Clock(..) | Event::Trace(..) => 512 << 10,
             Event::Switches(..) | Event::TraceStack(..) => 2 << 20,
         }
@@ -178,7 +178,7 @@ impl Rings {
     /// # Errors
     /// The kernel refuses an event.
     pub fn open(events: &[Event]) -> Result<Rings> {
-        let mut size = MOST_BUFFER;
+        let mut size = MAX_BUFFER;
         let mut samplers = loop {
             match samplers(events, size)? {
                 Some(samplers) => break samplers,
@@ -227,7 +227,7 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<Sampler>>> {
         };
         match counter.sampled(event.buffer().min(size)) {
             Ok(sampler) => samplers.push(sampler),
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) && size > LEAST_BUFFER => {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) && size > MIN_BUFFER => {
                 return Ok(None);
             }
             Err(error) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const KTHREADD: i32 = 2;
 /// Threads beyond this are not read: at some 5 µs each they would take longer than the pauses between slices. Machines of
 /// over a hundred CPUs have as many, and there the kernel's housekeeping is a small share of the whole.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// Where the accounts of kernel threads are.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl KernelThreads {
     /// Their accounts now; `None` when there are too many of them to read, or none to be read.
     pub fn times(&self) -> Option<KernelTimes> {
         let pids = self.pids()?;
-        if pids.len() > MOST_THREADS {
+        if pids.len() > MAX_THREADS {
             return None;
         }
         // A work queue's thread may end between being listed and being read.

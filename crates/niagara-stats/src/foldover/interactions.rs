@@ -8,12 +8,12 @@ use crate::student;
 /// Probability of finding a first pair where there is none.
 const FALSE_ALARM: f64 = 0.05;
 /// A pair is judged from at least so many duels that had both its levels on one side only.
-const LEAST_DUELS: usize = 4;
+const MIN_DUELS: usize = 4;
 /// Part of a pair's own variation that must be left beside everything else fitted, or it cannot be told apart: pairs of
 /// mirrored switches have none.
-const LEAST_OWN: f64 = 0.1;
+const MIN_OWN: f64 = 0.1;
 /// Residual degrees of freedom that must be left to judge by.
-const LEAST_DF: usize = 8;
+const MIN_DF: usize = 8;
 /// More than these are no exceptions but another model.
 const MOST: usize = 4;
 
@@ -43,19 +43,19 @@ pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pai
         for &other in levels[place + 1..].iter().filter(|other| other.0 != one.0) {
             let pair = Pair { one, other };
             let own = column(&Column::Both(pair));
-            if own.iter().filter(|x| **x != 0.0).count() < LEAST_DUELS {
+            if own.iter().filter(|x| **x != 0.0).count() < MIN_DUELS {
                 continue;
             }
             let whole = squares(&own);
             let left = beside(&basis, own);
-            if squares(&left) >= LEAST_OWN * whole {
+            if squares(&left) >= MIN_OWN * whole {
                 candidates.push((pair, left));
             }
         }
     }
 
     let mut found = Vec::new();
-    while found.len() < MOST && told.len() > basis.len() + LEAST_DF {
+    while found.len() < MOST && told.len() > basis.len() + MIN_DF {
         let total = squares(&residual);
         let strongest = candidates
             .iter()
@@ -79,7 +79,7 @@ pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pai
         candidates.retain_mut(|(_, left)| {
             let before = squares(left);
             *left = beside(&basis, std::mem::take(left));
-            squares(left) >= LEAST_OWN * before
+            squares(left) >= MIN_OWN * before
         });
     }
     found

@@ -27,7 +27,7 @@ use crate::progress::{colour_on_stdout, living_line};
 const QUIET_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Fewer letters of a build's key say nothing.
-const SHORTEST_KEY: usize = 4;
+const MIN_KEY: usize = 4;
 
 pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let cancel = interrupt::on_ctrl_c()?;
@@ -118,7 +118,7 @@ fn install(inventory: &Inventory, name: &str) -> Result<Install> {
 
 /// The finished build whose key begins so; none when the name is no part of a key.
 fn built(inventory: &Inventory, name: &str) -> Result<Option<Install>> {
-    if name.len() < SHORTEST_KEY || !name.chars().all(|c| c.is_ascii_hexdigit()) {
+    if name.len() < MIN_KEY || !name.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let mut builds = BuildStore::new(&inventory.cache).list()?;

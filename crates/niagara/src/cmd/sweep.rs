@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{
-    MOST_SWEPT, Question, StudyDescription, VariantRecipe, load_of, quantity, sweep_protocol,
+    MAX_SWEPT, Question, StudyDescription, VariantRecipe, load_of, quantity, sweep_protocol,
 };
 use niagara_load::WorkloadOption;
 
@@ -15,9 +15,9 @@ use crate::setting::workload;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let threads = match quantity::threads(&args.threads) {
-        Ok(threads) if threads.last().is_some_and(|&most| most <= MOST_SWEPT) => threads,
+        Ok(threads) if threads.last().is_some_and(|&most| most <= MAX_SWEPT) => threads,
         Ok(_) => bail!(
-            "--threads {}: a sweep goes from 1 to {MOST_SWEPT}",
+            "--threads {}: a sweep goes from 1 to {MAX_SWEPT}",
             args.threads
         ),
         Err(expected) => bail!("--threads {}: {expected}", args.threads),

@@ -9,7 +9,7 @@ use crate::workload::family::Measure;
 use std::collections::BTreeMap;
 
 /// Rows of a table; more is surely a mistake.
-const MOST_ROWS: u64 = 10_000_000_000;
+const MAX_ROWS: u64 = 10_000_000_000;
 
 const FILE: [&str; 7] = [
     "title",
@@ -115,7 +115,7 @@ fn table(file: toml_table::Table<'_>, numbers: &Numbers) -> Read<Table> {
     let name_of_table = file.require("name", "name = \"…\"")?.text()?;
     let rows = file.require("rows", "rows = 1_000")?;
     let rows_at = rows.at;
-    let rows = number(rows, numbers, MOST_ROWS)?;
+    let rows = number(rows, numbers, MAX_ROWS)?;
     let create = file.require("create", "create = \"CREATE TABLE …\"")?;
     let columns = match file.get("columns") {
         Some(columns) => columns

@@ -7,7 +7,7 @@ use super::sql::{is_name, named};
 use super::toml_table::{Item, Read, mistake};
 
 /// Executions of a statement in one transaction; more is surely a mistake.
-const MOST_TIMES: u64 = 10_000;
+const MAX_TIMES: u64 = 10_000;
 
 /// A name of the author's: of a table, a column, a transaction, a value.
 pub(super) fn name(at: usize, name: &str, what: &str) -> Read<String> {
@@ -107,7 +107,7 @@ pub(super) fn statement(
     let text = table.require("sql", "sql = \"SELECT …\"")?;
     let called = table.get("name").map(|name| name.text()).transpose()?;
     let times = match table.get("times") {
-        Some(times) => number(times, numbers, MOST_TIMES)?.max(1) as u32,
+        Some(times) => number(times, numbers, MAX_TIMES)?.max(1) as u32,
         None => 1,
     };
     if let Some(draw) = table.get("draw") {

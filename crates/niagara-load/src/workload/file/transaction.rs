@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Bytes of a value taken from an answer; a parameter cannot be longer.
-const LONGEST_KEPT: usize = 250;
+const MAX_KEPT: usize = 250;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Script for FileScript {
                                 Source::Transaction(generator) | Source::Step(_, generator) => {
                                     generator.longest()
                                 }
-                                Source::Answer => LONGEST_KEPT,
+                                Source::Answer => MAX_KEPT,
                             }),
                         })
                         .collect()
@@ -287,13 +287,13 @@ impl FileTransaction {
                 }
                 // Writing to memory does not fail.
                 Value::Float(number) => drop(write!(text, "{number}")),
-                Value::Bytes(bytes) if bytes.len() <= LONGEST_KEPT => {
+                Value::Bytes(bytes) if bytes.len() <= MAX_KEPT => {
                     text.extend_from_slice(bytes);
                 }
                 Value::Bytes(bytes) => {
                     return Err(Unexpected::Data(
                         format!(
-                            "a value of {} bytes cannot be kept, {LONGEST_KEPT} can",
+                            "a value of {} bytes cannot be kept, {MAX_KEPT} can",
                             bytes.len()
                         )
                         .into(),

@@ -1,6 +1,6 @@
 //! The options of sysbench's tests.
 
-use super::statement::MOST_PARAMETERS;
+use super::statement::MAX_PARAMETERS;
 use super::test::SysbenchTest;
 use crate::error::LoadError;
 use crate::workload::draw::Distribution;
@@ -120,7 +120,7 @@ pub(super) const OPTIONS: &[WorkloadOption] = &[
 ];
 
 /// Statements of one kind in one transaction; more is surely a mistake.
-const MOST_PER_TRANSACTION: u32 = 100_000;
+const MAX_PER_TRANSACTION: u32 = 100_000;
 
 impl Sysbench {
     pub(super) fn set_option(
@@ -163,12 +163,12 @@ impl Sysbench {
             (
                 "random_points",
                 self.random_points.into(),
-                MOST_PARAMETERS.into(),
+                MAX_PARAMETERS.into(),
             ),
             (
                 "number_of_ranges",
                 self.number_of_ranges.into(),
-                u64::from(MOST_PARAMETERS / 2),
+                u64::from(MAX_PARAMETERS / 2),
             ),
         ] {
             if !(1..=most).contains(&value) {
@@ -176,22 +176,18 @@ impl Sysbench {
             }
         }
         for (field, value, most) in [
-            ("point_selects", self.point_selects, MOST_PER_TRANSACTION),
-            ("simple_ranges", self.simple_ranges, MOST_PER_TRANSACTION),
-            ("sum_ranges", self.sum_ranges, MOST_PER_TRANSACTION),
-            ("order_ranges", self.order_ranges, MOST_PER_TRANSACTION),
-            (
-                "distinct_ranges",
-                self.distinct_ranges,
-                MOST_PER_TRANSACTION,
-            ),
-            ("index_updates", self.index_updates, MOST_PER_TRANSACTION),
+            ("point_selects", self.point_selects, MAX_PER_TRANSACTION),
+            ("simple_ranges", self.simple_ranges, MAX_PER_TRANSACTION),
+            ("sum_ranges", self.sum_ranges, MAX_PER_TRANSACTION),
+            ("order_ranges", self.order_ranges, MAX_PER_TRANSACTION),
+            ("distinct_ranges", self.distinct_ranges, MAX_PER_TRANSACTION),
+            ("index_updates", self.index_updates, MAX_PER_TRANSACTION),
             (
                 "non_index_updates",
                 self.non_index_updates,
-                MOST_PER_TRANSACTION,
+                MAX_PER_TRANSACTION,
             ),
-            ("delete_inserts", self.delete_inserts, MOST_PER_TRANSACTION),
+            ("delete_inserts", self.delete_inserts, MAX_PER_TRANSACTION),
             ("delta", self.delta, i32::MAX as u32),
         ] {
             if value > most {

@@ -3,7 +3,7 @@
 use crate::protocol::command::ParameterType;
 
 /// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
-pub(super) const MOST_PARAMETERS: u32 = u16::MAX as u32;
+pub(super) const MAX_PARAMETERS: u32 = u16::MAX as u32;
 
 /// A statement; those on a table exist once per table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,8 +33,8 @@ pub(crate) enum Statement {
 }
 
 /// As many integers as a statement may have.
-static INTS: [ParameterType; MOST_PARAMETERS as usize] =
-    [ParameterType::Int; MOST_PARAMETERS as usize];
+static INTS: [ParameterType; MAX_PARAMETERS as usize] =
+    [ParameterType::Int; MAX_PARAMETERS as usize];
 
 impl Statement {
     pub(crate) const COUNT: usize = 16;

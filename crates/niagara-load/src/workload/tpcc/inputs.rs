@@ -1,7 +1,7 @@
 //! What a transaction is asked for: drawn once, and the same when it is begun again after a deadlock.
 
 use super::random::Constants;
-use super::{DISTRICTS, FEWEST_LINES, ITEMS, MOST_LINES};
+use super::{DISTRICTS, FEWEST_LINES, ITEMS, MAX_LINES};
 use crate::workload::Rng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -112,7 +112,7 @@ pub(crate) struct Inputs {
     pub customer_district: i32,
     /// Of a payment, in hundredths.
     pub amount: i64,
-    pub lines: [Line; MOST_LINES],
+    pub lines: [Line; MAX_LINES],
     pub count: usize,
     /// The carrier of a delivery.
     pub carrier: i32,
@@ -129,7 +129,7 @@ impl Inputs {
             customer_warehouse: 1,
             customer_district: 1,
             amount: 0,
-            lines: [Line::default(); MOST_LINES],
+            lines: [Line::default(); MAX_LINES],
             count: FEWEST_LINES,
             carrier: 1,
             threshold: 10,
@@ -180,7 +180,7 @@ impl Inputs {
     /// Clause 2.4.1.
     fn draw_order(&mut self, rng: &mut Rng, constants: &Constants, terminal: &Terminal) {
         self.customer = Customer::Number(constants.customer(rng));
-        self.count = rng.random_range(FEWEST_LINES..=MOST_LINES);
+        self.count = rng.random_range(FEWEST_LINES..=MAX_LINES);
         let unused_item = rng.random_range(1..=100) == 1;
         for place in 0..self.count {
             let supplier = terminal.other_warehouse(rng, 1);
@@ -271,7 +271,7 @@ mod tests {
         let (mut remote, mut named) = (0, 0);
         for _ in 0..n {
             inputs.draw(Type::NewOrder, &mut rng, &constants, &terminal);
-            assert!((FEWEST_LINES..=MOST_LINES).contains(&inputs.count));
+            assert!((FEWEST_LINES..=MAX_LINES).contains(&inputs.count));
             lines += inputs.count;
             unused += usize::from(inputs.lines().iter().any(|line| line.item > ITEMS));
             let others = |line: &&Line| line.supplier != 3;

@@ -36,4 +36,4 @@ pub(crate) const DELIVERED: i32 = 2100;
 /// Lines of an order.
 pub(crate) const FEWEST_LINES: usize = 5;
 /// Lines of an order.
-pub(crate) const MOST_LINES: usize = 15;
+pub(crate) const MAX_LINES: usize = 15;

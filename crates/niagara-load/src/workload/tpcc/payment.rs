@@ -81,7 +81,7 @@ impl TpccTransaction {
     }
 
     /// The last name that is asked for.
-    pub(super) fn last_name(&self) -> ([u8; super::random::LONGEST_NAME], usize) {
+    pub(super) fn last_name(&self) -> ([u8; super::random::MAX_NAME], usize) {
         match self.inputs.customer {
             Customer::Name(number) => last_name(number),
             Customer::Number(_) => last_name(0),

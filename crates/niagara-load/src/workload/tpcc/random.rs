@@ -68,11 +68,11 @@ const SYLLABLES: [&str; 10] = [
 ];
 
 /// Bytes of the longest last name.
-pub(super) const LONGEST_NAME: usize = 15;
+pub(super) const MAX_NAME: usize = 15;
 
 /// The last name of `number` (0 to 999): a syllable for each of its digits (clause 4.3.2.3). Its bytes and how many.
-pub(super) fn last_name(number: i32) -> ([u8; LONGEST_NAME], usize) {
-    let mut name = [0; LONGEST_NAME];
+pub(super) fn last_name(number: i32) -> ([u8; MAX_NAME], usize) {
+    let mut name = [0; MAX_NAME];
     let mut length = 0;
     for digit in [number / 100, number / 10 % 10, number % 10] {
         let syllable = SYLLABLES[digit.clamp(0, 9) as usize].as_bytes();
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(name(40), "BARPRESBAR");
         assert_eq!(name(999), "EINGEINGEING");
         let longest = (0..1000).map(|number| name(number).len()).max();
-        assert_eq!(longest, Some(LONGEST_NAME));
+        assert_eq!(longest, Some(MAX_NAME));
     }
 
     #[test]

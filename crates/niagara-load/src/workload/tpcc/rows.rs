@@ -2,7 +2,7 @@
 
 use super::random::{Constants, data, digits, last_name};
 use super::row::Rows;
-use super::{CUSTOMERS, DELIVERED, DISTRICTS, FEWEST_LINES, ITEMS, MOST_LINES};
+use super::{CUSTOMERS, DELIVERED, DISTRICTS, FEWEST_LINES, ITEMS, MAX_LINES};
 use crate::protocol::command::ParameterType;
 use crate::workload::Rng;
 use rand::RngExt;
@@ -121,7 +121,7 @@ pub(super) fn order(
     (warehouse, district, order): (i32, i32, i32),
     customer: i32,
 ) -> usize {
-    let lines = rng.random_range(FEWEST_LINES..=MOST_LINES);
+    let lines = rng.random_range(FEWEST_LINES..=MAX_LINES);
     let row = out
         .row()
         .int(order)

@@ -4,7 +4,7 @@
 //! districts of a delivery) are asked for with one statement where that is possible, as clients that care do; with
 //! `tpcc_batch=off` with one each, which is the profile of the specification word by word.
 
-use super::{DISTRICTS, FEWEST_LINES, MOST_LINES};
+use super::{DISTRICTS, FEWEST_LINES, MAX_LINES};
 use crate::protocol::command::ParameterType::{self, Int, String as Text};
 use crate::workload::template::{Template, Templates};
 
@@ -236,8 +236,8 @@ impl Sql {
     fn rows(self, batch: bool) -> std::ops::RangeInclusive<usize> {
         match self {
             // A shorter list is filled up with its last entry, which changes no answer: one template is enough.
-            Sql::OrderItems | Sql::OrderStock if batch => MOST_LINES..=MOST_LINES,
-            Sql::OrderLines if batch => FEWEST_LINES..=MOST_LINES,
+            Sql::OrderItems | Sql::OrderStock if batch => MAX_LINES..=MAX_LINES,
+            Sql::OrderLines if batch => FEWEST_LINES..=MAX_LINES,
             Sql::DeliveryDelete
             | Sql::DeliveryCustomer
             | Sql::DeliveryCarrier

@@ -4,7 +4,7 @@ use super::inputs::{Customer, Deck, Inputs, Terminal, Type};
 use super::options::Tpcc;
 use super::random::Constants;
 use super::statements::{Places, Sql};
-use super::{DISTRICTS, MOST_LINES};
+use super::{DISTRICTS, MAX_LINES};
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
 use crate::workload::family::{Script, Steps};
@@ -69,9 +69,9 @@ pub(crate) struct Work {
     /// The customer's number, once it is known.
     pub customer: i32,
     /// By line: price of the item in hundredths, quantity in stock afterwards, and where it comes from in this district.
-    pub prices: [i64; MOST_LINES],
-    pub quantities: [i32; MOST_LINES],
-    pub district_info: [[u8; 24]; MOST_LINES],
+    pub prices: [i64; MAX_LINES],
+    pub quantities: [i32; MAX_LINES],
+    pub district_info: [[u8; 24]; MAX_LINES],
     /// Of payment: names of warehouse and district, and how long they are.
     pub names: [([u8; 10], usize); 2],
     /// By district of a delivery: the oldest order (0: there is none), its customer, its sum in hundredths.

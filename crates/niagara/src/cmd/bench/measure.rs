@@ -17,7 +17,7 @@ use super::status::Snapshot;
 use super::target::Target;
 
 /// How soon Ctrl-C is heard: the load hands out parts no longer than this, put together to the intervals asked for.
-const LONGEST_PART: Duration = Duration::from_millis(200);
+const MAX_PART: Duration = Duration::from_millis(200);
 
 /// What every run of a bench shares.
 pub struct Bench<'a> {
@@ -115,7 +115,7 @@ impl Bench<'_> {
         };
         let options = RunOptions {
             duration: Some(self.args.warm_up),
-            interval: Some(LONGEST_PART),
+            interval: Some(MAX_PART),
             pacing,
             ..RunOptions::default()
         };
@@ -138,10 +138,7 @@ fn text_of(pacing: &Pacing) -> Option<String> {
 
 /// The longest equal part of an interval that is short enough.
 fn part_of(interval: Duration) -> Duration {
-    let parts = interval
-        .as_millis()
-        .div_ceil(LONGEST_PART.as_millis())
-        .max(1);
+    let parts = interval.as_millis().div_ceil(MAX_PART.as_millis()).max(1);
     interval / u32::try_from(parts).unwrap_or(u32::MAX)
 }
 
