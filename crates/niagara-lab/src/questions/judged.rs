@@ -90,6 +90,7 @@ pub(crate) fn ask(
             return Ok(inquiry.out_of_time(question));
         }
         let seed = derive_seed(question.seed, question.subject, inquiry.attempts);
+        inquiry.expect(bench, study, question);
         inquiry.attempts += 1;
         let fought = study.duel(
             bench,
@@ -190,6 +191,17 @@ impl Inquiry {
         }
         self.over_budget += 1;
         false
+    }
+
+    /// Says which duels are likely to be asked for next, to who runs several at a time.
+    fn expect(&self, bench: &Workbench, study: &mut Study, question: &Question<'_>) {
+        let left = self.plan.max_duels().saturating_sub(self.scores().len());
+        let seeds = (self.attempts..)
+            .take(left.min(study.ahead()))
+            .map(|attempt| derive_seed(question.seed, question.subject, attempt));
+        let (phase, subject) = (question.phase, question.subject);
+        let variants = [question.a, question.b];
+        study.expect(bench, phase, subject, variants, question.couples, seeds);
     }
 
     fn scores(&self) -> Vec<f64> {

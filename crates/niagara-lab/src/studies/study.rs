@@ -16,9 +16,10 @@ use serde::de::DeserializeOwned;
 use crate::duels::arena::unix_ms;
 use crate::duels::duel::{fight, learn_taken};
 use crate::duels::duel_plan::unit_seconds;
-use crate::duels::spec::{DuelSpec, Lengths, Load, Protocol};
+use crate::duels::spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
+use crate::fleet::{Fleet, FleetOptions, FleetReport, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
@@ -27,6 +28,8 @@ use crate::variants::variant::Variant;
 const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
+/// Event kind under which it is kept which node ran a duel.
+const FOUGHT_ON: &str = "fought on";
 /// Times one duel is repeated when the machine disturbed it.
 const MAX_REPEATS: u32 = 3;
 
@@ -50,6 +53,9 @@ pub struct Study {
     lengths: Lengths,
     warm_up: WarmUpPlan,
     protocol: Protocol,
+    /// Who runs its duels, if not this machine.
+    fleet: Option<Fleet>,
+    key: String,
     budget_seconds: f64,
     used_before: RunTime,
     clock: Option<Instant>,
@@ -121,6 +127,8 @@ impl Study {
             folder: options.folder,
             lengths: options.lengths,
             protocol: options.protocol,
+            fleet: None,
+            key: record.key.clone(),
             budget_seconds: options.budget_seconds,
             recalled,
             next: 0,
@@ -187,6 +195,74 @@ impl Study {
     /// Whether anything was measured in an earlier sitting.
     pub fn is_resumed(&self) -> bool {
         !self.recalled.is_empty()
+    }
+
+    /// From here on nodes run the duels.
+    ///
+    /// # Errors
+    /// The shared folder is another study's or cannot be written; Slurm does not answer.
+    pub(crate) fn run_on(&mut self, fleet: &FleetOptions) -> Result<()> {
+        self.fleet = Some(Fleet::open(fleet, &self.key, self.seed)?);
+        Ok(())
+    }
+
+    /// Duels that whoever runs them wants to know of before they are asked for; 0 on one machine.
+    pub(crate) fn ahead(&self) -> usize {
+        match &self.fleet {
+            Some(fleet) if !self.has_recalled() => fleet.ahead(),
+            _ => 0,
+        }
+    }
+
+    /// Duels that differ in their seeds alone and are likely to be asked for next, in this order.
+    pub(crate) fn expect(
+        &mut self,
+        bench: &Workbench,
+        phase: Phase,
+        subject: &str,
+        variants: [&Variant; 2],
+        couples: u32,
+        seeds: impl Iterator<Item = u64>,
+    ) {
+        let specs = seeds
+            .map(|seed| {
+                let variants = variants.map(Variant::clone);
+                self.spec(bench, phase, subject, variants, couples, seed)
+            })
+            .collect();
+        if let Some(fleet) = &mut self.fleet {
+            fleet.expect(specs);
+        }
+    }
+
+    /// Whether its duels are run on other machines.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.fleet.is_some()
+    }
+
+    /// What nodes were held for in this sitting, and what went wrong on them; `None` of a study on one machine.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn fleet_report(&self) -> Result<Option<FleetReport>> {
+        let Some(fleet) = &self.fleet else {
+            return Ok(None);
+        };
+        let taken: std::collections::BTreeSet<String> =
+            self.fought_on()?.into_iter().map(|on| on.duel).collect();
+        Ok(Some(fleet.report(|duel| taken.contains(duel))))
+    }
+
+    /// Where its duels were run, as far as that was elsewhere.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn fought_on(&self) -> Result<Vec<FoughtOn>> {
+        let events = self.store.events()?;
+        let kept = events.iter().filter(|event| event.kind == FOUGHT_ON);
+        Ok(kept
+            .filter_map(|event| serde_json::from_str(&event.text).ok())
+            .collect())
     }
 
     /// Set-up is done: from here on time counts against the budget.
@@ -269,7 +345,9 @@ impl Study {
     /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
-        self.planned_seconds(couples) * self.pace()
+        // Of several nodes each brings one in that time.
+        let nodes = self.fleet.as_ref().map_or(1, Fleet::nodes);
+        self.planned_seconds(couples) * self.pace() / f64::from(nodes.max(1))
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
@@ -381,20 +459,14 @@ impl Study {
         loop {
             let record = self.once(
                 bench,
-                DuelSpec {
-                    seq: self.next as u32,
+                self.spec(
+                    bench,
                     phase,
-                    subject: subject.to_owned(),
-                    variants: variants.clone(),
-                    load: bench.load().clone(),
-                    lengths: Lengths {
-                        couples,
-                        ..self.lengths()
-                    },
-                    seed: seed.wrapping_add(u64::from(repeats) << 48),
-                    taken_slope: self.taken_slope(bench.load()),
-                    rate: self.rate,
-                },
+                    subject,
+                    variants.clone(),
+                    couples,
+                    seed.wrapping_add(u64::from(repeats) << 48),
+                ),
                 observer,
             )?;
             observer.see(Event::Duel(&record));
@@ -409,6 +481,50 @@ impl Study {
                 return Ok(record);
             }
         }
+    }
+
+    fn spec(
+        &self,
+        bench: &Workbench,
+        phase: Phase,
+        subject: &str,
+        variants: [Variant; 2],
+        couples: u32,
+        seed: u64,
+    ) -> DuelSpec {
+        DuelSpec {
+            seq: self.next as u32,
+            phase,
+            subject: subject.to_owned(),
+            variants,
+            load: bench.load().clone(),
+            lengths: Lengths {
+                couples,
+                ..self.lengths()
+            },
+            seed,
+            taken_slope: self.taken_slope(bench.load()),
+            rate: self.rate,
+        }
+    }
+
+    /// The one place where it is decided who runs a duel: this machine, or a node.
+    fn outcome(
+        &mut self,
+        bench: &Workbench,
+        spec: &DuelSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<DuelOutcome> {
+        let Some(fleet) = &mut self.fleet else {
+            return fight(bench, spec, self.protocol, observer);
+        };
+        let (outcome, fought_on, unattended) = fleet.run(bench, spec, self.protocol, observer)?;
+        // A queue's time is not the study's.
+        if let Some(clock) = &mut self.clock {
+            *clock += unattended;
+        }
+        self.note(FOUGHT_ON, &serde_json::to_string(&fought_on)?)?;
+        Ok(outcome)
     }
 
     fn once(
@@ -438,7 +554,7 @@ impl Study {
             return Ok(record);
         }
         bench.cancel().check()?;
-        let outcome = fight(bench, &spec, self.protocol, observer)?;
+        let outcome = self.outcome(bench, &spec, observer)?;
         for (variant, id) in spec.variants.iter().zip(ids) {
             let install = bench.install_of(variant)?;
             self.store.add_variant(&VariantRecord {
@@ -481,6 +597,9 @@ impl Study {
     /// # Errors
     /// The results file cannot be written.
     pub fn end_sitting(&mut self) -> Result<()> {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.end();
+        }
         if let Some(clock) = self.clock.take() {
             let used = clock.elapsed().as_secs_f64();
             self.store.add_run_time(used, self.load_seconds)?;
