@@ -113,7 +113,7 @@ impl Rule {
 }
 
 fn parse(name: &str, text: &str) -> Result<Vec<Rule>> {
-    let parsed: Text = rules::read("names", name, text)?;
+    let parsed: Text = rules::read("function-names", name, text)?;
     let mut found = Vec::new();
     for rule in &parsed.function {
         if rule.callers.is_empty() && rule.callees.is_empty() {

@@ -464,7 +464,7 @@ fn a_file_with_mistakes_is_told_line_by_line() {
         let (code, _, stderr) = run(place.niagara(verb).arg(&path));
         assert_eq!(code, Some(1), "{stderr}");
         assert!(
-            stderr.contains("sweep.toml:2:1: `threds` is no key"),
+            stderr.contains("sweep.toml:2:1: unknown key `threds`"),
             "{stderr}"
         );
         assert!(stderr.contains("did you mean `threads`?"), "{stderr}");
