@@ -22,5 +22,5 @@ pub use forecast::{nodes_worth_having, share_in_duels};
 pub use head::{Cluster, Head, HeadOptions, Order, Result as DuelResult};
 pub use line::publish;
 pub use message::Attempt;
-pub use slurm::SlurmOptions;
+pub use slurm::{Program, SlurmOptions};
 pub use worker::{Done, Signals, Work, WorkerOptions, run as run_worker};

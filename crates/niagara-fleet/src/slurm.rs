@@ -19,8 +19,47 @@ pub struct SlurmOptions {
     pub minutes: u32,
     /// Further options of `sbatch`, as they are.
     pub options: Vec<String>,
-    /// The command that a task runs, words as a shell takes them; its name is added behind it.
-    pub worker: String,
+    /// The program that a task runs.
+    pub program: Program,
+}
+
+/// The program of a worker.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// Where all nodes see it.
+    pub shared: PathBuf,
+    /// Where it is copied to on a node's own disk: what runs there is not read over the network.
+    pub local: PathBuf,
+    /// Its arguments behind `fleet worker FOLDER`.
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    /// Shell lines that copy it to the node's disk, or take the shared one where that cannot be, and become the worker of
+    /// `folder` of this name (as a shell takes it).
+    pub fn script(&self, folder: &Path, name: &str) -> String {
+        let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
+        let (shared, local) = (path(&self.shared), path(&self.local));
+        let place = path(self.local.parent().unwrap_or(Path::new("/")));
+        format!(
+            "#!/bin/sh\n\
+             program={local}\n\
+             [ -x \"$program\" ] || {{ mkdir -p {place} && cp {shared} \"$program.$$\" && mv \"$program.$$\" \"$program\"; }}\n\
+             [ -x \"$program\" ] || program={shared}\n\
+             exec \"$program\" fleet worker {} --name {name} {}\n",
+            path(folder),
+            words.join(" ")
+        )
+    }
+}
+
+fn path(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A task of an array as `squeue` knows it.
@@ -92,13 +131,8 @@ pub fn sbatch_arguments(
     arguments
 }
 
-/// The script of a task. It becomes the worker, so that Slurm's signals reach it.
-pub fn script(options: &SlurmOptions) -> String {
-    format!(
-        "#!/bin/sh\nexec {} --name \"${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}\"\n",
-        options.worker
-    )
-}
+/// A worker's name, as a shell in a task of an array takes it. The script becomes the worker, so that Slurm's signals reach it.
+const NAME: &str = "\"${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\"";
 
 /// A cluster that takes jobs.
 #[derive(Debug)]
@@ -132,8 +166,9 @@ impl Slurm {
     /// # Errors
     /// Slurm refuses; its words are in the error.
     pub fn submit(&self, tasks: u32, without: &[&str]) -> Result<String> {
+        let script = self.options.program.script(&self.folder, NAME);
         let script_file = self.folder.join("worker.sh");
-        crate::line::publish(&script_file, script(&self.options).as_bytes())?;
+        crate::line::publish(&script_file, script.as_bytes())?;
         let arguments = sbatch_arguments(&self.options, &self.name, &self.folder, tasks, without);
         let mut command = Command::new("sbatch");
         command.args(&arguments).arg(&script_file);
@@ -341,7 +376,11 @@ mod tests {
             constraint: Some("skylake".into()),
             minutes: 120,
             options: vec!["--account=db".into()],
-            worker: "/shared/niagara fleet worker /shared/f".into(),
+            program: Program {
+                shared: "/shared/bin/niagara-1".into(),
+                local: "/disk/bin/niagara-1".into(),
+                arguments: vec!["--node-dir".into(), "/it's here".into()],
+            },
         };
         let arguments = sbatch_arguments(&options, "niagara-1", Path::new("/f"), 3, &["n2", "n4"]);
         for wanted in [
@@ -360,6 +399,9 @@ mod tests {
         }
         // What the user says has the last word.
         assert_eq!(arguments.last().map(String::as_str), Some("--account=db"));
-        assert!(script(&options).starts_with("#!/bin/sh\nexec /shared/niagara fleet worker"));
+        let script = options.program.script(Path::new("/f"), NAME);
+        assert!(script.starts_with("#!/bin/sh\n"), "{script}");
+        let last = r#"exec "$program" fleet worker '/f' --name "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" '--node-dir' '/it'\''s here'"#;
+        assert_eq!(script.lines().last(), Some(last));
     }
 }

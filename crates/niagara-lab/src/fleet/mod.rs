@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, publish};
-use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Order};
+use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Order, Program};
 use niagara_server::Cancelled;
 use serde::{Deserialize, Serialize};
 
+use crate::client_host::own_hash;
 use crate::duels::duel::score_in_place;
 use crate::duels::duel_plan::unit_seconds;
 use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
@@ -32,8 +33,12 @@ const AHEAD: usize = 4;
 /// Where duels are run, if not here.
 #[derive(Debug, Clone)]
 pub struct FleetOptions {
-    /// The folder that all nodes see.
-    pub folder: PathBuf,
+    /// The folder that all nodes see; each study gets one of its own in it.
+    pub shared: PathBuf,
+    /// A folder on every machine's own disk, under the same path everywhere.
+    pub node_dir: PathBuf,
+    /// Arguments of a worker beside its folder and name.
+    pub arguments: Vec<String>,
     /// Where workers come from.
     pub cluster: Cluster,
     /// How long a worker may be silent.
@@ -84,30 +89,79 @@ pub(crate) struct Fleet {
     key: String,
     folder: PathBuf,
     nodes: u32,
+    is_slurm: bool,
     ahead: Vec<DuelSpec>,
     /// By variant and load: what a node needs to run it.
     published: BTreeMap<String, Vec<Content>>,
 }
 
+/// This very program where all nodes see it.
+fn program(options: &FleetOptions) -> Result<Program> {
+    let name = format!("niagara-{}", &own_hash()?[..16]);
+    let place = options.shared.join("bin");
+    let shared = place.join(&name);
+    if !shared.exists() {
+        std::fs::create_dir_all(&place)
+            .with_context(|| format!("cannot make the folder {}", place.display()))?;
+        let part = place.join(format!(".part-{}", std::process::id()));
+        std::fs::copy("/proc/self/exe", &part)
+            .and_then(|_| std::fs::rename(&part, &shared))
+            .with_context(|| format!("cannot copy this program to {}", shared.display()))?;
+    }
+    let mut arguments = vec![
+        "--node-dir".to_owned(),
+        options.node_dir.display().to_string(),
+    ];
+    arguments.extend(options.arguments.iter().cloned());
+    Ok(Program {
+        shared,
+        local: options.node_dir.join("bin").join(name),
+        arguments,
+    })
+}
+
 impl Fleet {
-    /// Opens the shared folder for the study of this key and seed, or goes on in it.
-    pub(crate) fn open(options: &FleetOptions, key: &str, seed: u64) -> Result<Self> {
+    /// Opens the shared folder of a study, which `key` stands for, or goes on in it. `name` is what people know it by.
+    pub(crate) fn open(options: &FleetOptions, name: &str, key: &str, seed: u64) -> Result<Self> {
+        let folder = options
+            .shared
+            .join(format!("{name}-{}", &key[..key.len().min(12)]));
+        let mut cluster = options.cluster.clone();
+        if let Cluster::Slurm(slurm) = &mut cluster {
+            slurm.program = program(options)?;
+        }
         let head = Head::open(HeadOptions {
-            folder: options.folder.clone(),
+            folder: folder.clone(),
             key: key.to_owned(),
             seed,
-            cluster: options.cluster.clone(),
+            cluster,
             silence: options.silence,
             patience: Duration::from_secs(600),
         })?;
         Ok(Self {
             head,
             key: key.to_owned(),
-            folder: options.folder.clone(),
+            folder,
             nodes: options.nodes(),
+            is_slurm: matches!(options.cluster, Cluster::Slurm(_)),
             ahead: Vec::new(),
             published: BTreeMap::new(),
         })
+    }
+
+    /// What whoever started the study has to know or to do.
+    pub(crate) fn announcement(&self) -> String {
+        let folder = self.folder.display();
+        match self.is_slurm {
+            true => format!(
+                "duels run on {} nodes by Slurm; shared folder {folder}",
+                self.nodes
+            ),
+            false => format!(
+                "waiting for workers: start `niagara fleet worker {folder} --name w1` to w{}, each on a machine of its own",
+                self.nodes
+            ),
+        }
     }
 
     /// Nodes that are wanted at the same time.
@@ -189,7 +243,7 @@ impl Fleet {
         Ok(Order {
             duel: duel_name(&self.key, spec, protocol)?,
             index: u64::from(spec.seq),
-            seconds: unit_seconds(protocol, &spec.lengths, spec.lengths.couples),
+            seconds: unit_seconds(protocol, &spec.duel_settings, spec.duel_settings.couples),
             document: serde_json::to_value(document)?,
         })
     }

@@ -32,8 +32,8 @@ pub(crate) fn duel_name(key: &str, spec: &DuelSpec, protocol: Protocol) -> Resul
         &spec.subject,
         spec.variants.each_ref().map(Variant::id),
         &spec.load,
-        spec.lengths.couples,
-        spec.lengths.slice_seconds,
+        spec.duel_settings.couples,
+        spec.duel_settings.slice_seconds,
         spec.seed,
         spec.rate,
         protocol,
@@ -44,7 +44,7 @@ pub(crate) fn duel_name(key: &str, spec: &DuelSpec, protocol: Protocol) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duels::spec::{Lengths, Load};
+    use crate::duels::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
     use niagara_stats::TakenSlope;
     use niagara_store::Phase;
@@ -61,7 +61,7 @@ mod tests {
                 engine: "InnoDB".to_owned(),
                 threads: 4,
             },
-            lengths: Lengths {
+            duel_settings: DuelSettings {
                 couples: 4,
                 slice_seconds: 0.1,
                 ramp_seconds: 0.0,
@@ -75,7 +75,7 @@ mod tests {
         let name = |spec: &DuelSpec| duel_name("key", spec, Protocol::Duel).expect("JSON");
         let mut later = spec.clone();
         later.seq = 4;
-        later.lengths.warm_up_seconds = 0.5;
+        later.duel_settings.warm_up_seconds = 0.5;
         assert_eq!(name(&later), name(&spec));
         let mut other = spec.clone();
         other.seed = 8;

@@ -83,7 +83,7 @@ impl Work for Replay {
             },
             slices: slices.clone(),
             warm_up_curves: Default::default(),
-            accounts: Vec::new(),
+            counters: Vec::new(),
             steps: Default::default(),
         };
         Ok(Done {
