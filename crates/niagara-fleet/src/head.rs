@@ -852,7 +852,10 @@ impl Office {
                 .unwrap_or_else(|| "its job has ended".to_owned());
             let node = self.desk.node_of(&worker).to_owned();
             self.withdraw(&worker, &why)?;
-            if ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"].contains(&state) {
+            // Who fell silent has failed already, by the same cause.
+            let silent = self.watches.get(&worker).is_some_and(|watch| watch.silent);
+            let failed = ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"].contains(&state);
+            if failed && !silent {
                 self.failed(&node, &why)?;
             } else {
                 self.notice(format!("the worker on {node} has ended: {why}"));

@@ -12,6 +12,10 @@ use crate::slurm::{Slurm, SlurmOptions, Task};
 const SLOW: Duration = Duration::from_secs(30);
 /// The same while workers are to come or have just gone.
 const FAST: Duration = Duration::from_secs(5);
+/// The same soon after nodes were asked for: a free node begins within seconds, and is held from then on.
+const AT_ONCE: Duration = Duration::from_secs(2);
+/// How long after.
+const SOON: Duration = Duration::from_secs(30);
 
 /// What is asked of the thread, and what it found.
 #[derive(Debug, Default)]
@@ -113,19 +117,25 @@ fn lock(talk: &Mutex<Talk>) -> MutexGuard<'_, Talk> {
 
 fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
     let mut asked: Option<Instant> = None;
+    let mut submitted: Option<Instant> = None;
     loop {
         let (wanted, due) = {
             let talk = lock(talk);
             if talk.over {
                 return;
             }
-            let every = if talk.hurry { FAST } else { SLOW };
+            let every = match (talk.hurry, submitted) {
+                (true, Some(at)) if at.elapsed() < SOON => AT_ONCE,
+                (true, _) => FAST,
+                (false, _) => SLOW,
+            };
             let due = asked.is_none_or(|asked| asked.elapsed() >= every);
             (talk.wanted.clone(), due)
         };
         if let Some((tasks, without)) = wanted {
             let without: Vec<&str> = without.iter().map(String::as_str).collect();
             let answer = slurm.submit(tasks, &without);
+            submitted = Some(Instant::now());
             let mut talk = lock(talk);
             match answer {
                 Ok(job) => talk.submitted.push((job, tasks)),

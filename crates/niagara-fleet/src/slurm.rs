@@ -112,7 +112,8 @@ pub fn sbatch_arguments(
         "--no-requeue".to_owned(),
         "--propagate=NONE".to_owned(),
         "--open-mode=append".to_owned(),
-        "--signal=B:USR1@120".to_owned(),
+        // Some warning before the limit: as much as makes sense.
+        format!("--signal=B:USR1@{}", (15 * options.minutes).min(120)),
         format!("--time={}", options.minutes),
         format!("--output={}/slurm-%A_%a.log", folder.display()),
         format!("--chdir={}", folder.display()),

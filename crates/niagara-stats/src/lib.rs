@@ -5,12 +5,14 @@ mod couple;
 pub mod duel_score;
 mod eigen;
 mod estimate;
+mod evidence;
 pub mod foldover;
 pub mod hadamard;
 mod interval_estimate;
 pub mod judge;
 mod judgement;
 pub mod looks;
+mod nodes;
 pub mod normal;
 pub mod pair;
 pub mod planning;
@@ -34,9 +36,12 @@ pub use foldover::{
     effects, interactions, strongest_effects,
 };
 pub use interval_estimate::IntervalEstimate;
-pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
+pub use judge::{
+    Rule, interval_once, judge, judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,
+};
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
+pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity, node_weights};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};
 pub use sample::{median, percentile, standard_deviation};

@@ -234,9 +234,11 @@ impl Study {
         seeds: impl Iterator<Item = u64>,
     ) {
         let specs = seeds
-            .map(|seed| {
+            .zip(self.next as u32..)
+            .map(|(seed, seq)| {
                 let variants = variants.map(Variant::clone);
-                self.spec(bench, phase, subject, variants, couples, seed)
+                let spec = self.spec(bench, phase, subject, variants, couples, seed);
+                DuelSpec { seq, ..spec }
             })
             .collect();
         if let Some(fleet) = &mut self.fleet {
