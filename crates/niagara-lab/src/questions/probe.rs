@@ -359,6 +359,8 @@ mod tests {
                 Candidate {
                     lever: lever.clone(),
                     change: lever.applicability(&context).expect("applies"),
+                    span: lever.span(&context),
+                    prior: None,
                 }
             })
             .collect()

@@ -6,6 +6,7 @@ mod machine;
 mod published;
 mod scalability;
 mod sequential;
+mod short_screening;
 mod steal;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.
