@@ -4,6 +4,7 @@
 mod foldover;
 mod machine;
 mod published;
+mod race;
 mod scalability;
 mod sequential;
 mod short_screening;
