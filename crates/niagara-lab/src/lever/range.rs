@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::change::sized;
 use super::context::Context;
-use super::definition::Lever;
 use super::expression::Expression;
 
 /// How the values of a range are spread.
@@ -59,6 +58,17 @@ pub struct Span {
     pub follows: BTreeMap<String, f64>,
 }
 
+/// A range that is searched, and the value that the server has before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Searching {
+    /// Identifier of its lever.
+    pub lever: String,
+    /// The range.
+    pub span: Span,
+    /// The value to begin with, in the variable's unit.
+    pub start: u64,
+}
+
 impl Range {
     fn bounds(&self, family: Family) -> Option<&Bounds> {
         let own = if family.is_mariadb() {
@@ -70,10 +80,10 @@ impl Range {
     }
 }
 
-impl Lever {
-    /// The range that may be searched here; `None` where the lever has none, or none is left on this machine.
-    pub fn span(&self, context: &Context) -> Option<Span> {
-        let bounds = self.range.bounds(context.family)?;
+impl Range {
+    /// The range on this machine; `None` where there is none for the branch, or none is left here.
+    pub(crate) fn span(&self, context: &Context) -> Option<Span> {
+        let bounds = self.bounds(context.family)?;
         let quantities = context.quantities();
         let value = |expression: &Expression| expression.value(&quantities).ok();
         let (from, to) = (value(&bounds.from)?, value(&bounds.to)?);

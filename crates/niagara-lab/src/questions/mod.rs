@@ -15,6 +15,7 @@ pub(crate) mod prepare_builds;
 pub(crate) mod probe;
 pub(crate) mod rate;
 pub(crate) mod screen;
+pub(crate) mod search;
 pub(crate) mod sweep;
 pub(crate) mod sweep_set_up;
 pub(crate) mod tune;

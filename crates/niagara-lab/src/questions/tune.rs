@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{Bond, Components, ErrorBudget, Prior, Prospect, Rule, Verdict, promote};
 use niagara_store::{
-    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
-    Together, TuneSummary,
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Searched,
+    Summary, Together, TuneSummary,
 };
 
 use crate::asking::default_lengths::DefaultCouples;
@@ -20,6 +20,9 @@ use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::screen::{ScreenOptions, ScreenTime, Screening, screen};
+use crate::questions::search::{
+    SearchOptions, Space, fewest_duels, search, starting_values, worth_searching,
+};
 use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS, TuneTime};
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
@@ -33,6 +36,8 @@ use niagara_stats::derive_seed;
 
 /// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
 const PROFILE_OVERRUN: f64 = 0.1;
+/// Share of the time between the screening and the total that a search over ranges takes at most: rungs want some of it.
+const SEARCH_SHARE: f64 = 0.6;
 /// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
 const ALARM_STD_ERRS: f64 = 2.6;
 /// Screening goes on with further replicates of the design until every standard error is below this.
@@ -124,6 +129,7 @@ pub(crate) struct Ladder<'a> {
     not_tried: Vec<NotTried>,
     warnings: Vec<String>,
     screening: Option<Screening>,
+    searched: Option<Searched>,
     rungs: Vec<Rung>,
     total: Option<Comparison>,
     complete: bool,
@@ -154,6 +160,7 @@ impl Measuring for Ladder<'_> {
         let plan = self.plan(study)?;
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
+        let promoted = self.search(study, &plan, promoted, observer)?;
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
@@ -182,6 +189,7 @@ impl<'a> Ladder<'a> {
             not_tried: options.not_applicable.clone(),
             warnings: Vec::new(),
             screening: None,
+            searched: None,
             rungs: Vec::new(),
             total: None,
             complete: false,
@@ -278,9 +286,7 @@ impl<'a> Ladder<'a> {
             &self.candidates,
             &ScreenOptions {
                 duels: plan.screening_duels,
-                couples: plan.screen_couples.unwrap_or_else(|| {
-                    options.usual_couples(DefaultCouples::SCREENING, options.screen_couples)
-                }),
+                couples: self.screen_couples(plan),
                 goal: options.goal,
                 time: options.screen_time(self.couples),
                 worthwhile: options.rule.min_effect,
@@ -398,6 +404,82 @@ impl<'a> Ladder<'a> {
             .collect())
     }
 
+    /// The time that is left before the total goes into a search over the ranges that matter; the levers that go on after
+    /// it, with the values that it chose.
+    fn search(
+        &mut self,
+        study: &mut Study,
+        plan: &TunePlan,
+        promoted: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>> {
+        let options = self.options;
+        let couples = self.screen_couples(plan);
+        let until_seconds = self.search_until(study);
+        let ranges = study.recall_or(&checkpoint::searching(), || {
+            let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
+            // Of results from before there was a search: it had none.
+            if study.has_recalled() || study.used_seconds() + seconds > until_seconds {
+                return Ok(Vec::new());
+            }
+            let chosen = worth_searching(&self.candidates, &promoted, options.goal, |index| {
+                self.effect(index)
+            });
+            let start = with_all(&options.base, &self.candidates, &promoted);
+            starting_values(self.bench, &start, &self.candidates, &chosen)
+        })?;
+        if ranges.is_empty() {
+            return Ok(promoted);
+        }
+        let names: Vec<String> = ranges.iter().map(|range| range.span.one_line()).collect();
+        observer.see(Event::Stage {
+            name: "search",
+            seconds: until_seconds - study.used_seconds(),
+        });
+        observer.see(Event::Note(&format!("searching {}", names.join("; "))));
+        let space = Space {
+            base: &options.base,
+            candidates: &self.candidates,
+            promoted: &promoted,
+            ranges: &ranges,
+        };
+        let search_options = SearchOptions {
+            couples,
+            goal: options.goal,
+            until_seconds,
+            seed: options.seed,
+        };
+        let outcome = search(self.bench, study, &space, &search_options, observer)?;
+        self.candidates = outcome.candidates;
+        self.searched = Some(Searched {
+            ranges: outcome.ranges,
+            duels: outcome.duels,
+            effect: outcome.effect,
+        });
+        self.keep_summary(study)?;
+        if outcome.stopped {
+            return Err(Cancelled.into());
+        }
+        Ok(outcome.promoted)
+    }
+
+    /// Seconds of the budget at which a search ends: half of what the total's first looks and the profile leave is for the
+    /// rungs.
+    fn search_until(&self, study: &Study) -> f64 {
+        let total = self.options.screen_time(self.couples).total_duels[0] as f64
+            * study.duel_seconds(self.couples)
+            * SPARE_TIME;
+        let free = study.left_seconds() - total - self.options.profile_seconds();
+        study.used_seconds() + SEARCH_SHARE * free.max(0.0)
+    }
+
+    fn screen_couples(&self, plan: &TunePlan) -> u32 {
+        let options = self.options;
+        plan.screen_couples.unwrap_or_else(|| {
+            options.usual_couples(DefaultCouples::SCREENING, options.screen_couples)
+        })
+    }
+
     fn judge_total(
         &mut self,
         study: &mut Study,
@@ -410,7 +492,11 @@ impl<'a> Ladder<'a> {
             .filter_map(|&index| {
                 let lever = &self.candidates[index].lever;
                 Some(Rung {
-                    screened: self.effect(index)?.clone(),
+                    screened: Screened {
+                        // With the value that the search chose.
+                        change: self.candidates[index].change.one_line(),
+                        ..self.effect(index)?.clone()
+                    },
                     claim: None,
                     why: lever.why().to_owned(),
                     risk: lever.risk().to_string(),
@@ -641,6 +727,7 @@ impl<'a> Ladder<'a> {
             rungs: self.rungs.clone(),
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
+            searched: self.searched.clone(),
             not_tried,
             builds,
             deployment,
