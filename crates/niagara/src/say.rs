@@ -1,6 +1,6 @@
 //! What a command says: its result on standard output (`say!`, `say_text!`), all else on standard error (`tell!`).
 //!
-//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study goes on and its results are kept,
+//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study continues and its results are kept,
 //! only what would still be said is not. `println!` would panic there, so the crate does not use it.
 
 use std::fmt::Arguments;

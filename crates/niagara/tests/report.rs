@@ -92,8 +92,8 @@ fn tuned(proven: bool) -> TuneSummary {
         together: vec![],
         searched: None,
         not_tried: vec![],
-        decoy: None,
-        control: None,
+        negative_control: None,
+        positive_control: None,
         sd_duel: Some(0.012),
         builds: Vec::new(),
         deployment: proven.then(|| Deployment {

@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use niagara_stats::{COUPLES, Components, design_order, detectable, optimal_couples};
 use niagara_store::Goal;
 
-use crate::asking::default_lengths::DefaultCouples;
+use crate::asking::duel_defaults::DefaultCouples;
 use crate::duels::duel_plan::{assumed_sd, couple_seconds, couples_within, duel_seconds};
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::lever::Role;
 use crate::studies::announced::TunePlan;
 use crate::variants::candidate::{Candidate, crowded_out, factors};
@@ -30,7 +30,7 @@ const MIN_SCREEN_COUPLES: u32 = 2;
 /// What a plan is made from.
 pub(crate) struct TuneTime<'a> {
     /// Slices and warm-up.
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
     /// Seconds of the whole tuning.
     pub budget_seconds: f64,
     /// What is tuned for.
@@ -56,14 +56,14 @@ impl TuneTime<'_> {
     /// The time is too short for a screening and a total.
     pub fn plan(&self) -> Result<TunePlan> {
         let couples = self.couples.unwrap_or_else(|| self.total_couples());
-        let judging = duel_seconds(&self.lengths, couples);
+        let judging = duel_seconds(&self.duel_settings, couples);
         let total_duels = TOTAL_DUELS.max(self.fewest_total_duels);
         let total_seconds = total_duels as f64 * judging * self.spare;
         let until = (self.budget_seconds - total_seconds).min(self.budget_seconds * MAX_SCREENING);
         let screen_couples = self
             .screen_couples
             .unwrap_or_else(|| self.screening_couples(until));
-        let screening = duel_seconds(&self.lengths, screen_couples);
+        let screening = duel_seconds(&self.duel_settings, screen_couples);
         let affordable = (until / screening).max(0.0) as usize;
         if affordable < MIN_SCREENING_DUELS {
             let screening_seconds = MIN_SCREENING_DUELS as f64 * screening;
@@ -102,25 +102,25 @@ impl TuneTime<'_> {
     /// Couples of a duel that judges: what pays for a restart by what is known of this machine's noise, as far as the
     /// total's first looks fit in their share of the budget.
     fn total_couples(&self) -> u32 {
-        let usual = DefaultCouples::LADDER.of(self.lengths.slice_seconds);
+        let usual = DefaultCouples::LADDER.of(self.duel_settings.slice_seconds);
         let best = self.paying(usual);
         let seconds = self.budget_seconds * TOTAL_SHARE / TOTAL_DUELS as f64 / self.spare;
-        couples_within(&self.lengths, best.max(*COUPLES.start()), seconds)
+        couples_within(&self.duel_settings, best.max(*COUPLES.start()), seconds)
     }
 
     /// Couples of a screening duel: what pays for a restart, or fewer where there is not a duel for every lever. A further
     /// duel tells levers apart; a further couple only makes one duel more exact. Never so few that the starts take more than
     /// twice the time of the slices.
     fn screening_couples(&self, seconds: f64) -> u32 {
-        let usual = DefaultCouples::SCREENING.of(self.lengths.slice_seconds);
-        let starts = duel_seconds(&self.lengths, 0);
-        let worth_a_start = (starts / 2.0 / couple_seconds(&self.lengths)).ceil() as u32;
+        let usual = DefaultCouples::SCREENING.of(self.duel_settings.slice_seconds);
+        let starts = duel_seconds(&self.duel_settings, 0);
+        let worth_a_start = (starts / 2.0 / couple_seconds(&self.duel_settings)).ceil() as u32;
         let least = worth_a_start.max(MIN_SCREEN_COUPLES).min(usual);
         let most = self.paying(usual).max(least);
         let wanted = (self.candidates.len() + SPARE_ROWS) as f64;
         (least..=most)
             .rev()
-            .find(|&couples| seconds / duel_seconds(&self.lengths, couples) >= wanted)
+            .find(|&couples| seconds / duel_seconds(&self.duel_settings, couples) >= wanted)
             .unwrap_or(least)
     }
 
@@ -128,8 +128,8 @@ impl TuneTime<'_> {
     /// from half to twice the usual number; the usual one while nothing is known of the noise here.
     fn paying(&self, usual: u32) -> u32 {
         let best = self.noise.map(|noise| {
-            let starts = duel_seconds(&self.lengths, 0);
-            optimal_couples(&noise, starts, couple_seconds(&self.lengths))
+            let starts = duel_seconds(&self.duel_settings, 0);
+            optimal_couples(&noise, starts, couple_seconds(&self.duel_settings))
         });
         best.map_or(usual, |best| best.clamp(usual.div_ceil(2), 2 * usual))
     }
@@ -201,7 +201,7 @@ mod tests {
 
     fn time(candidates: &[Candidate], minutes: f64, slice_seconds: f64) -> TuneTime<'_> {
         TuneTime {
-            lengths: Lengths {
+            duel_settings: DuelSettings {
                 couples: 20,
                 slice_seconds,
                 ramp_seconds: 0.0,

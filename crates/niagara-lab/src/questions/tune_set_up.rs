@@ -5,7 +5,7 @@ use niagara_build::BuildStore;
 use niagara_store::NotTried;
 
 use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
 use crate::questions::prepare_builds::prepare_builds;
@@ -62,7 +62,7 @@ impl TuneSetUp {
         &self,
         set_up: &SetUp<'_>,
         tune: &TuneQuestion,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
@@ -78,7 +78,7 @@ impl TuneSetUp {
             budget_seconds: study.budget.as_secs_f64(),
             screen_couples: tune.screen_couples,
             couples: study.couples,
-            slice_seconds: lengths.slice_seconds,
+            slice_seconds: duel_settings.slice_seconds,
             seed,
             machine: match &inventory.client {
                 Some(client) => format!("{machine}, loaded from {}", client.name()),
@@ -88,7 +88,7 @@ impl TuneSetUp {
             // The history is of loads that came from this host.
             noise: match &inventory.client {
                 Some(_) => None,
-                None => History::of(&inventory.cache).components(self.bench.load(), lengths),
+                None => History::of(&inventory.cache).components(self.bench.load(), duel_settings),
             },
         })
     }

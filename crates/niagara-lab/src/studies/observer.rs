@@ -37,7 +37,7 @@ pub enum Event<'a> {
     Slice(&'a SliceRecord),
     /// A duel ended.
     Duel(&'a DuelRecord),
-    /// The comparison under way was judged anew.
+    /// The comparison under way was judged again.
     Judged(&'a Judgement),
 }
 
