@@ -240,6 +240,13 @@ pub fn colour_on_stdout() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
+/// Columns of the terminal that standard output is; 100 where it is none.
+pub fn columns_of_stdout() -> usize {
+    console::Term::stdout()
+        .size_checked()
+        .map_or(100, |(_, columns)| usize::from(columns))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
