@@ -203,7 +203,7 @@ impl Builder<'_> {
             let (done, all) = at;
             if all > 0 {
                 let share = share_done(done, all, lto);
-                // A build that is gone on with counts from where it was: what is left of it takes its share.
+                // A build that is continued counts from where it was: what is left of it takes its share.
                 let typical = typical.map(|seconds| (seconds - before).max(seconds * 0.05));
                 let left = seconds_left(share, watch.seconds(), typical);
                 progress(&format!("{title}: {done} of {all} steps{}", about(left)));

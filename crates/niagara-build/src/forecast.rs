@@ -28,7 +28,7 @@ pub enum Forecast {
 pub(crate) struct Experience {
     records: Vec<BuildRecord>,
     jobs: usize,
-    /// What will have been made before the build in question.
+    /// What will have been made before this build.
     before: Vec<Recipe>,
 }
 
@@ -65,7 +65,7 @@ impl Experience {
         forecasts
     }
 
-    /// What making the server of `recipe` takes. The source's version is not looked at.
+    /// What making the server of `recipe` takes. The source's version is ignored.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
         let recipe = recipe.normal();
         let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {

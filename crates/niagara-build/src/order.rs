@@ -17,7 +17,7 @@ use crate::store::{self, BuildKind, BuildRecord};
 use crate::toolchain::Toolchain;
 use niagara_server::Cache;
 
-/// How builds are made: part of every key, so that raising it builds anew. To be raised with whatever a recipe comes to
+/// How builds are made: part of every key, so that raising it builds again. To be raised with whatever a recipe comes to
 /// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
 pub(crate) const FORM: u32 = 1;
 /// Everything that a recipe comes to on this machine.

@@ -47,7 +47,7 @@ pub struct Recipe {
     /// Profile feedback: an instrumented build is trained, then built again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pgo: Option<Training>,
-    /// The finished binary laid out anew by its own profile.
+    /// The finished binary laid out again by its own profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bolt: Option<Training>,
     /// How the profile for that is taken; none is by branch records where the machine has them, else by counters.

@@ -108,7 +108,7 @@ impl StoredBuild {
     }
 
     pub(crate) fn touch(&self) {
-        // Only gc looks at it: a cache that cannot be written to is still a cache.
+        // Only gc reads it: a cache that cannot be written to is still a cache.
         let _ = fs::write(self.folder.join(USED), "");
     }
 }

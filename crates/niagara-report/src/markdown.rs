@@ -155,8 +155,8 @@ impl Page {
             self.lesser(total);
         }
         let checks = [
-            (&tune.decoy, "negative control (decoy)"),
-            (&tune.control, "positive control"),
+            (&tune.negative_control, "negative control"),
+            (&tune.positive_control, "positive control"),
         ];
         let checks: Vec<(&Screened, &str)> = checks
             .into_iter()

@@ -142,8 +142,8 @@ impl<'a> Screen<'a> {
             }
         }
         let checks: Vec<_> = [
-            (&tune.decoy, "negative control: changes nothing"),
-            (&tune.control, "positive control: known to slow"),
+            (&tune.negative_control, "negative control: changes nothing"),
+            (&tune.positive_control, "positive control: known to slow"),
         ]
         .into_iter()
         .filter_map(|(lever, role)| Some(screened_row(lever.as_ref()?, role)))

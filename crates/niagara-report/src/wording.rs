@@ -533,7 +533,7 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     };
     let mut all = stored.clone();
     if !complete && !stored.iter().any(|w| w.contains("same command")) {
-        all.push("Not complete: the same command goes on from here.".to_owned());
+        all.push("Not complete: the same command continues from here.".to_owned());
     }
     all.extend(note.map(str::to_owned));
     all

@@ -8,9 +8,9 @@ mod eigen;
 mod estimate;
 pub mod foldover;
 pub mod hadamard;
+mod interval_estimate;
 pub mod judge;
 mod judgement;
-mod level;
 pub mod looks;
 pub mod normal;
 pub mod pair;
@@ -35,9 +35,9 @@ pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
     effects, interactions, strongest_effects,
 };
+pub use interval_estimate::IntervalEstimate;
 pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
 pub use judgement::{Judgement, Verdict};
-pub use level::Level;
 pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};

@@ -43,7 +43,7 @@ pub struct VariantRecord {
 /// Where a variant's time went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// What was looked at, in words: one profile of each is kept.
+    /// What was profiled, in words: one profile of each is kept.
     pub subject: String,
     /// The profile with its stacks: JSON.
     pub content: serde_json::Value,

@@ -135,11 +135,11 @@ pub struct TuneSummary {
     pub alpha: f64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
-    /// False when it was interrupted: the same command goes on with it.
+    /// False when it was interrupted: the same command continues it.
     pub complete: bool,
     /// Starting point against final variant from fresh duels; `None` when nothing was promoted or time ended.
     pub total: Option<Comparison>,
@@ -153,9 +153,11 @@ pub struct TuneSummary {
     /// Levers that were not measured, each with the reason.
     pub not_tried: Vec<NotTried>,
     /// The lever that changes nothing.
-    pub decoy: Option<Screened>,
+    #[serde(alias = "decoy")]
+    pub negative_control: Option<Screened>,
     /// The lever known to slow the server.
-    pub control: Option<Screened>,
+    #[serde(alias = "control")]
+    pub positive_control: Option<Screened>,
     /// Standard deviation of one duel's log score, from this study.
     pub sd_duel: Option<f64>,
     /// What there is to know of the built servers among what was measured.
@@ -164,7 +166,7 @@ pub struct TuneSummary {
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     #[serde(default)]
     pub deployment: Option<Deployment>,
-    /// What a reader must know before believing the rest: a decoy that won, a control that did not lose, …
+    /// What a reader must know before believing the rest: a negative control that won, a positive control that did not lose, …
     pub warnings: Vec<String>,
 }
 
@@ -182,7 +184,7 @@ pub struct CompareSummary {
     pub threads: u32,
     /// Seed.
     pub seed: u64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,

@@ -35,7 +35,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// `budget` is the time that the whole study may take, set-up aside.
+    /// `budget` is the time that the whole study may take, excluding setup.
     pub fn new(budget: Duration) -> Self {
         let (bar, live) = living_lines();
         Self {
@@ -62,7 +62,7 @@ impl Terminal {
 
     /// Says that a study is continued, and counts the time it used before.
     fn resumed(&mut self, folder: &Path, used_seconds: f64) {
-        self.line(&format!("going on with the study in {}", folder.display()));
+        self.line(&format!("continuing the study in {}", folder.display()));
         self.used_before = Duration::from_secs_f64(used_seconds);
     }
 

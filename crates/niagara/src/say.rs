@@ -2,7 +2,7 @@
 //!
 //! A terminal whose locale has no Unicode (LANG=C) gets ASCII; a file or a pipe gets what it is, in UTF-8.
 //!
-//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study goes on and its results are kept,
+//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study continues and its results are kept,
 //! only what would still be said is not. `println!` would panic there, so the crate does not use it.
 
 use std::fmt::Arguments;

@@ -91,8 +91,8 @@ fn tuned(proven: bool) -> TuneSummary {
         not_helped: vec![],
         together: vec![],
         not_tried: vec![],
-        decoy: None,
-        control: None,
+        negative_control: None,
+        positive_control: None,
         sd_duel: Some(0.012),
         builds: Vec::new(),
         deployment: proven.then(|| Deployment {

@@ -5,8 +5,8 @@ use niagara_build::{BuildStore, Forecast, Recipe};
 use niagara_store::NotTried;
 use serde::Serialize;
 
-use crate::asking::default_lengths::DefaultCouples;
-use crate::duels::spec::Lengths;
+use crate::asking::duel_defaults::DefaultCouples;
+use crate::duels::spec::DuelSettings;
 use crate::lever::{Context, Lever, Risk, Role};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -48,9 +48,9 @@ impl TuneQuestion {
     }
 
     /// Couples of a screening duel.
-    pub(crate) fn screen_couples(&self, lengths: &Lengths) -> u32 {
+    pub(crate) fn screen_couples(&self, duel_settings: &DuelSettings) -> u32 {
         self.screen_couples
-            .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds))
+            .unwrap_or_else(|| DefaultCouples::SCREENING.of(duel_settings.slice_seconds))
     }
 
     /// The levers that apply where `context` says with their changes, and the others with the reasons.

@@ -67,7 +67,7 @@ impl Lever {
         self.risk
     }
 
-    /// Lever, decoy or control.
+    /// Lever, negative control or positive control.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -128,15 +128,17 @@ impl Lever {
 
 /// What a lever is in a study.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Hoped to help.
     #[default]
     Lever,
     /// Changes nothing that matters: shows what chance looks like.
-    Decoy,
+    #[serde(alias = "decoy")]
+    NegativeControl,
     /// Known to slow the server: shows that a real effect would be seen.
-    Control,
+    #[serde(alias = "control")]
+    PositiveControl,
 }
 
 /// How often a lever helps. Decides who is left out of a short budget, nothing else.

@@ -144,10 +144,13 @@ const RISKS: [(&str, Risk); 5] = [
     ("security", Risk::Security),
     ("system", Risk::System),
 ];
-const ROLES: [(&str, Role); 3] = [
+/// The last two are how files spelt it before: still read, not offered.
+const ROLES: [(&str, Role); 5] = [
     ("lever", Role::Lever),
-    ("decoy", Role::Decoy),
-    ("control", Role::Control),
+    ("negative-control", Role::NegativeControl),
+    ("positive-control", Role::PositiveControl),
+    ("decoy", Role::NegativeControl),
+    ("control", Role::PositiveControl),
 ];
 const PROMISES: [(&str, Promise); 3] = [
     ("high", Promise::High),
@@ -459,7 +462,7 @@ malloc = \"jemalloc\"
         let error = mistake("malloc = \"jemalloc\"\n", "maloc = \"jemalloc\"\n");
         assert!(
             error.starts_with(
-                "levers/x.toml:9:1: `maloc` is no key of [change]\nremedy: did you mean `malloc`?"
+                "levers/x.toml:9:1: unknown key `maloc` in [change]\nremedy: did you mean `malloc`?"
             ),
             "{error}"
         );

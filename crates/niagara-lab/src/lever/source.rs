@@ -70,7 +70,7 @@ impl<'a> Table<'a> {
                 } else {
                     self.name.to_owned()
                 };
-                let cause = format!("`{name}` is no key of {place}");
+                let cause = format!("unknown key `{name}` in {place}");
                 let remedy = format!(
                     "{}keys: {}",
                     did_you_mean(name, known.iter().copied()),

@@ -65,8 +65,8 @@ pub(crate) fn probe(
 /// all of them, or when the search takes too many starts.
 ///
 /// # Errors
-/// The study was stopped, or cannot go on here.
-pub(crate) fn culprits(
+/// The study was stopped, or cannot continue here.
+pub(crate) fn failing_levers(
     bench: &Workbench,
     base: &Variant,
     candidates: &[Candidate],
@@ -100,7 +100,7 @@ pub(crate) fn culprits(
     let Some(together) = smallest_failing(&sorted, &mut fails, MAX_STARTS)? else {
         return Ok(Vec::new());
     };
-    // The one that comes later in the list goes; decoy and control stay as long as a lever can go.
+    // The one that comes later in the list goes; the controls stay as long as a lever can go.
     let goes = together
         .iter()
         .rev()

@@ -10,7 +10,7 @@ const HOPEFUL: f64 = 1.0;
 pub(crate) struct Prospect {
     /// Index of the candidate.
     pub index: usize,
-    /// Of levers with the same factor at most one goes on.
+    /// Of levers with the same factor at most one continues.
     pub factor: usize,
     pub log_effect: f64,
     pub std_err: f64,
@@ -30,7 +30,7 @@ pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_e
     log_effect >= worthwhile && log_effect >= std_errs * std_err
 }
 
-/// The levers that go on, best first, each by what it adds to those before it. Where none stands two standard errors
+/// The levers that continue, best first, each by what it adds to those before it. Where none stands two standard errors
 /// above nothing, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
 pub(crate) fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
     [SURE, HOPEFUL]

@@ -15,12 +15,14 @@ use crate::lever::Role;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::questions::deployment::deployment;
-use crate::questions::judged::{Answer, Question, SPARE_TIME, ask, comparison, first_look_seconds};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
 use crate::questions::promotion::{Bond, Prospect, promote};
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::screen::{ScreenOptions, ScreenTime, Screening, screen};
+use crate::questions::sequential_test::{
+    SPARE_TIME, SequentialTest, TestOutcome, comparison, first_look_seconds, run_test,
+};
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
 use crate::studies::measuring::{Found, Measuring};
@@ -41,9 +43,9 @@ const MIN_SCREENING: f64 = 0.25;
 const MAX_SCREENING: f64 = 0.6;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
 const SPARE_ROWS: usize = 10;
-/// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
+/// A control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
 const ALARM_STD_ERRS: f64 = 2.6;
-/// Screening goes on with further replicates of the design until every standard error is below this.
+/// Screening continues with further replicates of the design until every standard error is below this.
 const EXACT_ENOUGH: f64 = 0.002;
 
 /// How a server is tuned.
@@ -51,7 +53,7 @@ const EXACT_ENOUGH: f64 = 0.002;
 pub(crate) struct TuneOptions {
     /// Where the ladder starts.
     pub base: Variant,
-    /// Levers that apply here, decoy and control among them.
+    /// Levers that apply here, the controls among them.
     pub candidates: Vec<Candidate>,
     /// Levers that do not apply here, each with the reason.
     pub not_applicable: Vec<NotTried>,
@@ -63,7 +65,7 @@ pub(crate) struct TuneOptions {
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
     pub rule: Rule,
-    /// Seconds for all of it, set-up aside.
+    /// Seconds for all of it, excluding setup.
     pub budget_seconds: f64,
     /// Couples of a screening duel.
     pub screen_couples: u32,
@@ -73,7 +75,7 @@ pub(crate) struct TuneOptions {
     pub seed: u64,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
-    /// How the final variant is looked at; `None` leaves it out.
+    /// How the final variant is profiled; `None` leaves it out.
     pub profile: Option<ShortProfile>,
     /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.
     pub noise: Option<Components>,
@@ -194,7 +196,7 @@ impl<'a> Ladder<'a> {
         }
     }
 
-    /// A build is handed over only when it is known to be correct; that is looked at once it is known to be faster.
+    /// A build is handed over only when it is known to be correct; that is checked once it is known to be faster.
     fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         if !self.is_proven() {
             return Ok(());
@@ -231,8 +233,8 @@ impl<'a> Ladder<'a> {
     /// What there is time for: levers and duels of the screening, with the total behind it.
     fn new_plan(&self, study: &Study) -> Result<TunePlan> {
         let options = self.options;
-        let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
-        let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
+        let screening_duel_seconds = duel_seconds(&study.duel_settings(), options.screen_couples);
+        let judging_duel_seconds = duel_seconds(&study.duel_settings(), options.couples);
         // What has to fit behind the screening. The profile gives way.
         let total_duels = options.screen_time().total_duels;
         let total_seconds = total_duels[0] as f64 * judging_duel_seconds * SPARE_TIME;
@@ -260,7 +262,7 @@ impl<'a> Ladder<'a> {
             kept.retain(|&other| other != index);
             left_out.push(self.candidates[index].lever.id().to_owned());
         }
-        // Levers drop out from the end of the list, decoy and control never.
+        // Levers drop out from the end of the list, the controls never.
         while kept.len() + SPARE_ROWS > affordable {
             let Some(place) = kept
                 .iter()
@@ -357,7 +359,7 @@ impl<'a> Ladder<'a> {
                     .to_owned(),
             );
         } else {
-            self.warnings.extend(self.missing_guards());
+            self.warnings.extend(self.missing_controls());
         }
         self.keep_summary(study)?;
         if stopped {
@@ -420,7 +422,7 @@ impl<'a> Ladder<'a> {
             .collect()
     }
 
-    /// The levers that go on, best first; of an exclusive choice only the best.
+    /// The levers that continue, best first; of an exclusive choice only the best.
     fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
         let ids = study.recall_or(&checkpoint::promoted(), || Ok(self.newly_promoted()))?;
         Ok(ids
@@ -461,22 +463,22 @@ impl<'a> Ladder<'a> {
         });
         let options = self.options;
         let last = self.last.clone();
-        let question = self.question(
+        let test = self.test(
             Phase::Total,
             "",
             &options.base,
             &last,
             options.total_errors(),
         );
-        let answer = ask(self.bench, study, &question, observer)?;
-        self.warn("total", &answer);
-        if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &question, &answer)?;
+        let outcome = run_test(self.bench, study, &test, observer)?;
+        self.warn("total", &outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, &test, &outcome)?;
             self.warnings.extend(total.caution.clone());
             self.total = Some(total);
         }
         self.keep_summary(study)?;
-        stop_if_interrupted(&answer)
+        stop_if_interrupted(&outcome)
     }
 
     /// Rung by rung, best first, each against the best so far, as far as the time goes.
@@ -508,15 +510,15 @@ impl<'a> Ladder<'a> {
                 name: &name,
                 seconds: study.left_seconds(),
             });
-            let question = self.question(Phase::Claim, candidate.lever.id(), &best, &with, errors);
-            let answer = ask(self.bench, study, &question, observer)?;
-            self.warn(candidate.lever.title(), &answer);
-            if answer.duels.iter().any(|duel| duel.score.is_some()) {
-                self.rungs[rung].claim = Some(comparison(study, &question, &answer)?);
+            let test = self.test(Phase::Claim, candidate.lever.id(), &best, &with, errors);
+            let outcome = run_test(self.bench, study, &test, observer)?;
+            self.warn(candidate.lever.title(), &outcome);
+            if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+                self.rungs[rung].claim = Some(comparison(study, &test, &outcome)?);
             }
             self.keep_summary(study)?;
-            stop_if_interrupted(&answer)?;
-            if answer.judgement.verdict == Some(Verdict::Slower) {
+            stop_if_interrupted(&outcome)?;
+            if outcome.judgement.verdict == Some(Verdict::Slower) {
                 self.warnings.push(format!(
                     "{} made it worse in its fresh duels: the total was judged with it, a \
                      ladder without it may do better (--without {})",
@@ -530,15 +532,15 @@ impl<'a> Ladder<'a> {
         Ok(())
     }
 
-    fn question<'q>(
+    fn test<'q>(
         &self,
         phase: Phase,
         subject: &'q str,
         a: &'q Variant,
         b: &'q Variant,
         errors: ErrorBudget,
-    ) -> Question<'q> {
-        Question {
+    ) -> SequentialTest<'q> {
+        SequentialTest {
             phase,
             subject,
             goal: self.options.goal,
@@ -581,38 +583,38 @@ impl<'a> Ladder<'a> {
         Ok(())
     }
 
-    fn warn(&mut self, what: &str, answer: &Answer) {
-        let all = answer.warnings.iter().chain(&answer.failure);
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
+        let all = outcome.warnings.iter().chain(&outcome.failure);
         self.warnings
             .extend(all.map(|text| format!("{what}: {text}")));
     }
 
-    /// A ladder without its guards says so.
-    fn missing_guards(&self) -> Vec<String> {
-        [(Role::Decoy, "decoy"), (Role::Control, "control")]
+    /// A tuning without one of its controls says so.
+    fn missing_controls(&self) -> Vec<String> {
+        [(Role::NegativeControl, "negative control"), (Role::PositiveControl, "positive control")]
             .into_iter()
             .filter(|(role, _)| self.screened(*role).next().is_none())
             .map(|(_, name)| {
-                format!("this ladder has no {name}: it could not be measured here, so nothing checks the method")
+                format!("this tuning has no {name}: it could not be measured here, so nothing checks the method")
             })
             .collect()
     }
 
     fn alarms(&self) -> Vec<String> {
         let mut alarms = Vec::new();
-        for (_, decoy) in self.screened(Role::Decoy) {
-            if decoy.effect.ratio.ln().abs() > ALARM_STD_ERRS * decoy.std_err {
+        for (_, control) in self.screened(Role::NegativeControl) {
+            if control.effect.ratio.ln().abs() > ALARM_STD_ERRS * control.std_err {
                 alarms.push(format!(
-                    "the decoy, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
+                    "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
                      else moves these figures, distrust the small ones",
-                    decoy.effect.ratio, decoy.effect.low, decoy.effect.high
+                    control.effect.ratio, control.effect.low, control.effect.high
                 ));
             }
         }
-        for (_, control) in self.screened(Role::Control) {
+        for (_, control) in self.screened(Role::PositiveControl) {
             if control.effect.high >= 1.0 {
                 alarms.push(format!(
-                    "the control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
+                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
                      study does not see what it should see",
                     control.effect.ratio, control.effect.low, control.effect.high
                 ));
@@ -670,8 +672,14 @@ impl<'a> Ladder<'a> {
             load_seconds: study.load_seconds(),
             complete: self.complete,
             total: self.total.clone(),
-            decoy: self.screened(Role::Decoy).next().map(|(_, s)| s.clone()),
-            control: self.screened(Role::Control).next().map(|(_, s)| s.clone()),
+            negative_control: self
+                .screened(Role::NegativeControl)
+                .next()
+                .map(|(_, s)| s.clone()),
+            positive_control: self
+                .screened(Role::PositiveControl)
+                .next()
+                .map(|(_, s)| s.clone()),
             sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
             rungs: self.rungs.clone(),
             not_helped,
@@ -693,8 +701,8 @@ impl<'a> Ladder<'a> {
     }
 }
 
-fn stop_if_interrupted(answer: &Answer) -> Result<()> {
-    if answer.interrupted {
+fn stop_if_interrupted(outcome: &TestOutcome) -> Result<()> {
+    if outcome.interrupted {
         Err(Cancelled.into())
     } else {
         Ok(())

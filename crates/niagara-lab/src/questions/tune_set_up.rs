@@ -5,8 +5,8 @@ use niagara_build::BuildStore;
 use niagara_store::NotTried;
 
 use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
-use crate::asking::default_lengths::DefaultCouples;
-use crate::duels::spec::Lengths;
+use crate::asking::duel_defaults::DefaultCouples;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
 use crate::questions::prepare_builds::prepare_builds;
@@ -62,7 +62,7 @@ impl TuneSetUp {
         &self,
         set_up: &SetUp<'_>,
         tune: &TuneQuestion,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
@@ -76,10 +76,10 @@ impl TuneSetUp {
             alpha: study.alpha,
             rule: study.rule(),
             budget_seconds: study.budget.as_secs_f64(),
-            screen_couples: tune.screen_couples(lengths),
+            screen_couples: tune.screen_couples(duel_settings),
             couples: study
                 .couples
-                .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
+                .unwrap_or_else(|| DefaultCouples::LADDER.of(duel_settings.slice_seconds)),
             seed,
             machine: match &inventory.client {
                 Some(client) => format!("{machine}, loaded from {}", client.name()),
@@ -89,7 +89,7 @@ impl TuneSetUp {
             // The history is of loads that came from this host.
             noise: match &inventory.client {
                 Some(_) => None,
-                None => History::of(&inventory.cache).components(self.bench.load(), lengths),
+                None => History::of(&inventory.cache).components(self.bench.load(), duel_settings),
             },
         })
     }

@@ -50,7 +50,7 @@ pub struct ComparePlan {
 /// What a tuning is about to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TunePlan {
-    /// Levers that go into the screening, decoy and control included.
+    /// Levers that go into the screening, the controls included.
     pub levers: Vec<String>,
     /// Levers left out because the budget is too short for them.
     pub left_out: Vec<String>,

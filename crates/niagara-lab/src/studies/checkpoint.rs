@@ -44,7 +44,7 @@ pub(crate) fn couples() -> Checkpoint<u32> {
     Checkpoint::named("couples")
 }
 
-/// The looks at the question of a phase and a subject.
+/// The looks of the test of a phase and a subject.
 pub(crate) fn looks(phase: Phase, subject: &str) -> Checkpoint<LookPlan> {
     Checkpoint::named(format!("looks {phase:?} {subject}"))
 }

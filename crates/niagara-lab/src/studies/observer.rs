@@ -44,7 +44,7 @@ pub enum Event<'a> {
         /// Duels from which on they can.
         from: usize,
     },
-    /// The comparison under way was judged anew.
+    /// The comparison under way was judged again.
     Judged(&'a Judgement),
 }
 

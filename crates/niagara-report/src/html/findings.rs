@@ -123,8 +123,8 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                 tbody {
                     @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
-                    @if let Some(lever) = &tune.decoy { (row(lever, "negative control (decoy)")) }
-                    @if let Some(lever) = &tune.control { (row(lever, "positive control")) }
+                    @if let Some(lever) = &tune.negative_control { (row(lever, "negative control")) }
+                    @if let Some(lever) = &tune.positive_control { (row(lever, "positive control")) }
                 }
             } }
         }

@@ -111,8 +111,8 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                     (forest)
                     figcaption {
                         "Effect of each lever with its 95 % interval, all from the same screening duels. "
-                        "Filled: kept. Ring: not kept. Diamond: the decoy, which changes nothing and must not win. "
-                        "Square: the control, which is known to slow the server and must lose. "
+                        "Filled: kept. Ring: not kept. Diamond: the negative control, which changes nothing and must not win. "
+                        "Square: the positive control, which is known to slow the server and must lose. "
                         "Screening chooses; it does not prove: effects chosen for being large are on average smaller than they look."
                     }
                 }
@@ -173,7 +173,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
     }
 }
 
-/// What limits the variants that the study looked at at its end.
+/// What limits the variants that the study profiled at its end.
 fn limits_now(report: &Report) -> Markup {
     html! {
         @for seen in &report.profiles {
@@ -192,7 +192,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
             h1 { (headline) }
             @if phase != Phase::Noise {
                 p.lead {
-                    "What was measured until then is stored. The same command goes on from here."
+                    "What was measured until then is stored. The same command continues from here."
                 }
             }
         }

@@ -173,11 +173,11 @@ fn levers(tune: &TuneSummary) -> Vec<Figure> {
         .iter()
         .map(|one| lever(one, Some(false), of("not kept", one)));
     let negative = tune
-        .decoy
+        .negative_control
         .iter()
         .map(|one| lever(one, None, of("negative control", one)));
     let positive = tune
-        .control
+        .positive_control
         .iter()
         .map(|one| lever(one, None, of("positive control", one)));
     kept.chain(dropped)

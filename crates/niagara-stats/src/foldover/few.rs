@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_is_nothing() {
+    fn a_fit_without_observations_has_no_effects() {
         assert!(strongest_effects(&[Factor::Switch], &[]).effects.is_empty());
         assert!(strongest_effects(&[], &[]).effects.is_empty());
     }

@@ -212,7 +212,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         };
         let state = match line.finished {
             true => spent(record),
-            false => "half-finished: the same command goes on with it".to_owned(),
+            false => "half-finished: the same command continues it".to_owned(),
         };
         say!(
             "{}  {:<14} {}, {state}\n                  {what}{package}",

@@ -50,7 +50,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
     }
     let Some(summary) = store.summary()? else {
         bail!(
-            "{} was stopped before there was anything to sum up ({} duels are kept): the command that goes on with it is\n  {}",
+            "{} was stopped before there was anything to sum up ({} duels are kept): the command that continues it is\n  {}",
             folder.display(),
             store.duels()?.len(),
             store.study()?.command

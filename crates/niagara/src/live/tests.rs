@@ -12,7 +12,6 @@ use super::{Frame, Glyphs, State, lines, one_line, outcome};
 #[derive(Deserialize)]
 struct Recorded {
     at: f64,
-    #[serde(flatten)]
     event: Happened,
 }
 
@@ -28,7 +27,7 @@ enum Happened {
 
 /// The study as far as `until` says that it is far enough, and the time used by then.
 fn played(until: impl Fn(&State) -> bool) -> (State, Duration) {
-    let mut state = State::new(Duration::from_secs(150));
+    let mut state = State::new(Duration::from_secs(200));
     let mut used = Duration::ZERO;
     for line in include_str!("recorded.jsonl").lines() {
         let recorded: Recorded = serde_json::from_str(line).expect("a recorded event");
