@@ -201,6 +201,7 @@ pub(crate) fn screen(
                     }
                     state.observations.push(Observation { row, score });
                     state.set_aside_lever_that_halves(study, candidates)?;
+                    state.show(candidates, observer);
                 }
                 Ending::Disturbed => {}
             }
@@ -418,9 +419,9 @@ impl ScreeningState {
         }
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let (fit, strongest_only) = self.fit_or_strongest();
-        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+    /// The effects of a fit, by index of the candidate.
+    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+        let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -436,6 +437,32 @@ impl ScreeningState {
                 duels: effect.duels as u32,
             });
         }
+        found
+    }
+
+    /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
+    /// is decided by what is shown here.
+    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
+            true => self
+                .screened(&fit, candidates)
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
+        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        observer.see(Event::Screened {
+            levers: &levers,
+            from,
+        });
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let found = self.screened(&fit, candidates);
         let together = fit
             .interactions
             .iter()
