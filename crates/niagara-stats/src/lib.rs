@@ -2,6 +2,7 @@
 
 pub mod components;
 mod couple;
+mod difference;
 pub mod duel_score;
 mod eigen;
 mod estimate;
@@ -16,6 +17,8 @@ mod nodes;
 pub mod normal;
 pub mod pair;
 pub mod planning;
+pub mod promotion;
+pub mod race;
 pub mod sample;
 pub mod scalability;
 mod seed;
@@ -29,11 +32,12 @@ pub mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
 pub use couple::Couple;
+pub use difference::{difference, widened};
 pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
-    Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
-    effects, interactions, strongest_effects,
+    Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
+    design_order, effects, interactions, strongest_beside, strongest_effects,
 };
 pub use interval_estimate::IntervalEstimate;
 pub use judge::{
@@ -44,10 +48,12 @@ pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
 pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity, node_weights};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};
+pub use promotion::{Bond, Prior, Prospect, SURE, is_promising, promote};
+pub use race::{Found, ROUND_DUELS, Race};
 pub use sample::{median, percentile, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use signed_rank::{hodges_lehmann, signed_rank_sum, walsh_averages};
-pub use taken::{HALF_WEIGHT, TakenSlope};
+pub use taken::{HALF_WEIGHT, TakenSlope, taken_more_from};
 pub use trimmed::trimmed;
 pub use warm_up::{WarmUp, mser5, warm_up_cut};

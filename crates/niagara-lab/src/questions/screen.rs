@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
-    strongest_effects, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
+    is_promising, strongest_beside, student,
 };
 use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
-use crate::questions::promotion::{SURE, is_promising};
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -98,6 +97,8 @@ struct ScreeningState {
     set_aside: Vec<(usize, NotTried)>,
     /// By candidate: neither the negative nor the positive control.
     is_lever: Vec<bool>,
+    /// What is expected of levers that were measured elsewhere.
+    expected: Vec<Expected>,
 }
 
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
@@ -111,6 +112,10 @@ pub(crate) fn screen(
 ) -> Result<Screening> {
     let factors = factors(candidates);
     let mut state = ScreeningState {
+        expected: match options.goal {
+            Goal::Throughput => expected(candidates, &factors),
+            Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
+        },
         shapes: factors.iter().map(LeverFactor::shape).collect(),
         factors,
         observations: Vec::new(),
@@ -196,6 +201,7 @@ pub(crate) fn screen(
                     }
                     state.observations.push(Observation { row, score });
                     state.set_aside_lever_that_halves(study, candidates)?;
+                    state.show(candidates, observer);
                 }
                 Ending::Disturbed => {}
             }
@@ -217,6 +223,23 @@ pub(crate) fn screen(
         }
     }
     Ok(state.screening(candidates, false))
+}
+
+/// What is expected of the levels of the design that were measured elsewhere.
+fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> {
+    let levels = factors.iter().enumerate().flat_map(|(factor, of)| {
+        let levels = of.levels.iter().enumerate();
+        levels.map(move |(place, &index)| (factor, place + 1, index))
+    });
+    levels
+        .filter_map(|(factor, level, index)| {
+            Some(Expected {
+                factor,
+                level,
+                log_effect: candidates[index].prior?.log_effect,
+            })
+        })
+        .collect()
 }
 
 impl ScreeningState {
@@ -248,7 +271,8 @@ impl ScreeningState {
         if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
-        (strongest_effects(&self.shapes, &self.observations), true)
+        let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
+        (fit, true)
     }
 
     fn fit(&self) -> Fit {
@@ -261,10 +285,7 @@ impl ScreeningState {
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
-        let fit = self.fit();
-        if fit.residual_df < MIN_DF {
-            return false;
-        }
+        let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.is_lever[index]
@@ -398,9 +419,9 @@ impl ScreeningState {
         }
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let (fit, strongest_only) = self.fit_or_strongest();
-        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+    /// The effects of a fit, by index of the candidate.
+    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+        let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -416,6 +437,32 @@ impl ScreeningState {
                 duels: effect.duels as u32,
             });
         }
+        found
+    }
+
+    /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
+    /// is decided by what is shown here.
+    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
+            true => self
+                .screened(&fit, candidates)
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
+        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        observer.see(Event::Screened {
+            levers: &levers,
+            from,
+        });
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let found = self.screened(&fit, candidates);
         let together = fit
             .interactions
             .iter()
