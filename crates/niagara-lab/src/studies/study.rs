@@ -56,6 +56,10 @@ pub struct Study {
     protocol: Protocol,
     /// Who runs its duels, if not this machine.
     fleet: Option<Fleet>,
+    /// Machines that ran its duels elsewhere, in the order of their first.
+    node_names: Vec<String>,
+    /// By duel: the number of its machine.
+    node_of: BTreeMap<u32, usize>,
     budget_seconds: f64,
     used_before: RunTime,
     clock: Option<Instant>,
@@ -128,6 +132,8 @@ impl Study {
             duel_settings: options.duel_settings,
             protocol: options.protocol,
             fleet: None,
+            node_names: Vec::new(),
+            node_of: BTreeMap::new(),
             budget_seconds: options.budget_seconds,
             recalled,
             next: 0,
@@ -143,6 +149,9 @@ impl Study {
             _lock: lock,
         };
         study.recall_warm_up()?;
+        for fought_on in study.fought_on()? {
+            study.was_fought_on(&fought_on);
+        }
         Ok(study)
     }
 
@@ -244,6 +253,34 @@ impl Study {
         if let Some(fleet) = &mut self.fleet {
             fleet.expect(specs);
         }
+    }
+
+    fn was_fought_on(&mut self, fought_on: &FoughtOn) {
+        let known = self
+            .node_names
+            .iter()
+            .position(|name| *name == fought_on.node);
+        let number = known.unwrap_or_else(|| {
+            self.node_names.push(fought_on.node.clone());
+            self.node_names.len() - 1
+        });
+        self.node_of.insert(fought_on.seq, number);
+    }
+
+    /// Machines that ran its duels elsewhere; the number of one is its place here.
+    pub(crate) fn node_names(&self) -> &[String] {
+        &self.node_names
+    }
+
+    /// The number of the machine of each duel; nothing where one of them was run here.
+    pub(crate) fn node_numbers<'a>(
+        &self,
+        duels: impl Iterator<Item = &'a DuelRecord>,
+    ) -> Vec<usize> {
+        let numbers: Option<Vec<usize>> = duels
+            .map(|duel| self.node_of.get(&duel.seq).copied())
+            .collect();
+        numbers.unwrap_or_default()
     }
 
     /// Whether its duels are run on other machines.
@@ -535,6 +572,7 @@ impl Study {
             *clock += unattended;
         }
         self.note(FOUGHT_ON, &serde_json::to_string(&fought_on)?)?;
+        self.was_fought_on(&fought_on);
         Ok(outcome)
     }
 
