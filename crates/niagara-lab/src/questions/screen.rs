@@ -140,7 +140,7 @@ pub(crate) fn screen(
             derive_seed(options.seed, "design", generation),
         );
         generation += 1;
-        for row in rows {
+        for (place, row) in rows.iter().enumerate() {
             let then = study.used_seconds() + study.duel_seconds(options.couples);
             let [until, latest] = options.time.ends(study);
             let late =
@@ -155,9 +155,16 @@ pub(crate) fn screen(
                 }
                 break 'designs;
             }
-            let sides = [&row.a, &row.b]
-                .map(|levels| with_levels(base, candidates, &state.factors, levels));
-            let seed = derive_seed(options.seed, "screen", begun);
+            let sides_of = |row: &Row| {
+                [&row.a, &row.b].map(|levels| with_levels(base, candidates, &state.factors, levels))
+            };
+            let seed_of = |duel| derive_seed(options.seed, "screen", duel);
+            let next = rows[place..].iter().take(study.ahead());
+            let next = next
+                .zip(begun..)
+                .map(|(row, duel)| (sides_of(row), seed_of(duel)));
+            study.expect(bench, Phase::Screen, "", options.couples, next);
+            let (sides, seed) = (sides_of(row), seed_of(begun));
             begun += 1;
             let outcome = study.duel(
                 bench,
@@ -199,7 +206,10 @@ pub(crate) fn screen(
                             score: throughput,
                         });
                     }
-                    state.observations.push(Observation { row, score });
+                    state.observations.push(Observation {
+                        row: row.clone(),
+                        score,
+                    });
                     state.set_aside_lever_that_halves(study, candidates)?;
                     state.show(candidates, observer);
                 }
