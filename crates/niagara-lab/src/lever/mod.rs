@@ -17,7 +17,6 @@ mod parse;
 mod risk;
 #[cfg(test)]
 mod shipped;
-mod source;
 mod template;
 mod variant_expr;
 mod version_range;

@@ -7,7 +7,7 @@ use niagara_stats::{
     Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
     strongest_effects, student,
 };
-use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
+use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
@@ -87,6 +87,7 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
+/// The screening so far.
 struct ScreeningState {
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
@@ -109,19 +110,7 @@ pub(crate) fn screen(
     options: &ScreenOptions,
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
-    let factors = factors(candidates);
-    let mut state = ScreeningState {
-        shapes: factors.iter().map(LeverFactor::shape).collect(),
-        factors,
-        observations: Vec::new(),
-        throughput: Vec::new(),
-        failed: 0,
-        set_aside: Vec::new(),
-        is_lever: candidates
-            .iter()
-            .map(|candidate| candidate.lever.role() == Role::Lever)
-            .collect(),
-    };
+    let mut state = ScreeningState::of(candidates);
     let ended = study.recall(&checkpoint::screening_ended())?;
     let mut begun = 0;
     let mut generation = 0;
@@ -136,13 +125,9 @@ pub(crate) fn screen(
         );
         generation += 1;
         for row in rows {
-            let then = study.used_seconds() + study.duel_seconds(options.couples);
-            let [until, latest] = options.time.ends(study);
-            let late =
-                then > latest || (then > until && state.is_anything_promising(options.worthwhile));
             let over = match ended {
                 Some(duels) => begun >= duels,
-                None => late && !study.has_recalled(),
+                None => !study.has_recalled() && state.is_late(study, options),
             };
             if over {
                 if ended.is_none() {
@@ -154,58 +139,40 @@ pub(crate) fn screen(
                 .map(|levels| with_levels(base, candidates, &state.factors, levels));
             let seed = derive_seed(options.seed, "screen", begun);
             begun += 1;
-            let outcome = study.duel(
-                bench,
-                Phase::Screen,
-                "",
-                sides,
-                options.couples,
-                seed,
-                observer,
-            );
-            let record = match outcome {
-                Ok(record) => record,
+            let aside_before = state.set_aside.len();
+            let result = study
+                .duel(
+                    bench,
+                    Phase::Screen,
+                    "",
+                    sides,
+                    options.couples,
+                    seed,
+                    observer,
+                )
+                .and_then(|record| {
+                    state.take(
+                        bench,
+                        study,
+                        base,
+                        candidates,
+                        options.goal,
+                        row,
+                        &record,
+                        begun,
+                    )
+                });
+            match result {
                 Err(error) if error.is::<Cancelled>() => {
                     return Ok(state.screening(candidates, true));
                 }
-                Err(error) => return Err(error),
-            };
-            let aside_before = state.set_aside.len();
-            match &record.ending {
-                Ending::Failed { side, reason } => {
-                    let levels = if *side == 0 { &row.a } else { &row.b };
-                    state.failed += 1;
-                    let named = state
-                        .set_aside_failing(bench, study, base, candidates, levels, begun, reason);
-                    match named {
-                        Err(error) if error.is::<Cancelled>() => {
-                            return Ok(state.screening(candidates, true));
-                        }
-                        other => other?,
-                    }
-                }
-                Ending::Scored => {
-                    let Some(score) = options.goal.gain(&record) else {
-                        continue;
-                    };
-                    if let Some(throughput) = record.score {
-                        state.throughput.push(Observation {
-                            row: row.clone(),
-                            score: throughput,
-                        });
-                    }
-                    state.observations.push(Observation { row, score });
-                    state.set_aside_lever_that_halves(study, candidates)?;
-                }
-                Ending::Disturbed => {}
+                other => other?,
             }
-            if state.set_aside.len() > aside_before {
-                for (_, lever) in &state.set_aside[aside_before..] {
-                    observer.see(Event::Note(&format!(
-                        "set aside: {} ({})",
-                        lever.lever, lever.reason
-                    )));
-                }
+            let newly_aside = &state.set_aside[aside_before..];
+            for (_, NotTried { lever, reason, .. }) in newly_aside {
+                observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
+            }
+            if !newly_aside.is_empty() {
                 continue 'designs;
             }
         }
@@ -220,6 +187,23 @@ pub(crate) fn screen(
 }
 
 impl ScreeningState {
+    /// Nothing seen yet.
+    fn of(candidates: &[Candidate]) -> Self {
+        let factors = factors(candidates);
+        Self {
+            shapes: factors.iter().map(LeverFactor::shape).collect(),
+            factors,
+            observations: Vec::new(),
+            throughput: Vec::new(),
+            failed: 0,
+            set_aside: Vec::new(),
+            is_lever: candidates
+                .iter()
+                .map(|candidate| candidate.lever.role() == Role::Lever)
+                .collect(),
+        }
+    }
+
     fn is_aside(&self, candidate: usize) -> bool {
         self.set_aside.iter().any(|(index, _)| *index == candidate)
     }
@@ -258,6 +242,13 @@ impl ScreeningState {
         effects(&self.shapes, &self.observations, &pairs, None)
     }
 
+    /// Whether the time is too short for another duel.
+    fn is_late(&self, study: &Study, options: &ScreenOptions) -> bool {
+        let then = study.used_seconds() + study.duel_seconds(options.couples);
+        let [until, latest] = options.time.ends(study);
+        then > latest || (then > until && self.is_anything_promising(options.worthwhile))
+    }
+
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
@@ -290,6 +281,42 @@ impl ScreeningState {
             }
         }
         worst.is_finite().then_some(worst)
+    }
+
+    /// Takes the result of the duel `row`, and sets a lever aside where it shows that one keeps the server from working.
+    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
+    fn take(
+        &mut self,
+        bench: &Workbench,
+        study: &Study,
+        base: &Variant,
+        candidates: &[Candidate],
+        goal: Goal,
+        row: Row,
+        record: &DuelRecord,
+        duel: u64,
+    ) -> Result<()> {
+        match &record.ending {
+            Ending::Failed { side, reason } => {
+                let levels = if *side == 0 { &row.a } else { &row.b };
+                self.failed += 1;
+                self.set_aside_failing(bench, study, base, candidates, levels, duel, reason)
+            }
+            Ending::Scored => {
+                let Some(score) = goal.gain(record) else {
+                    return Ok(());
+                };
+                if let Some(throughput) = record.score {
+                    self.throughput.push(Observation {
+                        row: row.clone(),
+                        score: throughput,
+                    });
+                }
+                self.observations.push(Observation { row, score });
+                self.set_aside_lever_that_halves(study, candidates)
+            }
+            Ending::Disturbed => Ok(()),
+        }
     }
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.
