@@ -121,6 +121,13 @@ impl Page {
             }
             self.row("");
         }
+        if let Some(searched) = &tune.searched {
+            self.line("## Ranges searched");
+            for line in wording::searched(searched) {
+                self.row(&format!("- {}", text(&line)));
+            }
+            self.row("");
+        }
         if !tune.not_tried.is_empty() {
             self.line("## Not tried");
             for (reason, levers) in wording::by_reason(&tune.not_tried) {

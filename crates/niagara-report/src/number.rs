@@ -140,6 +140,18 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
+/// A value of a server variable: `1G` for 1073741824, `1000` for 1000.
+pub fn sized(number: u64) -> String {
+    let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
+    let whole = units
+        .iter()
+        .find(|(_, bytes)| number >= *bytes && number % bytes == 0);
+    match whole {
+        Some((unit, bytes)) => format!("{}{unit}", number / bytes),
+        None => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,6 +113,12 @@ impl Screen<'_> {
                 self.wrapped("  ", &wording::together(pair), Paint::Plain);
             }
         }
+        if let Some(searched) = &tune.searched {
+            self.heading("Ranges searched");
+            for line in wording::searched(searched) {
+                self.wrapped("  ", &line, Paint::Plain);
+            }
+        }
         let checks: Vec<_> = [
             (&tune.negative_control, "negative control: changes nothing"),
             (&tune.positive_control, "positive control: known to slow"),

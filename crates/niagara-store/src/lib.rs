@@ -27,5 +27,6 @@ pub use study_summary::{
     SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Summary, Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
+    Together, TuneSummary,
 };

@@ -67,6 +67,8 @@ pub enum Phase {
     Cell,
     /// A thread count of a sweep: a variant alone, or two interleaved.
     Sweep,
+    /// A candidate of a search over ranges against the best so far.
+    Search,
 }
 
 /// How a duel ended.

@@ -670,6 +670,7 @@ fn phase_word(phase: Phase) -> &'static str {
         Phase::Compare => "compare",
         Phase::Cell => "cell",
         Phase::Sweep => "sweep",
+        Phase::Search => "search",
     }
 }
 
@@ -683,6 +684,7 @@ fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
         Phase::Compare,
         Phase::Cell,
         Phase::Sweep,
+        Phase::Search,
     ]
     .into_iter()
     .find(|phase| phase_word(*phase) == text)

@@ -88,6 +88,35 @@ pub struct Together {
     pub std_err: f64,
 }
 
+/// A search over the ranges of numeric levers: candidates raced in duels against the best so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// What was searched.
+    pub ranges: Vec<SearchedRange>,
+    /// Duels of the search.
+    pub duels: u32,
+    /// The values that it ended with over those that it began with, by the duels that chose them: winner's luck included,
+    /// and so no claim. `None` where it found nothing better.
+    pub effect: Option<Estimate>,
+}
+
+/// One range of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchedRange {
+    /// Lever identifier.
+    pub lever: String,
+    /// The variable.
+    pub variable: String,
+    /// Smallest value, in the variable's unit.
+    pub from: u64,
+    /// Largest value.
+    pub to: u64,
+    /// The value that it began with.
+    pub start: u64,
+    /// The value that it ended with.
+    pub chosen: u64,
+}
+
 /// A lever in the final variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
@@ -150,6 +179,9 @@ pub struct TuneSummary {
     /// Pairs of levers that act on each other, as far as that stands out of the screening's noise.
     #[serde(default)]
     pub together: Vec<Together>,
+    /// What came of the search over the ranges of numeric levers, where there was time for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Searched>,
     /// Levers that were not measured, each with the reason.
     pub not_tried: Vec<NotTried>,
     /// The lever that changes nothing.

@@ -90,6 +90,7 @@ fn tuned(proven: bool) -> TuneSummary {
         }],
         not_helped: vec![],
         together: vec![],
+        searched: None,
         not_tried: vec![],
         negative_control: None,
         positive_control: None,

@@ -6,6 +6,8 @@ use niagara_server::Family;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::measured::Measured;
+use super::range::Range;
 use super::risk::Risk;
 use super::template::Template;
 use super::version_range::VersionRange;
@@ -28,6 +30,9 @@ pub struct Lever {
     pub(crate) when: When,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) template: Template,
+    pub(crate) range: Range,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) recovery: bool,
     pub(crate) deploy: Deploy,
     pub(crate) file: String,
 }
@@ -101,6 +106,16 @@ impl Lever {
     /// Why it is not for a branch, or not for its other versions.
     pub fn elsewhere(&self) -> &Elsewhere {
         &self.elsewhere
+    }
+
+    /// What it did where it was measured.
+    pub fn measured(&self) -> &[Measured] {
+        &self.measured
+    }
+
+    /// Whether it touches what a server recovers from after a crash: logs, flushing, durability.
+    pub fn touches_recovery(&self) -> bool {
+        self.recovery || self.risk == Risk::Durability
     }
 
     /// What deploying takes beyond variables.

@@ -12,6 +12,9 @@ use serde::Deserialize;
 use super::cpu_choice::CpuChoice;
 use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
+use super::range::Range;
+use super::read_measured::{MeasuredTable, measured};
+use super::read_range::{RangeTable, range};
 use super::risk::Risk;
 use super::template::{Template, Value};
 use super::version_range::VersionRange;
@@ -55,6 +58,14 @@ struct LeverFile {
     /// what it sets
     #[serde(default)]
     change: ChangeTable,
+    /// the values among which a tuning searches, of a variable
+    range: Option<At<RangeTable>>,
+    /// what it did where it was measured, [[measured]] before each
+    #[serde(default)]
+    measured: Vec<At<MeasuredTable>>,
+    /// whether it touches what a server recovers from after a crash
+    #[serde(default)]
+    recovery: bool,
     /// what deploying takes beyond variables
     #[serde(default)]
     deploy: Deploy,
@@ -124,7 +135,11 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         mistakes.add(0, "the lever changes nothing", remedy);
     }
     let when = mistakes.take(when(read.when));
-    let lever = template.zip(when).map(|(template, when)| Lever {
+    let range = mistakes.take(read.range.map_or_else(|| Ok(Range::default()), range));
+    let measured = read.measured.into_iter().map(measured);
+    let measured = mistakes.take(measured.collect::<Found<_>>());
+    let parts = template.zip(when).zip(range.zip(measured));
+    let lever = parts.map(|((template, when), (range, measured))| Lever {
         id: id.to_owned(),
         title: trimmed(read.title),
         factor: read.factor.map(|text| trimmed(text.value)),
@@ -140,6 +155,9 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         when,
         elsewhere: read.elsewhere.on_one_line(),
         template,
+        range,
+        measured,
+        recovery: read.recovery,
         deploy: Deploy {
             note: read.deploy.note.map(|note| note.trim().to_owned()),
             ..read.deploy
@@ -269,7 +287,8 @@ fn scheduling(text: At<Text>) -> Found<Scheduling> {
     }
 }
 
-fn inside<T>(at: usize, error: ExpressionError) -> Found<T> {
+/// A mistake inside an expression that begins at `at`.
+pub(super) fn inside<T>(at: usize, error: ExpressionError) -> Found<T> {
     finding(at + error.at, error.cause, error.remedy)
 }
 

@@ -150,6 +150,8 @@ mod tests {
             Candidate {
                 lever: lever.expect("a shipped lever").clone(),
                 change,
+                span: None,
+                prior: None,
             }
         })
         .collect();

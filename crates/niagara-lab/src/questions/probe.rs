@@ -296,7 +296,7 @@ fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Op
 }
 
 /// What a started `variant` says of its variables, or why it did not start. An error is no fault of the variant's.
-fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
+pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
     let clone = bench.clone_for(variant)?;
     let started = bench
         .spawn(variant, &clone)
@@ -359,6 +359,8 @@ mod tests {
                 Candidate {
                     lever: lever.clone(),
                     change: lever.applicability(&context).expect("applies"),
+                    span: lever.span(&context),
+                    prior: None,
                 }
             })
             .collect()

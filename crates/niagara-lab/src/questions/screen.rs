@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
-    strongest_effects, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
+    is_promising, strongest_beside, student,
 };
 use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
-use crate::questions::promotion::{SURE, is_promising};
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -99,6 +98,8 @@ struct ScreeningState {
     set_aside: Vec<(usize, NotTried)>,
     /// By candidate: neither the negative nor the positive control.
     is_lever: Vec<bool>,
+    /// What is expected of levers that were measured elsewhere.
+    expected: Vec<Expected>,
 }
 
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
@@ -110,7 +111,7 @@ pub(crate) fn screen(
     options: &ScreenOptions,
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
-    let mut state = ScreeningState::of(candidates);
+    let mut state = ScreeningState::of(candidates, options.goal);
     let ended = study.recall(&checkpoint::screening_ended())?;
     let mut begun = 0;
     let mut generation = 0;
@@ -186,11 +187,32 @@ pub(crate) fn screen(
     Ok(state.screening(candidates, false))
 }
 
+/// What is expected of the levels of the design that were measured elsewhere.
+fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> {
+    let levels = factors.iter().enumerate().flat_map(|(factor, of)| {
+        let levels = of.levels.iter().enumerate();
+        levels.map(move |(place, &index)| (factor, place + 1, index))
+    });
+    levels
+        .filter_map(|(factor, level, index)| {
+            Some(Expected {
+                factor,
+                level,
+                log_effect: candidates[index].prior?.log_effect,
+            })
+        })
+        .collect()
+}
+
 impl ScreeningState {
     /// Nothing seen yet.
-    fn of(candidates: &[Candidate]) -> Self {
+    fn of(candidates: &[Candidate], goal: Goal) -> Self {
         let factors = factors(candidates);
         Self {
+            expected: match goal {
+                Goal::Throughput => expected(candidates, &factors),
+                Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
+            },
             shapes: factors.iter().map(LeverFactor::shape).collect(),
             factors,
             observations: Vec::new(),
@@ -232,7 +254,8 @@ impl ScreeningState {
         if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
-        (strongest_effects(&self.shapes, &self.observations), true)
+        let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
+        (fit, true)
     }
 
     fn fit(&self) -> Fit {
@@ -252,10 +275,7 @@ impl ScreeningState {
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
-        let fit = self.fit();
-        if fit.residual_df < MIN_DF {
-            return false;
-        }
+        let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.is_lever[index]

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, interval_once, judge, judge_beside, judge_final,
-    signed_rank,
+    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+    taken_more_from,
 };
 use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
 
@@ -404,9 +404,6 @@ fn limited_by_generator(
     })
 }
 
-/// Error probability of saying that more is taken from one side.
-const TAKEN_ALPHA: f64 = 0.01;
-
 /// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
 /// the variant's own doing, of which the adjustment takes a part away.
 fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
@@ -419,12 +416,7 @@ fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<
             mean_difference(&own)
         })
         .collect();
-    let found = interval_once(&of_duels, TAKEN_ALPHA)?;
-    let side = match (found.low > 1.0, found.high < 1.0) {
-        (true, _) => "A",
-        (_, true) => "B",
-        _ => return None,
-    };
+    let side = ["A", "B"][taken_more_from(&of_duels)?];
     Some(format!(
         "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
          throughput as measured, without allowing for it, is the figure to go by"

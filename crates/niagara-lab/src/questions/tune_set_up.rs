@@ -5,7 +5,6 @@ use niagara_build::BuildStore;
 use niagara_store::NotTried;
 
 use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
-use crate::asking::duel_defaults::DefaultCouples;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
@@ -38,7 +37,8 @@ impl TuneSetUp {
         let mut bench = set_up.first_bench();
         bench.set_up_variant(base, observer)?;
         let context = lever_context(&inventory.fingerprint()?, &bench, &base.server)?;
-        let (mut candidates, mut not_applicable) = tune.choose(&inventory.levers, context);
+        let (mut candidates, mut not_applicable) =
+            tune.choose(&inventory.levers, context, bench.load().workload.name());
         let builds = builds_ahead(&BuildStore::new(&inventory.cache), base, &candidates);
         if !builds.is_empty() {
             observer.see(Event::ToBuild(&builds));
@@ -76,10 +76,9 @@ impl TuneSetUp {
             alpha: study.alpha,
             rule: study.rule(),
             budget_seconds: study.budget.as_secs_f64(),
-            screen_couples: tune.screen_couples(duel_settings),
-            couples: study
-                .couples
-                .unwrap_or_else(|| DefaultCouples::LADDER.of(duel_settings.slice_seconds)),
+            screen_couples: tune.screen_couples,
+            couples: study.couples,
+            slice_seconds: duel_settings.slice_seconds,
             seed,
             machine: match &inventory.client {
                 Some(client) => format!("{machine}, loaded from {}", client.name()),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
 use crate::duels::spec::DuelSettings;
 use crate::studies::results_folder::{ResultsFolder, choose};
@@ -104,7 +105,10 @@ fn identity(study: &StudyDescription) -> Result<Value> {
         "without": tune.without,
         "alpha": study.alpha,
         "min_effect": study.min_effect,
-        "screen_couples": tune.screen_couples(&study.duel_settings()),
+        // Where nobody asked for a number the budget decides it, which is no part of what a study is: the usual one stands here.
+        "screen_couples": tune.screen_couples.unwrap_or_else(|| {
+            DefaultCouples::SCREENING.of(study.duel_settings().slice_seconds)
+        }),
     });
     if tune.with_builds {
         plan["with_builds"] = Value::Bool(true);

@@ -235,13 +235,14 @@ fn every_mistake_is_told_in_the_order_of_the_file() {
     assert!(!found.is_empty());
     let text = LADDER
         .replace("threads = 8", "thread = 8")
+        .replace("\"5m\"", "\"soon\"")
         .replace("title = \"Prefetch\"", "titel = \"Prefetch\"");
     let lines: Vec<usize> = read(&text)
         .expect_err("mistakes")
         .iter()
         .map(|mistake| mistake.line)
         .collect();
-    assert_eq!(lines, [6, 16, 17]);
+    assert_eq!(lines, [6, 17, 21]);
 }
 
 #[test]

@@ -111,6 +111,10 @@ pub fn screened(tune: &TuneSummary) -> Markup {
         details {
             summary { "All screened levers in numbers" }
             @if let Some(note) = wording::many_intervals(tune.not_helped.len() + tune.rungs.len()) { p { (note) } }
+            @if let Some(searched) = &tune.searched {
+                p { "Ranges searched:" }
+                ul { @for line in wording::searched(searched) { li { (line) } } }
+            }
             @if !tune.together.is_empty() {
                 p { "Levers that act on each other:" }
                 ul { @for pair in &tune.together { li { (wording::together(pair)) } } }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use include_dir::{Dir, include_dir};
 use niagara_toml::{Mistakes, nearest};
 use schemars::JsonSchema;
