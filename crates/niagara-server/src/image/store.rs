@@ -12,7 +12,6 @@ use super::initialise::initialise;
 use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
-use crate::hex::hex;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
 use crate::launch::spec::LaunchSpec;
@@ -191,7 +190,7 @@ impl ImageStore {
             packages.join(",")
         };
         let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
-        let hash = hex(&Sha256::digest(text)[..8]);
+        let hash = hex::encode(&Sha256::digest(text)[..8]);
         Image {
             path: self
                 .cache
