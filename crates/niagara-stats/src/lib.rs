@@ -2,6 +2,7 @@
 
 pub mod components;
 mod couple;
+mod difference;
 pub mod duel_score;
 mod eigen;
 mod estimate;
@@ -29,6 +30,7 @@ pub mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
 pub use couple::Couple;
+pub use difference::{difference, widened};
 pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{

@@ -7,7 +7,7 @@ use niagara_stats::{
     Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
     is_promising, strongest_beside, student,
 };
-use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
+use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
@@ -86,6 +86,14 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
+/// What is screened, where and how.
+struct Field<'a> {
+    bench: &'a Workbench,
+    base: &'a Variant,
+    candidates: &'a [Candidate],
+    options: &'a ScreenOptions,
+}
+
 /// The screening so far.
 struct ScreeningState {
     factors: Vec<LeverFactor>,
@@ -111,6 +119,12 @@ pub(crate) fn screen(
     options: &ScreenOptions,
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
+    let field = Field {
+        bench,
+        base,
+        candidates,
+        options,
+    };
     let mut state = ScreeningState::of(candidates, options.goal);
     let ended = study.recall(&checkpoint::screening_ended())?;
     let mut begun = 0;
@@ -136,39 +150,14 @@ pub(crate) fn screen(
                 }
                 break 'designs;
             }
-            let sides = [&row.a, &row.b]
-                .map(|levels| with_levels(base, candidates, &state.factors, levels));
-            let seed = derive_seed(options.seed, "screen", begun);
-            begun += 1;
             let aside_before = state.set_aside.len();
-            let result = study
-                .duel(
-                    bench,
-                    Phase::Screen,
-                    "",
-                    sides,
-                    options.couples,
-                    seed,
-                    observer,
-                )
-                .and_then(|record| {
-                    state.take(
-                        bench,
-                        study,
-                        base,
-                        candidates,
-                        options.goal,
-                        row,
-                        &record,
-                        begun,
-                    )
-                });
-            match result {
+            match state.duel(&field, study, row, begun, observer) {
                 Err(error) if error.is::<Cancelled>() => {
                     return Ok(state.screening(candidates, true));
                 }
                 other => other?,
             }
+            begun += 1;
             let newly_aside = &state.set_aside[aside_before..];
             for (_, NotTried { lever, reason, .. }) in newly_aside {
                 observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
@@ -303,27 +292,42 @@ impl ScreeningState {
         worst.is_finite().then_some(worst)
     }
 
-    /// Takes the result of the duel `row`, and sets a lever aside where it shows that one keeps the server from working.
-    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
-    fn take(
+    /// Fights the duel of `row`, number `place` of the screening, and takes its result; sets a lever aside where it shows that one keeps
+    /// the server from working.
+    fn duel(
         &mut self,
-        bench: &Workbench,
-        study: &Study,
-        base: &Variant,
-        candidates: &[Candidate],
-        goal: Goal,
+        field: &Field<'_>,
+        study: &mut Study,
         row: Row,
-        record: &DuelRecord,
-        duel: u64,
+        place: u64,
+        observer: &mut dyn Observer,
     ) -> Result<()> {
+        let Field {
+            bench,
+            base,
+            candidates,
+            options,
+        } = *field;
+        let sides =
+            [&row.a, &row.b].map(|levels| with_levels(base, candidates, &self.factors, levels));
+        let seed = derive_seed(options.seed, "screen", place);
+        let record = study.duel(
+            bench,
+            Phase::Screen,
+            "",
+            sides,
+            options.couples,
+            seed,
+            observer,
+        )?;
         match &record.ending {
             Ending::Failed { side, reason } => {
                 let levels = if *side == 0 { &row.a } else { &row.b };
                 self.failed += 1;
-                self.set_aside_failing(bench, study, base, candidates, levels, duel, reason)
+                self.set_aside_failing(field, study, levels, place + 1, reason)
             }
             Ending::Scored => {
-                let Some(score) = goal.gain(record) else {
+                let Some(score) = options.goal.gain(&record) else {
                     return Ok(());
                 };
                 if let Some(throughput) = record.score {
@@ -333,20 +337,19 @@ impl ScreeningState {
                     });
                 }
                 self.observations.push(Observation { row, score });
-                self.set_aside_lever_that_halves(study, candidates)
+                self.set_aside_lever_that_halves(study, candidates)?;
+                self.show(candidates, observer);
+                Ok(())
             }
             Ending::Disturbed => Ok(()),
         }
     }
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.
-    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
     fn set_aside_failing(
         &mut self,
-        bench: &Workbench,
+        field: &Field<'_>,
         study: &Study,
-        base: &Variant,
-        candidates: &[Candidate],
         levels: &[usize],
         duel: u64,
         reason: &str,
@@ -359,12 +362,13 @@ impl ScreeningState {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = failing_levers(bench, base, candidates, &levers)?;
+            let found = failing_levers(field.bench, field.base, field.candidates, &levers)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
-            let index = candidates
+            let index = field
+                .candidates
                 .iter()
                 .position(|candidate| candidate.lever.id() == lever.lever)?;
             Some((index, lever))
@@ -445,9 +449,9 @@ impl ScreeningState {
         }
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let (fit, strongest_only) = self.fit_or_strongest();
-        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+    /// The effects of a fit, by index of the candidate.
+    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+        let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -463,6 +467,32 @@ impl ScreeningState {
                 duels: effect.duels as u32,
             });
         }
+        found
+    }
+
+    /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
+    /// is decided by what is shown here.
+    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
+            true => self
+                .screened(&fit, candidates)
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
+        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        observer.see(Event::Screened {
+            levers: &levers,
+            from,
+        });
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let found = self.screened(&fit, candidates);
         let together = fit
             .interactions
             .iter()

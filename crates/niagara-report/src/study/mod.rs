@@ -12,6 +12,7 @@ pub use ladder::steps as ladder_steps;
 use crate::number;
 
 /// A table, for the terminal, Markdown and the page alike.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// What stands above it.
     pub heading: String,

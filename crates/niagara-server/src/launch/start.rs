@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use niagara_load::{Admin, LoadError, Transport};
+use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
