@@ -147,7 +147,7 @@ pub struct Compiler {
 }
 
 /// What can be given by [`Recipe::set`], for messages.
-pub const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
+pub(crate) const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
      pgo.seconds, pgo.tables, pgo.table_size, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
@@ -215,7 +215,7 @@ impl Recipe {
     }
 
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
-    pub fn is_native(&self) -> bool {
+    pub(crate) fn is_native(&self) -> bool {
         let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");
         [&self.flags, &self.c_flags, &self.cxx_flags]
             .iter()
@@ -297,7 +297,7 @@ impl Compiler {
     }
 
     /// gcc's family.
-    pub fn is_gcc(self) -> bool {
+    pub(crate) fn is_gcc(self) -> bool {
         self.family == CompilerFamily::Gcc
     }
 }

@@ -64,7 +64,7 @@ impl Source {
     /// # Errors
     /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with; [`BuildStopped`] once
     /// `cancelled` says so.
-    pub fn of_package(
+    pub(crate) fn of_package(
         cache: &Cache,
         server: &ServerDescription,
         build: &BuildDescription,

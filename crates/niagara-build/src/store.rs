@@ -96,7 +96,7 @@ impl StoredBuild {
     }
 
     /// When it was last asked for.
-    pub fn last_used(&self) -> SystemTime {
+    pub(crate) fn last_used(&self) -> SystemTime {
         let time = |path: PathBuf| {
             fs::metadata(path)
                 .and_then(|metadata| metadata.modified())

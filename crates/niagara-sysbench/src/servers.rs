@@ -158,7 +158,7 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
 const UNREACHABLE: u16 = 2002;
 
 /// Why a command could not begin, in sysbench's words where it has some.
-pub fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
+pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
     let LoadError::Connect {
         cause, endpoint, ..
     } = error

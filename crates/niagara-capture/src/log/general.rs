@@ -261,7 +261,7 @@ impl General {
     }
 
     /// Where the next line is that may begin an entry or a banner; the end of `text` when there is none.
-    pub fn resynchronise(&self, text: &[u8]) -> usize {
+    pub(crate) fn resynchronise(&self, text: &[u8]) -> usize {
         for line_feed in memchr::memchr_iter(b'\n', text) {
             let rest = &text[line_feed + 1..];
             if begins(rest, true, &self.zone) == Seen::Yes || begins_banner(rest, true) == Seen::Yes

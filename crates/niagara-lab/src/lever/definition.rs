@@ -59,7 +59,7 @@ impl Lever {
     }
 
     /// What the factor's untouched state is called, where it has a name: `tcp` of `transport`.
-    pub fn default_level(&self) -> Option<&str> {
+    pub(crate) fn default_level(&self) -> Option<&str> {
         self.default_level.as_deref()
     }
 
@@ -129,7 +129,7 @@ impl Lever {
     }
 
     /// Of no use to an application on another host.
-    pub fn local_only(&self) -> bool {
+    pub(crate) fn local_only(&self) -> bool {
         self.template.local_only()
     }
 

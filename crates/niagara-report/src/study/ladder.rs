@@ -46,7 +46,7 @@ pub fn headline(ladder: &LadderSummary) -> String {
     }
 }
 
-pub fn grids(ladder: &LadderSummary) -> Vec<Grid> {
+pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     let published = ladder.rungs.iter().any(|rung| rung.published.is_some());
     let mut columns = vec![
         ("Rung", false),

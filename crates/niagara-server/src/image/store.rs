@@ -164,7 +164,7 @@ impl ImageStore {
     ///
     /// # Errors
     /// A folder that cannot be removed.
-    pub fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
+    pub(crate) fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
         let mut removed = (0, 0);
         for image in self.images()? {
             if !image.record().is_ok_and(|record| record.is_of(name)) {
