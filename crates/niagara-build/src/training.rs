@@ -28,6 +28,9 @@ pub struct Training {
     /// Rows of each table.
     #[schemars(range(min = 1, max = 4_294_967_295_u64))]
     pub table_size: u64,
+    /// Train on this machine, even where a profile that comes with the program fits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub here: bool,
 }
 
 impl Default for Training {
@@ -38,6 +41,7 @@ impl Default for Training {
             seconds: 30,
             tables: 1,
             table_size: 50_000,
+            here: false,
         }
     }
 }
@@ -104,8 +108,16 @@ impl Training {
             "tables" => self.tables = number()?,
             "table_size" => self.table_size = u64::from(number()?),
             "workloads" => self.workloads = workloads(value)?,
+            "here" => {
+                self.here = match value {
+                    // ON and OFF: true and false of a study file.
+                    "yes" | "ON" => true,
+                    "no" | "OFF" => false,
+                    _ => bail!("`{value}` is neither yes nor no: whether to train on this machine"),
+                }
+            }
             _ => bail!(
-                "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size"
+                "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size, here"
             ),
         }
         Ok(())

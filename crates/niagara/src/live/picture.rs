@@ -115,7 +115,7 @@ pub fn outcome(state: &State) -> Option<String> {
 
 /// The picture, a line each, none longer than the frame.
 pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
-    let mut head = state.stage.clone();
+    let mut head = words(&state.stage).to_owned();
     if state.duels > 0 {
         head += &format!(" · {}", number::count(state.duels as usize, "duel"));
     }
@@ -126,12 +126,16 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
         frame.painted(&frame.fit(&head), Paint::Bold),
         frame.fit(&progress(state, used, frame)),
     ];
-    let mut now: Vec<String> = throughput(state).into_iter().collect();
-    now.extend(others(state));
-    if !now.is_empty() {
-        lines.push(frame.fit(&now.join(" · ")));
+    let now: Vec<String> = throughput(state).into_iter().chain(others(state)).collect();
+    let together = now.join(" · ");
+    match measure_text_width(&together) <= frame.columns {
+        true if now.is_empty() => {}
+        true => lines.push(together),
+        false => lines.extend(now.iter().map(|part| frame.fit(part))),
     }
-    let room = frame.rows.saturating_sub(lines.len() + 2);
+    lines.truncate(frame.rows.max(3));
+    // A blank line, a heading, and the last line stays free.
+    let room = frame.rows.saturating_sub(lines.len() + 3);
     if room > 0 {
         match state.is_screening() {
             true => lines.extend(levers(state, frame, room)),
@@ -139,6 +143,15 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A part of a tuning with what it asks.
+fn words(stage: &str) -> &str {
+    match stage {
+        "screening" => "screening: which levers help?",
+        "total" => "total: the start against all that help, together",
+        other => other,
+    }
 }
 
 fn time(state: &State, used: Duration) -> String {
@@ -248,7 +261,11 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
         return vec![String::new(), frame.fit(&text)];
     }
     let ordered = by_distance(&state.levers);
-    let most = MAX_LEVERS.min(room.saturating_sub(1)).max(1);
+    // The line beneath takes one.
+    let most = MAX_LEVERS.min(room - 1);
+    if most == 0 {
+        return Vec::new();
+    }
     let rows: Vec<Row> = ordered
         .iter()
         .take(most)
@@ -262,7 +279,7 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
     let more = state.levers.len().saturating_sub(rows.len());
     let text = format!(
         "{stand_out} of {} stand out from chance so far{}",
-        number::count(state.levers.len(), "lever"),
+        state.levers.len(),
         match more {
             0 => String::new(),
             _ => format!("; {more} more are not shown"),
@@ -355,17 +372,18 @@ fn ends(axis: (f64, f64), width: usize) -> String {
         format!("{:.2}", axis.1.exp()),
     );
     let mut cells: Vec<char> = vec![' '; width];
+    let one = cell(0.0, axis, width);
+    cells[one] = '1';
     let mut write = |at: usize, text: &str| {
-        for (cell, c) in cells.iter_mut().skip(at).zip(text.chars()) {
-            *cell = c;
+        // With a blank to each side of the 1.
+        if one + 1 < at || at + text.len() < one {
+            for (cell, c) in cells.iter_mut().skip(at).zip(text.chars()) {
+                *cell = c;
+            }
         }
     };
     write(0, &low);
     write(width - high.len(), &high);
-    let one = cell(0.0, axis, width);
-    if one > low.len() && one + 1 < width - high.len() {
-        write(one, "1");
-    }
     cells.into_iter().collect()
 }
 

@@ -107,6 +107,36 @@ fn without_unicode() {
     insta::assert_snapshot!(super::plain(&drawn(&frame)));
 }
 
+/// Duels of the same two servers, one after the other.
+fn sixteen_duels() -> State {
+    let mut state = State::new(Duration::from_secs(600));
+    state.stage("total");
+    let scores: Vec<f64> = (0..16)
+        .map(|i| 0.27 + 0.03 * f64::from(i * 7 % 5 - 2))
+        .collect();
+    for n in 1..=scores.len() {
+        state.duel();
+        let Some(estimate) = niagara_stats::interval_once(&scores[..n], 0.05) else {
+            continue;
+        };
+        let step = super::state::Step { duels: n, estimate };
+        state.newest = Some(step);
+        state.steps.push(step);
+    }
+    state.next_look = Some(24);
+    state
+}
+
+#[test]
+fn the_interval_narrows() {
+    let used = Duration::from_secs(431);
+    let text: Vec<String> = [60, 80, 200]
+        .into_iter()
+        .map(|columns| lines(&sixteen_duels(), used, &frame(columns)).join("\n"))
+        .collect();
+    insta::assert_snapshot!(text.join("\n\n"));
+}
+
 #[test]
 fn in_colour_only_when_asked_for() {
     let coloured = Frame {
@@ -115,8 +145,10 @@ fn in_colour_only_when_asked_for() {
     };
     assert!(!drawn(&frame(80)).contains('\x1b'));
     let text = drawn(&coloured);
-    assert!(text.contains("\x1b[34m"), "{text}");
     assert_eq!(console::strip_ansi_codes(&text), drawn(&frame(80)));
+    // A gain is blue.
+    let gain = lines(&sixteen_duels(), Duration::ZERO, &coloured).join("\n");
+    assert!(gain.contains("\x1b[34m"), "{gain}");
 }
 
 #[test]
