@@ -272,6 +272,16 @@ pub(crate) fn rung_effect(rung: &Rung) -> String {
     )
 }
 
+/// What fresh duels proved of a rung or of a combination: `× 1.093 [1.081, 1.104], proven, n = 12`.
+pub fn claim_effect(claim: &Comparison) -> String {
+    let judged = claim.judged();
+    format!(
+        "{}, proven, n = {}",
+        number::estimate(&judged.estimate),
+        judged.duels
+    )
+}
+
 /// The verdict in a few words.
 pub fn verdict(judgement: &Judgement) -> &'static str {
     match judgement.verdict {
