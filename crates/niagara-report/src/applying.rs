@@ -1,5 +1,6 @@
 //! What it costs to apply a final variant, and what it risks: for whoever decides, in a few lines.
 
+use niagara_stats::Verdict;
 use niagara_store::{Deployment, Rung, TuneSummary};
 
 use crate::number;
@@ -7,9 +8,16 @@ use crate::number;
 /// Name and words, in the order in which they are asked.
 pub fn applying(tune: &TuneSummary) -> Vec<(&'static str, String)> {
     let Some(deployment) = &tune.deployment else {
+        let verdict = tune.total.as_ref().and_then(|total| total.judged().verdict);
         return vec![(
             "To apply",
-            "Nothing: no gain was proven, so nothing is handed over.".to_owned(),
+            match verdict {
+                Some(Verdict::Faster) => {
+                    "As deploy/README.md says: these results do not hold what it takes."
+                }
+                _ => "Nothing: no gain was proven, so nothing is handed over.",
+            }
+            .to_owned(),
         )];
     };
     let mut lines = vec![(

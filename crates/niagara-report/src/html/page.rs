@@ -89,7 +89,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
         @if !tune.rungs.is_empty() { (way(tune)) }
         section #costs {
             h2 { "What it costs to apply, and what it risks" }
-            dl.reasons {
+            dl.reasons.costs {
                 @for (name, words) in applying(tune) { div { dt { (name) } dd { (words) } } }
             }
         }

@@ -88,12 +88,16 @@ pub fn body(summary: &Summary) -> Markup {
     }
 }
 
+/// Columns that fit on a telephone's screen.
+const MAX_FEW: usize = 3;
+
+/// A table of any form of the report.
 pub fn table(grid: &Grid) -> Markup {
     html! {
         section {
             h2 { (grid.heading) }
             @if !grid.rows.is_empty() {
-                (scroll(&grid.heading, html! { table {
+                (scroll(&grid.heading, html! { table class=[(grid.columns.len() <= MAX_FEW).then_some("few")] {
                     thead { tr {
                         @for (name, number) in &grid.columns {
                             // A heading without words would be read out as one.
