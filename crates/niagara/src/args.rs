@@ -347,6 +347,9 @@ pub struct BuildArgs {
     /// Seconds of training
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
+    /// Train on this machine, even where a profile that comes with the program fits
+    #[arg(long, requires = "trained")]
+    pub train_here: bool,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
