@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
+use crate::applying::applying;
 use crate::study::Grid;
 use crate::{Report, Sides, ladder, number, profile, study, wording};
 
@@ -122,6 +123,11 @@ impl Page {
             text(&tune.workload)
         ));
         self.rungs(tune);
+        self.line("## What it costs to apply, and what it risks");
+        for (name, words) in applying(tune) {
+            self.row(&format!("- {name}: {}", text(&words)));
+        }
+        self.row("");
         if let Some(sides) = sides {
             self.grid(&sides.grid());
         }
