@@ -27,6 +27,6 @@ pub use study_summary::{
     SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
-    Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
+    Summary, Together, TuneSummary,
 };
