@@ -1,5 +1,6 @@
 //! Tables, charts and pages from what was measured.
 
+mod applying;
 mod chart;
 mod csv;
 mod deploy;
@@ -13,6 +14,7 @@ mod markdown;
 pub mod number;
 mod profile;
 mod report;
+mod scroll;
 mod side_by_side;
 mod sides;
 mod study;

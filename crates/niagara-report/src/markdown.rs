@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
+use crate::applying::applying;
 use crate::study::Grid;
 use crate::{Report, Sides, ladder, number, profile, study, wording};
 
@@ -122,6 +123,11 @@ impl Page {
             text(&tune.workload)
         ));
         self.rungs(tune);
+        self.line("## What it costs to apply, and what it risks");
+        for (name, words) in applying(tune) {
+            self.row(&format!("- {name}: {}", text(&words)));
+        }
+        self.row("");
         if let Some(sides) = sides {
             self.grid(&sides.grid());
         }
@@ -256,6 +262,9 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
+        if let Some(nodes) = wording::nodes(comparison) {
+            self.row(&format!("- Nodes: {nodes}"));
+        }
         let error = wording::error_probability(comparison.judged());
         self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");

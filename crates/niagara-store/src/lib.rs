@@ -11,7 +11,7 @@ mod store;
 mod study_summary;
 mod summary;
 
-pub use build_note::{BuildCheck, BuildNote};
+pub use build_note::{BuildCheck, BuildNote, FinalCheck};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime, START_SETTINGS};
@@ -27,6 +27,6 @@ pub use study_summary::{
     SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
-    Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
+    Summary, Together, TuneSummary,
 };

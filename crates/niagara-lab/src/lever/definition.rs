@@ -118,6 +118,13 @@ impl Lever {
         self.recovery || self.risk == Risk::Durability
     }
 
+    /// The server variables that it sets on some branch.
+    pub fn variables(&self) -> impl Iterator<Item = &String> {
+        let template = &self.template;
+        let tables = [&template.config, &template.mariadb, &template.mysql];
+        tables.into_iter().flat_map(|table| table.keys())
+    }
+
     /// What deploying takes beyond variables.
     pub fn deploy(&self) -> &Deploy {
         &self.deploy
