@@ -38,7 +38,8 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
                 _ => "worse",
             };
             format!(
-                "{server} is {worse} with the levers than without: {found} for {load} ({duels})"
+                "{server} is {worse} with {} than without: {found} for {load} ({duels})",
+                number::count(tune.rungs.len(), "lever")
             )
         }
         Some(Verdict::NotWorthwhile) => format!(
