@@ -88,7 +88,7 @@ pub fn answer(
         Question::Matrix { start, axes, all } => {
             let parts = combinations(&set_up, start, axes, *all, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, duel_settings, study.seed());
+            let options = parts.options(&set_up, duel_settings, study.seed())?;
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
             (study, found)
         }

@@ -136,11 +136,7 @@ fn add_rate(plan: &mut Value, study: &StudyDescription) {
 /// Something that is no JSON.
 pub fn study_key(content: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(content)?);
-    Ok(digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hex::encode(&digest[..16]))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ struct Geometry {
 }
 
 /// Draws the rows over `domain` (logarithms of ratios).
-pub fn row_chart(
+pub(crate) fn row_chart(
     size: Size,
     rows: &[Row],
     domain: (f64, f64),

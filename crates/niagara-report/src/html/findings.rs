@@ -20,7 +20,7 @@ pub fn warnings(warnings: &[String]) -> Markup {
 }
 
 /// The claims of one comparison, the one on throughput first and largest.
-pub fn tiles(comparison: &Comparison) -> Markup {
+pub(crate) fn tiles(comparison: &Comparison) -> Markup {
     let judgement = comparison.judged();
     html! {
         div.tiles {
@@ -194,7 +194,7 @@ fn builds(notes: &[BuildNote]) -> Markup {
     }
 }
 
-pub fn method_of_tune(tune: &TuneSummary) -> Markup {
+pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
     html! {
         section #method {
             h2 { "How it was measured" }
@@ -223,7 +223,7 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
     }
 }
 
-pub fn method_of_compare(compare: &CompareSummary) -> Markup {
+pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
     let comparison = &compare.comparison;
     html! {
         section #method {
