@@ -3,7 +3,9 @@
 use niagara_stats::{Estimate, Heterogeneity, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{About, BuildNote, Deployment, Goal, LadderSummary, MatrixSummary, SweepSummary};
+use crate::{
+    About, BuildNote, Deployment, FinalCheck, Goal, LadderSummary, MatrixSummary, SweepSummary,
+};
 
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -207,6 +209,9 @@ pub struct TuneSummary {
     /// What there is to know of the built servers among what was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
+    /// What the final variant was checked for before it is handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<FinalCheck>,
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     #[serde(default)]
     pub deployment: Option<Deployment>,

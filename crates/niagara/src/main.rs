@@ -15,6 +15,7 @@ mod cmd;
 mod doctor;
 mod interrupt;
 mod live;
+mod ordinary_user;
 mod progress;
 mod setting;
 mod shared_args;

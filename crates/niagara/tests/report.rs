@@ -97,6 +97,7 @@ fn tuned(proven: bool) -> TuneSummary {
         positive_control: None,
         sd_duel: Some(0.012),
         builds: Vec::new(),
+        checks: Vec::new(),
         deployment: proven.then(|| Deployment {
             family: "mariadb".into(),
             config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),

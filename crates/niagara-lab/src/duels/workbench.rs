@@ -58,7 +58,7 @@ impl Workbench {
 
     /// The same with its load coming from `client`.
     #[must_use]
-    pub fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
+    pub(crate) fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
         Self { client, ..self }
     }
 
@@ -135,7 +135,11 @@ impl Workbench {
     ///
     /// # Errors
     /// As with [`Workbench::set_up`]; a build that fails.
-    pub fn set_up_variant(&mut self, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
+    pub(crate) fn set_up_variant(
+        &mut self,
+        variant: &Variant,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         if let Some(client) = &self.client {
             client.check(variant)?;
         }
@@ -246,7 +250,7 @@ impl Workbench {
     ///
     /// # Errors
     /// Neither it nor one with the same server and build was set up.
-    pub fn install_of(&self, variant: &Variant) -> Result<&Install> {
+    pub(crate) fn install_of(&self, variant: &Variant) -> Result<&Install> {
         Ok(&self.station(variant)?.install)
     }
 
@@ -254,7 +258,7 @@ impl Workbench {
     ///
     /// # Errors
     /// The server was not set up, or its image cannot be read.
-    pub fn data_bytes(&self, server: &str) -> Result<u64> {
+    pub(crate) fn data_bytes(&self, server: &str) -> Result<u64> {
         self.station(&Variant::base(server))?.image.bytes()
     }
 

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use niagara_fleet::content::Content;
-use niagara_server::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -38,7 +37,7 @@ pub(crate) fn duel_name(key: &str, spec: &DuelSpec, protocol: Protocol) -> Resul
         spec.rate,
         protocol,
     ))?;
-    Ok(hex(&Sha256::digest(content)[..8]))
+    Ok(hex::encode(&Sha256::digest(content)[..8]))
 }
 
 #[cfg(test)]

@@ -58,6 +58,18 @@ impl Inventory {
             .loaded_from(self.client.clone())
     }
 
+    /// The machine in one line, and the host that the load comes from where it is another one.
+    ///
+    /// # Errors
+    /// As with [`fingerprint`](Self::fingerprint).
+    pub(crate) fn machine(&self) -> Result<String> {
+        let machine = self.fingerprint()?.one_line();
+        Ok(match &self.client {
+            Some(client) => format!("{machine}, loaded from {}", client.name()),
+            None => machine,
+        })
+    }
+
     /// The machine's fingerprint, with the disk that the clones will be on.
     ///
     /// # Errors

@@ -201,7 +201,7 @@ impl Study {
     }
 
     /// Whether anything was measured in an earlier sitting.
-    pub fn is_resumed(&self) -> bool {
+    pub(crate) fn is_resumed(&self) -> bool {
         !self.recalled.is_empty()
     }
 
@@ -312,7 +312,7 @@ impl Study {
     }
 
     /// Set-up is done: from here on time counts against the budget.
-    pub fn start_clock(&mut self) {
+    pub(crate) fn start_clock(&mut self) {
         self.clock = Some(Instant::now());
     }
 
@@ -328,7 +328,7 @@ impl Study {
 
     /// Every start is warmed up for the longest time: where loads differ within a study, what one of them shows says
     /// nothing about the others.
-    pub fn fix_warm_up(&mut self) {
+    pub(crate) fn fix_warm_up(&mut self) {
         self.warm_up.decided(self.duel_settings.warm_up_seconds);
     }
 
@@ -351,7 +351,7 @@ impl Study {
     }
 
     /// Seconds left of the budget; never negative.
-    pub fn left_seconds(&self) -> f64 {
+    pub(crate) fn left_seconds(&self) -> f64 {
         (self.budget_seconds - self.used_seconds()).max(0.0)
     }
 
@@ -369,7 +369,7 @@ impl Study {
     }
 
     /// Whether duels of an earlier sitting are still to be recalled: those take no time.
-    pub fn has_recalled(&self) -> bool {
+    pub(crate) fn has_recalled(&self) -> bool {
         self.next < self.recalled.len()
     }
 
@@ -643,7 +643,7 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn end_sitting(&mut self) -> Result<()> {
+    pub(crate) fn end_sitting(&mut self) -> Result<()> {
         if let Some(fleet) = &mut self.fleet {
             fleet.end();
         }
