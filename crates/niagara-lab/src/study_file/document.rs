@@ -41,6 +41,7 @@ pub(crate) struct Document {
     pub warm_up: Option<Value>,
     pub disturbance: Option<Value>,
     pub client_host: Option<Spanned<String>>,
+    pub controls: Option<Spanned<bool>>,
     #[serde(default)]
     pub size: Sizes,
 }

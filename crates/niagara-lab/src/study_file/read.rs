@@ -216,7 +216,12 @@ impl Reader<'_> {
         let document = self.document;
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.span().start);
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 10] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 11] = [
+            (
+                "controls",
+                document.controls.as_ref().map(|word| word.span().start),
+                &[Ladder, Matrix],
+            ),
             ("a", text(&document.a), &[Compare]),
             ("b", text(&document.b), &[Compare]),
             ("goal", text(&document.goal), &[Compare]),
@@ -421,6 +426,10 @@ impl Reader<'_> {
                 .or(time(&document.warm_up))
                 .unwrap_or(DEFAULT_WARM_UP),
             disturbance: share(&document.disturbance).unwrap_or(HALF_WEIGHT),
+            controls: document
+                .controls
+                .as_ref()
+                .is_none_or(|word| *word.get_ref()),
             client_host: document
                 .client_host
                 .as_ref()

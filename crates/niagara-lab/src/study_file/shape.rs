@@ -511,6 +511,11 @@ pub(crate) static FILE: Group = Group {
             "The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given",
         ),
         key(
+            "controls",
+            Shape::YesNo,
+            "ladder, matrix: measure a lever that changes nothing and one known to slow the server first; true unless given",
+        ),
+        key(
             "size",
             Shape::Table(&SIZES_GROUP),
             "What differs between the small and the original size",
