@@ -42,6 +42,7 @@ mod net;
 mod prepare;
 mod protocol;
 pub mod remote;
+mod script;
 mod workload;
 
 pub use engine::driver::Driver;
@@ -63,7 +64,20 @@ pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use protocol::decode::decode;
+pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
 pub use protocol::rows::Row;
+pub use protocol::command::write_packets;
+pub use script::command::run_command;
+pub use script::program::{
+    CommandKind, Counts, Interrupter, Program, Refusal, Reply, Server, Want,
+};
+pub use script::runtime::{
+    ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
+    runtime as script_runtime,
+};
+pub use workload::script::{
+    ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource, ScriptWorkload,
+};
 pub use workload::file::{FileWorkload, WorkloadFile};
 pub use workload::filling::TableEvent;
 pub use workload::sysbench::{Sysbench, SysbenchTest};
