@@ -67,7 +67,7 @@ pub use protocol::decode::decode;
 pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
 pub use protocol::rows::Row;
 pub use protocol::command::write_packets;
-pub use script::command::run_command;
+pub use script::command::{run_command, run_program};
 pub use script::program::{
     CommandKind, Counts, Interrupter, Program, Refusal, Reply, Server, Want,
 };

@@ -101,13 +101,24 @@ impl State {
     }
 }
 
-impl Drop for State {
-    fn drop(&mut self) {
+impl State {
+    /// Ends the interpreter, which runs its finalisers.
+    pub fn close(&mut self) {
+        if self.main.is_null() {
+            return;
+        }
         // SAFETY: nothing of the interpreter is used afterwards; its allocator's data goes last.
         unsafe {
             lua_close(self.main);
             drop(Box::from_raw(self.memory));
         }
+        self.main = null_mut();
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

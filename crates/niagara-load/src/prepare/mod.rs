@@ -3,7 +3,6 @@
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::session;
-use crate::engine::options::IgnoredErrors;
 use crate::script::command::{run_command, script_run};
 use crate::workload::{Workload, WorkloadSpec};
 use crate::workload::filling::{JobWork, TableEvent, Work, failed};
@@ -168,7 +167,7 @@ fn script_command(
     }
     let servers = std::slice::from_ref(endpoint);
     let run = script_run(spec, servers, command, threads, SCRIPT_SEED)?;
-    run_command(&run, spec, servers, &IgnoredErrors::default())
+    run_command(&run, script.info(), servers)
 }
 
 /// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.

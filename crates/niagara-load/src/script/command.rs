@@ -6,7 +6,8 @@ use super::wires::{Wires, run_on};
 use crate::engine::options::IgnoredErrors;
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
-use crate::script::program::Reply;
+use crate::script::program::{Program, Reply};
+use crate::workload::script::ScriptInfo;
 use crate::workload::{Workload, WorkloadSpec};
 use crate::workload::plan::Plan;
 use std::sync::Arc;
@@ -47,37 +48,58 @@ pub(crate) fn script_run(
     })
 }
 
+/// Runs a program until it wants nothing for now, waiting for whatever it asks of the server.
+///
+/// # Errors
+/// The script fails.
+pub fn run_program(
+    program: &mut dyn Program,
+    reply: Reply,
+    run: &ScriptRun,
+) -> Result<(), LoadError> {
+    let servers = [run.endpoint.clone()];
+    run_among(program, reply, run, &servers, 0)
+}
+
+fn run_among(
+    program: &mut dyn Program,
+    reply: Reply,
+    run: &ScriptRun,
+    servers: &[Endpoint],
+    number: u32,
+) -> Result<(), LoadError> {
+    let mut wires = Wires::new(
+        servers.to_vec(),
+        Arc::new(Plan::empty()),
+        CONNECT_TIMEOUT,
+        STATEMENT_TIMEOUT,
+        run.ignored.clone(),
+    );
+    wires.start_with(number as usize);
+    run_on(program, reply, &mut wires)?;
+    for number in 0..wires.len() {
+        if let Some(mut link) = wires.take(number) {
+            link.quit();
+        }
+    }
+    Ok(())
+}
+
 /// Has a script do a command; its threads share the work where it says so.
 ///
 /// # Errors
 /// The script fails.
 pub fn run_command(
     run: &ScriptRun,
-    spec: &WorkloadSpec,
+    info: &ScriptInfo,
     servers: &[Endpoint],
-    ignored: &IgnoredErrors,
 ) -> Result<(), LoadError> {
     let running = runtime()?.run(run)?;
-    let plan = Arc::new(Plan::new(spec, 1, run.seed));
     let work = |number: u32| -> Result<(), LoadError> {
-        let mut wires = Wires::new(
-            servers.to_vec(),
-            Arc::clone(&plan),
-            CONNECT_TIMEOUT,
-            STATEMENT_TIMEOUT,
-            ignored.clone(),
-        );
-        wires.start_with(number as usize);
-        let mut program = running.command(number)?;
-        run_on(program.as_mut(), Reply::Go, &mut wires)?;
-        for number in 0..wires.len() {
-            if let Some(mut link) = wires.take(number) {
-                link.quit();
-            }
-        }
-        Ok(())
+        let mut program = running.command(number, info)?;
+        run_among(program.as_mut(), Reply::Go, run, servers, number)
     };
-    let workers = running.workers();
+    let workers = running.workers(info);
     if workers == 1 {
         return work(0);
     }

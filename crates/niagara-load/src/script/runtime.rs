@@ -76,10 +76,10 @@ pub trait ScriptThreads: Send + Sync {
     ///
     /// # Errors
     /// There is no memory for it.
-    fn command(&self, number: u32) -> Result<Box<dyn Program>, LoadError>;
+    fn command(&self, number: u32, info: &ScriptInfo) -> Result<Box<dyn Program>, LoadError>;
 
     /// How many threads do the command, each its part; 1 where it is done once.
-    fn workers(&self) -> u32;
+    fn workers(&self, info: &ScriptInfo) -> u32;
 
     /// What runs `init`, once, before the threads are there.
     ///

@@ -42,7 +42,9 @@ function cmdline.read_cmdline_options()
    assert(type(options) == "table", "wrong type for sysbench.cmdline.options: " .. type(options))
    local names = {}
    for name, option in pairs(options) do
-      assert(type(name) == "string" and type(option) == "table", "wrong table structure in sysbench.cmdline.options")
+      if type(name) ~= "string" or type(option) ~= "table" then
+         error("wrong table structure in sysbench.cmdline.options")
+      end
       names[#names + 1] = name
    end
    table.sort(names)

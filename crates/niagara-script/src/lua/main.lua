@@ -75,9 +75,9 @@ table.insert(package.loaders, 2, function(name)
       end
       tried[#tried + 1] = ("\n\tno file '%s'"):format(path)
    end
-   local own = S.modules[name]
+   local own = text_of("niagara:" .. name)
    if own then
-      return load_text(own, "=" .. name .. ".lua (Niagara's)")
+      return load_text(own, "=" .. name .. ".lua")
    end
    return table.concat(tried)
 end)
