@@ -60,14 +60,14 @@ pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
+pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
+pub use protocol::command::write_packets;
 /// Every decoder of the protocol on any bytes, for the fuzzer.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use protocol::decode::decode;
-pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
 pub use protocol::rows::Row;
-pub use protocol::command::write_packets;
-pub use script::command::{run_command, run_program};
+pub use script::command::{ScriptHost, run_command};
 pub use script::program::{
     CommandKind, Counts, Interrupter, Program, Refusal, Reply, Server, Want,
 };
@@ -75,11 +75,11 @@ pub use script::runtime::{
     ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
     runtime as script_runtime,
 };
+pub use workload::file::{FileWorkload, WorkloadFile};
+pub use workload::filling::TableEvent;
 pub use workload::script::{
     ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource, ScriptWorkload,
 };
-pub use workload::file::{FileWorkload, WorkloadFile};
-pub use workload::filling::TableEvent;
 pub use workload::sysbench::{Sysbench, SysbenchTest};
 pub use workload::tpcc::{
     Conditions, Finding, TABLES as TPCC_TABLES, Tpcc, check as check_tpcc, schema as tpcc_schema,

@@ -209,7 +209,6 @@ unsafe extern "C" fn ask(pointer: *mut Context) {
     let (Some(want), Some(server)) = (context.own.want.take(), context.own.server) else {
         return;
     };
-    context.own.stood = true;
     let link = match want {
         Want::Answer { link, .. } => link,
         _ => 0,

@@ -75,8 +75,6 @@ pub struct Own {
     pub answers: Vec<Cursor>,
     /// While the script runs: who answers what is asked from within a call of C.
     pub server: Option<*mut dyn Server>,
-    /// It has waited where it stood.
-    pub stood: bool,
     message: Vec<u8>,
     values: Vec<Value>,
     scratch: Vec<u8>,
@@ -118,7 +116,6 @@ impl Context {
                 forgotten: Vec::new(),
                 answers: Vec::new(),
                 server: None,
-                stood: false,
                 message: Vec::new(),
                 values: Vec::new(),
                 scratch: Vec::new(),

@@ -75,7 +75,9 @@ const HARMLESS: [&str; 8] = [
 
 /// Whether a text calls what the load generator cannot wait for on its behalf.
 pub fn blocks(text: &str) -> bool {
-    let mut lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let mut lines = text
+        .lines()
+        .map(|line| line.split("--").next().unwrap_or_default());
     lines.any(|line| {
         BLOCKING.iter().any(|call| line.contains(call))
             || line.match_indices("ffi.C.").any(|(place, found)| {
@@ -95,8 +97,26 @@ mod tests {
     #[test]
     fn fields_are_read() {
         let said: Vec<String> = [
-            "options", "2", "option", "rows", "how many", "4", "+", "10", "option", "name", "who",
-            "5", "-", "", "function", "event", "command", "prepare", "+", "hook",
+            "options",
+            "2",
+            "option",
+            "rows",
+            "how many",
+            "4",
+            "+",
+            "10",
+            "option",
+            "name",
+            "who",
+            "5",
+            "-",
+            "",
+            "function",
+            "event",
+            "command",
+            "prepare",
+            "+",
+            "hook",
             "report_cumulative",
         ]
         .iter()

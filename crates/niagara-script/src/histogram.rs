@@ -54,7 +54,11 @@ impl LogHistogram {
         }
         let mut lines =
             vec!["       value  ------------- distribution ------------- count".to_owned()];
-        let some = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let some = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
         for (index, &count) in some {
             let width = (count as f64 * BAR / most as f64 + 0.5).floor() as usize;
             lines.push(format!(
@@ -80,10 +84,7 @@ mod tests {
         let lines = histogram.lines();
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[1], format!("       1.000 |{} 2", "*".repeat(40)));
-        assert_eq!(
-            lines[2],
-            format!("       2.001 |{:<40} 1", "*".repeat(20))
-        );
+        assert_eq!(lines[2], format!("       2.001 |{:<40} 1", "*".repeat(20)));
     }
 
     #[test]

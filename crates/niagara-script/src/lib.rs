@@ -9,7 +9,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod api;
-mod blocking;
 mod command;
 mod context;
 mod describe;

@@ -16,8 +16,7 @@ pub struct lua_Debug {
     _private: [u8; 0],
 }
 
-pub type lua_Alloc =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, usize, usize) -> *mut c_void;
+pub type lua_Alloc = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, usize) -> *mut c_void;
 pub type lua_CFunction = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
 pub type lua_Hook = unsafe extern "C-unwind" fn(*mut lua_State, *mut lua_Debug);
 
@@ -34,11 +33,7 @@ unsafe extern "C-unwind" {
     pub fn lua_cpcall(state: *mut lua_State, function: lua_CFunction, data: *mut c_void) -> c_int;
     pub fn lua_settop(state: *mut lua_State, index: c_int);
     pub fn lua_pushlightuserdata(state: *mut lua_State, pointer: *mut c_void);
-    pub fn lua_tolstring(
-        state: *mut lua_State,
-        index: c_int,
-        length: *mut usize,
-    ) -> *const c_char;
+    pub fn lua_tolstring(state: *mut lua_State, index: c_int, length: *mut usize) -> *const c_char;
     pub fn lua_sethook(
         state: *mut lua_State,
         hook: Option<lua_Hook>,

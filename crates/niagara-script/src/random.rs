@@ -21,7 +21,8 @@ impl Feedback {
         }
         // The first number stands as it is, be it out of range.
         table[0] = if seed == 0 { 1 } else { seed };
-        let mut feedback = Feedback { table, next: 0 };
+        // The first three sums are the first three numbers once more.
+        let mut feedback = Feedback { table, next: 3 };
         for _ in 0..310 {
             feedback.draw();
         }
@@ -187,9 +188,7 @@ fn permuted(number: u32) -> u32 {
 impl Unique {
     /// Seeded by the next two numbers of `feedback`.
     pub fn new(feedback: &mut Feedback) -> Self {
-        // C leaves it open which of its two arguments is drawn first; sysbench's compiler takes the last.
-        let offset = feedback.draw();
-        let index = feedback.draw();
+        let (index, offset) = (feedback.draw(), feedback.draw());
         let start = permuted(permuted(index).wrapping_add(0x682f_0161));
         Unique {
             index: start.into(),
@@ -215,7 +214,10 @@ mod tests {
         // What glibc's random() gives after srandom(1) and srandom(42).
         let mut one = Feedback::new(1);
         let drawn: Vec<u32> = (0..4).map(|_| one.draw()).collect();
-        assert_eq!(drawn, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915]);
+        assert_eq!(
+            drawn,
+            [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915]
+        );
         assert_eq!(Feedback::new(42).draw(), 71_876_166);
     }
 

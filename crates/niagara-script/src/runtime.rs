@@ -1,12 +1,12 @@
 //! Scripts read, and run for a load or a command.
 
+use crate::describe;
 use crate::place::place;
 use crate::random::{Choice, Feedback, Kind, Random, Unique};
 use crate::thread::{Task, Then, Thread, preamble, quoted};
-use crate::{blocking, describe};
 use niagara_load::{
-    Endpoint, IgnoredErrors, LoadError, Program, ScriptInfo, ScriptRun, ScriptRuntime, ScriptSource,
-    ScriptThreads, ScriptValue,
+    Endpoint, IgnoredErrors, LoadError, Program, Reply, ScriptHost, ScriptInfo, ScriptRun,
+    ScriptRuntime, ScriptSource, ScriptThreads, ScriptValue,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,6 +34,7 @@ impl ScriptRuntime for LuaRuntime {
             command: "help".into(),
             threads: 1,
             seed: 1,
+            unique_seed: 1,
             endpoint: nowhere(),
         };
         let mut global = Global::new(&run, Some(path))?;
@@ -100,16 +101,9 @@ impl Threads {
     /// # Errors
     /// An option has a value that it does not take.
     pub fn new(run: &ScriptRun) -> Result<Self, LoadError> {
-        // Before its seed is looked at, sysbench draws for its main thread and for the unique numbers.
-        let mut first = Feedback::new(1);
-        for _ in 0..SEEDS {
-            first.draw();
-        }
-        let unique = Arc::new(Unique::new(&mut first));
-        let feedback = match run.command.as_str() {
-            "run" => Feedback::new(run.seed as u32),
-            _ => first,
-        };
+        // sysbench seeds these by the clock, whatever its seed is: no two runs insert the same ones.
+        let unique = Arc::new(Unique::new(&mut Feedback::new(run.unique_seed as u32)));
+        let feedback = Feedback::new(run.seed as u32);
         Ok(Threads {
             choice: choice(&run.options)?,
             unique,
@@ -135,7 +129,12 @@ impl Threads {
         }
     }
 
-    fn make(&self, number: u32, tasks: Vec<Task>, then: Then) -> Result<Box<dyn Program>, LoadError> {
+    fn make(
+        &self,
+        number: u32,
+        tasks: Vec<Task>,
+        then: Then,
+    ) -> Result<Box<dyn Program>, LoadError> {
         let mut all = vec![Task::new("load"), self.options_task()];
         all.extend(tasks);
         let thread = Thread::new(
@@ -265,10 +264,7 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
 }
 
 /// The options as a table in Lua, with the help on them.
-pub(crate) fn options_chunk(
-    options: &BTreeMap<String, ScriptValue>,
-    help: Option<&str>,
-) -> String {
+pub(crate) fn options_chunk(options: &BTreeMap<String, ScriptValue>, help: Option<&str>) -> String {
     let mut chunk = String::from("{options = {");
     for (name, value) in options {
         let _ = write!(chunk, "[{}] = ", quoted(name));
@@ -291,6 +287,7 @@ pub(crate) fn options_chunk(
 /// `done` and the reports share.
 pub struct Global {
     thread: Thread,
+    host: ScriptHost,
     info: ScriptInfo,
     hooks: Vec<String>,
 }
@@ -301,9 +298,8 @@ impl Global {
     /// # Errors
     /// A mistake in it.
     pub fn new(run: &ScriptRun, name: Option<&str>) -> Result<Self, LoadError> {
-        let mut first = Feedback::new(1);
-        let random = Random::new(&mut first, choice(&run.options)?);
-        let unique = Arc::new(Unique::new(&mut first));
+        let random = Random::new(&mut Feedback::new(run.seed as u32), choice(&run.options)?);
+        let unique = Arc::new(Unique::new(&mut Feedback::new(run.unique_seed as u32)));
         let thread = Thread::new(
             &chunk(run, 0),
             random,
@@ -317,10 +313,11 @@ impl Global {
         );
         let mut global = Global {
             thread: thread.map_err(LoadError::Script)?,
+            host: ScriptHost::new(std::slice::from_ref(&run.endpoint), &run.ignored, 0),
             info: ScriptInfo::default(),
             hooks: Vec::new(),
         };
-        blocking::run(&mut global.thread, run).map_err(|error| match (error, name) {
+        global.go_on().map_err(|error| match (error, name) {
             (LoadError::Script(problem), Some(name)) if is_missing(&problem, name) => {
                 LoadError::Script(format!(
                     "Cannot find benchmark '{name}': no such built-in test, file or module"
@@ -359,55 +356,48 @@ impl Global {
     /// # Errors
     /// The script fails.
     pub fn set_options(&mut self, run: &ScriptRun, help: &str) -> Result<(), LoadError> {
-        self.do_task(
-            run,
-            Task {
-                name: "options",
-                argument: options_chunk(&run.options, Some(help)),
-            },
-        )
+        self.do_task(Task {
+            name: "options",
+            argument: options_chunk(&run.options, Some(help)),
+        })
     }
 
     /// Calls `init`, `done`, `help`, `prepare`, `cleanup`, or a command of the script's own.
     ///
     /// # Errors
     /// The script fails.
-    pub fn call(&mut self, run: &ScriptRun, name: &str) -> Result<(), LoadError> {
+    pub fn call(&mut self, name: &str) -> Result<(), LoadError> {
         let task = match name {
             "init" => Task::new("init"),
             "done" => Task::new("done"),
             command => command_task(command, &self.info),
         };
-        self.do_task(run, task)
+        self.do_task(task)
     }
 
     /// Calls the script's report with these numbers.
     ///
     /// # Errors
     /// The script fails.
-    pub fn report(
-        &mut self,
-        run: &ScriptRun,
-        name: &str,
-        numbers: &[(&str, f64)],
-    ) -> Result<(), LoadError> {
+    pub fn report(&mut self, name: &str, numbers: &[(&str, f64)]) -> Result<(), LoadError> {
         let mut argument = format!("{{name = {}, stat = {{", quoted(name));
         for (name, number) in numbers {
             let _ = write!(argument, "{name} = {number:?}, ");
         }
         argument.push_str("}}");
-        self.do_task(
-            run,
-            Task {
-                name: "hook",
-                argument,
-            },
-        )
+        self.do_task(Task {
+            name: "hook",
+            argument,
+        })
     }
 
-    fn do_task(&mut self, run: &ScriptRun, task: Task) -> Result<(), LoadError> {
+    fn do_task(&mut self, task: Task) -> Result<(), LoadError> {
         self.thread.push(task);
-        let result = blocking::run(&mut self.thread, run);
+        self.go_on()
+    }
+
+    fn go_on(&mut self) -> Result<(), LoadError> {
+        let result = self.host.run(&mut self.thread, Reply::Go);
         crate::log::flush();
         result
     }

@@ -2,8 +2,8 @@
 
 use crate::interrupt::Runs;
 use crate::lua::{
-    LUA_YIELD, lua_State, lua_close, lua_cpcall, lua_newstate, lua_newthread, lua_pushlightuserdata,
-    lua_resume, lua_settop, lua_tolstring, luaL_loadbuffer, luaL_openlibs,
+    LUA_YIELD, lua_State, lua_close, lua_cpcall, lua_newstate, lua_newthread,
+    lua_pushlightuserdata, lua_resume, lua_settop, lua_tolstring, luaL_loadbuffer, luaL_openlibs,
 };
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;

@@ -178,11 +178,6 @@ impl Thread {
         self.context().own.files.clone()
     }
 
-    /// Whether it has waited within a call of C, so that others had to wait with it.
-    pub fn stood(&mut self) -> bool {
-        self.context().own.stood
-    }
-
     /// The next task, if there is one, is put where the interpreter reads it.
     fn next_task(&mut self) -> bool {
         if self.tasks.is_empty() && self.leaving && self.then == Then::TakeLeave {
@@ -292,7 +287,10 @@ mod tests {
 
     #[test]
     fn texts_are_quoted() {
-        assert_eq!(quoted("a\"b\\c\n1\u{e9}"), "\"a\\\"b\\\\c\\0101\\195\\169\"");
+        assert_eq!(
+            quoted("a\"b\\c\n1\u{e9}"),
+            "\"a\\\"b\\\\c\\0101\\195\\169\""
+        );
         assert_eq!(bracket("a ]=] b"), "==");
     }
 }

@@ -1,5 +1,6 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
+use crate::machine_test::MachineTest;
 use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
 use niagara_load::{OptionGroup, SysbenchTest};
 use std::fmt::Write;
@@ -31,8 +32,12 @@ pub fn general() -> String {
     for kind in SysbenchTest::ALL {
         let _ = writeln!(text, "  {kind}");
     }
+    text.push_str("\nOr a script: its path, or - for standard input.\n\nTests of the machine:\n");
+    for test in MachineTest::ALL {
+        let _ = writeln!(text, "  {} - {}", test.name(), test.title());
+    }
     text.push_str(
-        "\nNot here: tests of files, CPU, memory, threads and mutexes, Lua scripts, PostgreSQL.\n\n\
+        "\nNot here: tests of files, PostgreSQL.\n\n\
          See 'niagara sysbench <testname> help' for the options of a test.\n\n",
     );
     text
@@ -43,12 +48,23 @@ pub fn test(kind: SysbenchTest) -> String {
     format!("{kind} options:\n{}", table(&of_test(kind), '_'))
 }
 
+/// The lines on the options of a script, each name as the script writes it.
+pub fn script(definitions: &[Definition]) -> String {
+    lines(definitions, |name| name.to_owned())
+}
+
 /// One line per option, descriptions aligned; `joint` stands between the words of a name.
-fn table(definitions: &[Definition], joint: char) -> String {
+pub fn table(definitions: &[Definition], joint: char) -> String {
+    lines(definitions, |name| {
+        name.replace(['-', '_'], &joint.to_string())
+    })
+}
+
+fn lines(definitions: &[Definition], spelled: impl Fn(&str) -> String) -> String {
     let forms: Vec<String> = definitions
         .iter()
         .map(|definition| {
-            let name = definition.name.replace(['-', '_'], &joint.to_string());
+            let name = spelled(definition.name);
             format!("--{name}{}", definition.kind.form())
         })
         .collect();

@@ -145,7 +145,9 @@ impl EventLoop {
     fn patience(&self, connections: usize) -> Result<Duration, LoadError> {
         Ok(match self.policy.patience {
             Patience::For(patience) => patience,
-            Patience::Auto if self.policy.gathers_by_itself && self.placement.cpus() < machine_cpus()? => {
+            Patience::Auto
+                if self.policy.gathers_by_itself && self.placement.cpus() < machine_cpus()? =>
+            {
                 Patience::among(connections)
             }
             Patience::Auto => Duration::ZERO,

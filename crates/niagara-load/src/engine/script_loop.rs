@@ -2,6 +2,7 @@
 //! [event loop](crate::engine::event_loop) drives connections.
 
 use crate::engine::event_loop::Setup;
+use crate::engine::options::Retry;
 use crate::engine::order::{Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
@@ -9,7 +10,6 @@ use crate::engine::recorder::Kinds;
 use crate::engine::script_running::ScriptRunning;
 use crate::engine::script_thread::{ScriptThread, State};
 use crate::engine::script_watch::Watch;
-use crate::engine::options::Retry;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::net::io::Io;

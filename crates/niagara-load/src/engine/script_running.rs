@@ -300,9 +300,11 @@ impl<'a> ScriptRunning<'a> {
         thread.intended = intended;
         thread.begun = now;
         self.in_flight += 1;
-        let late = self.order.arrivals.is_some().then(|| {
-            now.saturating_duration_since(thread.intended.max(thread.free_since))
-        });
+        let late = self
+            .order
+            .arrivals
+            .is_some()
+            .then(|| now.saturating_duration_since(thread.intended.max(thread.free_since)));
         self.recorder.began(now, late);
     }
 
@@ -389,8 +391,12 @@ impl<'a> ScriptRunning<'a> {
             match want {
                 Want::Answer { link, kind } => return self.ask(threads, place, link, kind),
                 Want::Connect => {
-                    self.reconnector
-                        .request(self.order.side, place as u32, Duration::ZERO, false)?;
+                    self.reconnector.request(
+                        self.order.side,
+                        place as u32,
+                        Duration::ZERO,
+                        false,
+                    )?;
                     return Ok(());
                 }
                 Want::Sleep(time) => {
@@ -530,11 +536,7 @@ impl<'a> ScriptRunning<'a> {
     }
 
     /// The same for what came while a thread waited where it stood.
-    fn take_heard(
-        &mut self,
-        heard: Heard,
-        threads: &mut [ScriptThread],
-    ) -> Result<(), LoadError> {
+    fn take_heard(&mut self, heard: Heard, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
         let mut buffer = [0; 16 * 1024];
         match heard {
             Heard::Event(event) => {

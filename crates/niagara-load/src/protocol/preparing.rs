@@ -73,9 +73,6 @@ mod tests {
         let mut refused = Preparing::new(capability::DEPRECATE_EOF);
         let error = b"\x0e\0\0\x01\xff\x7a\x04#42S02none ";
         assert_eq!(refused.feed(error), Ok(Progress::Failed));
-        assert_eq!(
-            refused.result().unwrap().as_ref().unwrap_err().code,
-            1146
-        );
+        assert_eq!(refused.result().unwrap().as_ref().unwrap_err().code, 1146);
     }
 }

@@ -7,9 +7,9 @@ use crate::engine::options::IgnoredErrors;
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::script::program::{Program, Reply};
+use crate::workload::plan::Plan;
 use crate::workload::script::ScriptInfo;
 use crate::workload::{Workload, WorkloadSpec};
-use crate::workload::plan::Plan;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,45 +44,47 @@ pub(crate) fn script_run(
         command: command.to_owned(),
         threads,
         seed,
+        unique_seed: seed,
         endpoint: endpoint.clone(),
     })
 }
 
-/// Runs a program until it wants nothing for now, waiting for whatever it asks of the server.
-///
-/// # Errors
-/// The script fails.
-pub fn run_program(
-    program: &mut dyn Program,
-    reply: Reply,
-    run: &ScriptRun,
-) -> Result<(), LoadError> {
-    let servers = [run.endpoint.clone()];
-    run_among(program, reply, run, &servers, 0)
+/// The connections of a program that is waited for, from one of its tasks to the next.
+pub struct ScriptHost {
+    wires: Wires,
 }
 
-fn run_among(
-    program: &mut dyn Program,
-    reply: Reply,
-    run: &ScriptRun,
-    servers: &[Endpoint],
-    number: u32,
-) -> Result<(), LoadError> {
-    let mut wires = Wires::new(
-        servers.to_vec(),
-        Arc::new(Plan::empty()),
-        CONNECT_TIMEOUT,
-        STATEMENT_TIMEOUT,
-        run.ignored.clone(),
-    );
-    wires.start_with(number as usize);
-    run_on(program, reply, &mut wires)?;
-    for number in 0..wires.len() {
-        if let Some(mut link) = wires.take(number) {
-            link.quit();
+impl ScriptHost {
+    /// Connections to these servers in turn, the first one to server `number`.
+    pub fn new(servers: &[Endpoint], ignored: &IgnoredErrors, number: usize) -> Self {
+        let mut wires = Wires::new(
+            servers.to_vec(),
+            Arc::new(Plan::empty()),
+            CONNECT_TIMEOUT,
+            STATEMENT_TIMEOUT,
+            ignored.clone(),
+        );
+        wires.start_with(number);
+        ScriptHost { wires }
+    }
+
+    /// Runs a program until it wants nothing for now, waiting for whatever it asks of the server.
+    ///
+    /// # Errors
+    /// The script fails.
+    pub fn run(&mut self, program: &mut dyn Program, reply: Reply) -> Result<(), LoadError> {
+        run_on(program, reply, &mut self.wires).map(|_| ())
+    }
+}
+
+impl Drop for ScriptHost {
+    fn drop(&mut self) {
+        for number in 0..self.wires.len() {
+            if let Some(mut link) = self.wires.take(number) {
+                link.quit();
+            }
         }
     }
-    Ok(())
 }
 
 /// Has a script do a command; its threads share the work where it says so.
@@ -97,7 +99,8 @@ pub fn run_command(
     let running = runtime()?.run(run)?;
     let work = |number: u32| -> Result<(), LoadError> {
         let mut program = running.command(number, info)?;
-        run_among(program.as_mut(), Reply::Go, run, servers, number)
+        let mut host = ScriptHost::new(servers, &run.ignored, number as usize);
+        host.run(program.as_mut(), Reply::Go)
     };
     let workers = running.workers(info);
     if workers == 1 {

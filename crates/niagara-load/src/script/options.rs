@@ -125,7 +125,11 @@ fn value(kind: ScriptOptionKind, text: Option<&str>) -> Option<ScriptValue> {
                 "T" => 4,
                 _ => return None,
             };
-            let number: f64 = if digits.is_empty() { 0.0 } else { digits.parse().ok()? };
+            let number: f64 = if digits.is_empty() {
+                0.0
+            } else {
+                digits.parse().ok()?
+            };
             ScriptValue::Number(number * 1024_f64.powi(power))
         }
         ScriptOptionKind::List => ScriptValue::List(

@@ -47,6 +47,8 @@ pub struct ScriptRun {
     pub threads: u32,
     /// Seed of what is drawn.
     pub seed: u64,
+    /// Seed of the numbers of which none comes twice.
+    pub unique_seed: u64,
     /// Where it connects to, for what it can ask about that.
     pub endpoint: Endpoint,
 }

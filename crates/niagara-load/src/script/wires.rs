@@ -219,9 +219,7 @@ pub(crate) fn run_on(
     // Of wishes that have no rows.
     let mut nowhere = Answer::of_script();
     loop {
-        let want = program
-            .resume(reply, wires)
-            .map_err(LoadError::Script)?;
+        let want = program.resume(reply, wires).map_err(LoadError::Script)?;
         for number in program.take_closed() {
             if let Some(mut link) = wires.take(number) {
                 link.quit();

@@ -47,6 +47,10 @@ package.path = search_path("LUA_PATH", "./?.lua", "./?/init.lua", "./src/lua/?.l
    home("/.luarocks/share/lua/5.1/?.lua") or false, home("/.luarocks/share/lua/5.1/?/init.lua") or false,
    home("/.luarocks/share/lua/?.lua") or false, home("/.luarocks/share/lua/?/init.lua") or false,
    "/usr/local/share/lua/5.1/?.lua", "/usr/share/lua/5.1/?.lua")
+-- As a workload a script is named from anywhere: what it requires may lie beside it.
+if S.quiet and S.script_path:find("/", 1, true) then
+   package.path = package.path .. S.script_path:gsub("[^/]*$", "") .. "?.lua;"
+end
 package.cpath = search_path("LUA_CPATH", "./?.so", home("/.luarocks/lib/lua/5.1/?.so") or false,
    home("/.luarocks/lib/lua/?.so") or false, "/usr/local/lib/lua/5.1/?.so", "/usr/lib/lua/5.1/?.so")
 

@@ -66,4 +66,3 @@ impl ScriptInfo {
         self.commands.contains_key(command) || self.functions.iter().any(|one| one == command)
     }
 }
-
