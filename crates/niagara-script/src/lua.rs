@@ -33,6 +33,7 @@ unsafe extern "C-unwind" {
     pub fn lua_cpcall(state: *mut lua_State, function: lua_CFunction, data: *mut c_void) -> c_int;
     pub fn lua_settop(state: *mut lua_State, index: c_int);
     pub fn lua_pushlightuserdata(state: *mut lua_State, pointer: *mut c_void);
+    pub fn lua_touserdata(state: *mut lua_State, index: c_int) -> *mut c_void;
     pub fn lua_tolstring(state: *mut lua_State, index: c_int, length: *mut usize) -> *const c_char;
     pub fn lua_sethook(
         state: *mut lua_State,
@@ -47,5 +48,11 @@ unsafe extern "C-unwind" {
         length: usize,
         name: *const c_char,
     ) -> c_int;
+    pub fn luaL_traceback(
+        state: *mut lua_State,
+        of: *mut lua_State,
+        message: *const c_char,
+        level: c_int,
+    );
     pub fn luaL_error(state: *mut lua_State, format: *const c_char, ...) -> c_int;
 }

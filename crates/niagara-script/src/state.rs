@@ -1,12 +1,17 @@
 //! An interpreter whose memory is bounded, and the coroutine in which a script runs.
 
 use crate::interrupt::Runs;
+use crate::log::log;
 use crate::lua::{
     LUA_YIELD, lua_State, lua_close, lua_cpcall, lua_newstate, lua_newthread,
-    lua_pushlightuserdata, lua_resume, lua_settop, lua_tolstring, luaL_loadbuffer, luaL_openlibs,
+    lua_pushlightuserdata, lua_resume, lua_settop, lua_tolstring, lua_touserdata, luaL_loadbuffer,
+    luaL_openlibs, luaL_traceback,
 };
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
+
+/// The log's level for those who look for a mistake.
+const DEBUG: i32 = 5;
 
 /// What a resumption came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,8 +87,18 @@ impl State {
                 unsafe { lua_settop(self.coroutine, 0) };
                 Resumed::Yielded
             }
-            _ => Resumed::Failed(self.message()),
+            _ => {
+                let message = self.message();
+                self.trace();
+                Resumed::Failed(message)
+            }
         }
+    }
+
+    /// Says in the log where the coroutine stood that has failed.
+    fn trace(&mut self) {
+        // SAFETY: the coroutine stays as it failed; the call is protected.
+        unsafe { lua_cpcall(self.main, say_trace, self.coroutine.cast()) };
     }
 
     /// The text on top of the stack.
@@ -120,6 +135,22 @@ impl Drop for State {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Its argument is the coroutine.
+unsafe extern "C-unwind" fn say_trace(state: *mut lua_State) -> c_int {
+    // SAFETY: called by `lua_cpcall` with the coroutine; nothing is to be dropped where a call may fail.
+    unsafe {
+        let of = lua_touserdata(state, 1).cast::<lua_State>();
+        luaL_traceback(state, of, null(), 0);
+        let mut length = 0;
+        let text = lua_tolstring(state, -1, &raw mut length);
+        if !text.is_null() {
+            let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length);
+            log(DEBUG, &String::from_utf8_lossy(bytes));
+        }
+    }
+    0
 }
 
 unsafe extern "C-unwind" fn open_libraries(state: *mut lua_State) -> c_int {

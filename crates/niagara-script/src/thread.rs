@@ -207,7 +207,13 @@ impl Thread {
         self.context().own.server = None;
         match resumed {
             Resumed::Yielded => Ok(self.context().own.want.take()),
-            Resumed::Failed(problem) => Err(problem),
+            Resumed::Failed(problem) => {
+                self.over = true;
+                Err(match &self.current {
+                    Some(task) => task.failed(&problem),
+                    None => problem,
+                })
+            }
             Resumed::Returned => Err("the interpreter has come to its end".into()),
         }
     }
@@ -244,7 +250,6 @@ impl Program for Thread {
             }
             let task = self.current.take();
             if let Some(problem) = self.context().own.failure.take() {
-                self.over = true;
                 return Err(task.map_or(problem.clone(), |task| task.failed(&problem)));
             }
         }

@@ -10,7 +10,8 @@ pub fn general() -> String {
     let mut text = String::from(
         "Usage:\n  niagara sysbench [options]... [testname] [command]\n\n\
          The command line and the report of sysbench 1.0, with Niagara's load generator behind them.\n\n\
-         Commands of all tests: prepare run cleanup help; of the oltp and select tests also: prewarm\n\n\
+         Commands that most tests have: prepare run cleanup help\n\
+         Those of oltp and select tests also: prewarm\n\n\
          Options stand anywhere and take their values after an equals sign.\n\n",
     );
     let dashes = |definitions: &[Definition]| table(definitions, '-');

@@ -75,7 +75,10 @@ pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
 fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
     let mut line = command_line::parse(words, &|path| std::fs::read_to_string(path))?;
     if line.old_test_option {
-        remark("WARNING: --test is an old option: the test is named without any option before it");
+        remark(
+            "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without \
+             any options.",
+        );
     }
     if line.values.flag("help") {
         print(&help::general());
@@ -89,8 +92,12 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
     let log = Log {
         verbosity: settings.verbosity,
     };
+    // Whatever the verbosity is: as with sysbench, the log begins after them.
+    let before = Log {
+        verbosity: settings.verbosity.max(log::Level::Warning as i32),
+    };
     for (level, remark) in &settings.remarks {
-        log.say(*level, remark);
+        before.say(*level, remark);
     }
     log.notice(&format!("{VERSION}\n"));
     let kind = match test(line.test.as_deref(), log)? {

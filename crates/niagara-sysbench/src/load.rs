@@ -46,7 +46,7 @@ pub trait Guest {
     }
 
     /// Reports an interval; false: it does not.
-    fn interval(&mut self, interval: &Interval) -> bool;
+    fn interval(&mut self, interval: &Interval, log: Log) -> bool;
 
     /// Reports the whole, or what is `so_far`; false: the usual report is to follow.
     fn cumulative(&mut self, report: &Cumulative, so_far: bool, log: Log) -> bool;
@@ -154,7 +154,7 @@ pub fn run(
 fn say(log: Log, report: &Report, script: Option<&mut dyn Guest>) {
     if let Some(script) = script {
         let said = match report {
-            Report::Interval(interval) => script.interval(interval),
+            Report::Interval(interval) => script.interval(interval, log),
             Report::Checkpoint(report) => script.cumulative(report, true, log),
         };
         if said {

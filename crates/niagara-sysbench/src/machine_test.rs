@@ -17,7 +17,7 @@ use crate::job::{Job, OnInterrupt};
 use crate::load::{self, Guest};
 use crate::log::{Log, print};
 use crate::option::{Definition, Kind};
-use crate::report::{Cumulative, Interval};
+use crate::report::{self, Cumulative, Interval};
 use crate::settings::Settings;
 use crate::values::Values;
 use crate::{help, servers};
@@ -463,13 +463,15 @@ impl Guest for MachineGuest {
         self.0.before()
     }
 
-    fn interval(&mut self, _interval: &Interval) -> bool {
-        false
+    fn interval(&mut self, interval: &Interval, log: Log) -> bool {
+        log.notice(&report::events_interval(interval));
+        true
     }
 
     fn cumulative(&mut self, report: &Cumulative, so_far: bool, log: Log) -> bool {
-        if !so_far {
-            log.notice(&self.0.after(report));
+        let words = self.0.after(report);
+        if !so_far && !words.is_empty() {
+            log.notice(&words);
         }
         false
     }

@@ -75,6 +75,17 @@ pub fn interval(interval: &Interval) -> String {
     text
 }
 
+/// The same of a test that asks no server.
+pub fn events_interval(interval: &Interval) -> String {
+    let (percentile, value) = interval.percentile;
+    format!(
+        "{}thds: {} eps: {:.2} lat (ms,{percentile}%): {value:.2}",
+        timestamp(interval.elapsed),
+        interval.threads,
+        per_second(interval.counts.events, interval.seconds),
+    )
+}
+
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds

@@ -1,7 +1,7 @@
 //! A script: its options, its commands, its part in a run.
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use niagara_load::{
     Endpoint, LoadError, ScriptInfo, ScriptOption, ScriptOptionKind, ScriptRun, ScriptThreads,
@@ -41,7 +41,11 @@ pub fn dispatch(
     log: Log,
     on_interrupt: OnInterrupt<'_>,
 ) -> Result<ExitCode, Failure> {
-    set_log(Box::new(move |level, text| log.say(level_of(level), text)));
+    let said = Mutex::new(Said::default());
+    set_log(Box::new(move |level, text| {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.say(log, level_of(level), text);
+    }));
     servers::refuse_options(&line.values)?;
     let command = line.command.clone().unwrap_or_default();
     let mut run = begin(path, words, &line, &settings, &command)?;
@@ -74,6 +78,27 @@ pub fn dispatch(
         return script.load(&job, on_interrupt);
     }
     do_command(&run, &mut global, &line, log)
+}
+
+/// What was said last: a message that comes again is counted rather than said.
+#[derive(Default)]
+struct Said {
+    last: String,
+    again: u32,
+}
+
+impl Said {
+    fn say(&mut self, log: Log, level: Level, text: &str) {
+        if text == self.last {
+            self.again += 1;
+            return;
+        }
+        if self.again > 0 {
+            print(&format!("(last message repeated {} times)\n", self.again));
+        }
+        (self.last, self.again) = (text.to_owned(), 0);
+        log.say(level, text);
+    }
 }
 
 fn fatal(error: LoadError) -> Failure {
@@ -180,7 +205,7 @@ fn say_help(run: &ScriptRun, info: &ScriptInfo, help: &str) -> Result<ExitCode, 
     if info.options.is_none() {
         return Err(not_implemented(run));
     }
-    print(&format!("{} options:\n{help}", short_name(run)));
+    print(&format!("{} options:\n{help}\n", short_name(run)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -238,10 +263,12 @@ impl Script {
     /// `init`, the load, `done`.
     fn load(&mut self, job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
         self.global.call("init").map_err(fatal)?;
-        let functions = &self.global.info().functions;
-        if !functions
+        if !self
+            .global
+            .info()
+            .functions
             .iter()
-            .any(|name| name == "event" || name == "thread_run")
+            .any(|name| name == "event")
         {
             return Err(Failure::fatal(format!(
                 "cannot find the event() function in {}",
@@ -273,7 +300,7 @@ impl Guest for Script {
         Ok(Arc::new(threads))
     }
 
-    fn interval(&mut self, interval: &Interval) -> bool {
+    fn interval(&mut self, interval: &Interval, _log: Log) -> bool {
         const HOOK: &str = "report_intermediate";
         if !self.global.has_hook(HOOK) {
             return false;

@@ -13,6 +13,12 @@ const SOCKET_VARIABLE: &str = "MYSQL_UNIX_PORT";
 /// Refuses what was asked for and cannot be had.
 pub fn refuse(values: &Values) -> Result<(), Failure> {
     refuse_driver(values)?;
+    if let Some(name) = values.given_names().find(|name| name.starts_with("pgsql_")) {
+        return Err(Failure::refused(
+            &format!("--{}", name.replace('_', "-")),
+            "Niagara speaks to servers of the MySQL family only",
+        ));
+    }
     refuse_options(values)
 }
 
@@ -38,12 +44,6 @@ fn refuse_driver(values: &Values) -> Result<(), Failure> {
 pub fn refuse_options(values: &Values) -> Result<(), Failure> {
     if values.text("db-driver") == Some("pgsql") {
         return refuse_driver(values);
-    }
-    if let Some(name) = values.given_names().find(|name| name.starts_with("pgsql_")) {
-        return Err(Failure::refused(
-            &format!("--{}", name.replace('_', "-")),
-            "Niagara speaks to servers of the MySQL family only",
-        ));
     }
     for (name, why) in [
         (

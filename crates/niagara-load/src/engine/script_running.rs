@@ -612,7 +612,10 @@ impl<'a> ScriptRunning<'a> {
                         self.wires.len()
                     )));
                 }
-                Err(error) => Reply::Refused(refusal(&error)),
+                Err(error) => match self.wires.place() {
+                    Some(place) => Reply::Refused(refusal(&error, place)),
+                    None => return Err(error),
+                },
             };
             self.ready.push_back((place, reply));
         }

@@ -4,7 +4,7 @@ use super::program::{CommandKind, Program, Refusal, Reply, Server, Want};
 use crate::engine::link::{Awaited, Link, Lost};
 use crate::engine::options::IgnoredErrors;
 use crate::error::LoadError;
-use crate::net::endpoint::Endpoint;
+use crate::net::endpoint::{Endpoint, Transport};
 use crate::protocol::answer::{Answer, Format};
 use crate::protocol::response::Progress;
 use crate::workload::plan::Plan;
@@ -102,8 +102,13 @@ impl Wires {
         self.made += 1;
         match Link::open(server, &self.plan, self.connect_timeout) {
             Ok(link) => Reply::Linked(self.put(link)),
-            Err(error) => Reply::Refused(refusal(&error)),
+            Err(error) => Reply::Refused(refusal(&error, &server.transport)),
         }
+    }
+
+    /// Where the first server is.
+    pub(crate) fn place(&self) -> Option<&Transport> {
+        self.servers.first().map(|server| &server.transport)
     }
 
     /// What a complete answer on a link says.
@@ -158,7 +163,7 @@ pub(crate) fn awaited(kind: CommandKind) -> Awaited {
 }
 
 /// Why there is no connection, with the number that the client library has for it.
-pub(crate) fn refusal(error: &LoadError) -> Refusal {
+pub(crate) fn refusal(error: &LoadError, place: &Transport) -> Refusal {
     let cause = match error {
         LoadError::Connect { cause, .. } => cause.as_str(),
         _ => return general(UNREACHABLE, &error.to_string()),
@@ -169,8 +174,15 @@ pub(crate) fn refusal(error: &LoadError) -> Refusal {
     {
         return general(code, message);
     }
-    let unknown = cause.contains("lookup") || cause.contains("Name or service not known");
-    general(if unknown { UNKNOWN_HOST } else { UNREACHABLE }, cause)
+    if let Transport::Host { name, .. } = place
+        && cause.contains("lookup")
+    {
+        return general(
+            UNKNOWN_HOST,
+            &format!("Unknown MySQL server host '{name}' (0)"),
+        );
+    }
+    general(UNREACHABLE, cause)
 }
 
 fn general(code: u16, message: &str) -> Refusal {

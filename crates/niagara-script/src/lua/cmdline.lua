@@ -80,7 +80,7 @@ function cmdline.call_command(name)
 end
 
 function cmdline.print_test_options()
-   io.write(N.options_text or "")
+   io.write(N.options_text or "", "\n")
 end
 
 -- Says what the script brings.

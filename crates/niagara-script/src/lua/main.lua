@@ -191,30 +191,23 @@ tasks["sysbench.cmdline.call_command"] = function(name)
    end
 end
 
+-- A report that fails does not end the load.
 function tasks.hook(report)
    local hook = sysbench.hooks[report.name]
    if type(hook) == "function" then
-      hook(report.stat)
+      local ok, problem = pcall(hook, report.stat)
+      if not ok then
+         local words = type(problem) == "string" and problem or "(not a string)"
+         api.fail(box, words, #words)
+      end
    end
 end
 
--- Where an error was raised, for who debugs.
-local function handler(problem)
-   local ok, trace = pcall(debug.traceback, tostring(problem), 2)
-   if ok then
-      N.log(N.DEBUG, trace)
-   end
-   return problem
-end
-
+-- What fails here ends the interpreter, which tells where it stood.
 while true do
    coroutine.yield()
    local text = ffi.string(box.message, box.message_len)
    local task, argument = assert(loadstring("return " .. text, "=task"))()
-   local ok, problem = xpcall(function() tasks[task](argument) end, handler)
-   if not ok then
-      local words = type(problem) == "string" and problem or "(not a string)"
-      api.fail(box, words, #words)
-   end
+   tasks[task](argument)
    api.task(box)
 end

@@ -158,7 +158,8 @@ local function keep_error(self, what, query)
    end
 end
 
--- Raises the error of a statement that has no result.
+-- Raises the error of a statement that has no result. It names the place that has called `query` or `execute`, which call
+-- this last of all, so that they are no places themselves any more.
 function connection:check_error(result, query)
    if result ~= nil or self.error == NONE then
       return result
@@ -175,7 +176,7 @@ function connection:check_error(result, query)
       description.errcode = sysbench.error.RESTART_EVENT
       error(description, 3)
    end
-   error(("SQL error, errno = %d, state = '%s': %s"):format(self.sql_errno, self.sql_state, self.sql_errmsg), 3)
+   error(("SQL error, errno = %d, state = '%s': %s"):format(self.sql_errno, self.sql_state, self.sql_errmsg), 2)
 end
 
 -- Results -----------------------------------------------------------------------------------------------------------
@@ -255,12 +256,7 @@ local function run_query(self, query)
 end
 
 function connection:query(query)
-   local rs = run_query(self, query)
-   if rs then
-      return rs
-   end
-   local outcome = self:check_error(nil, query)
-   return outcome
+   return self:check_error(run_query(self, query), query)
 end
 
 function connection:query_row(query)
@@ -435,7 +431,7 @@ end
 function statement:execute()
    local con = self.connection
    if not usable(con) then
-      con:check_error(nil, "<prepared statement>")
+      return con:check_error(nil, "<prepared statement>")
    end
    local number = con.wire.number
    if self.id and self.wire == con.wire then
@@ -450,8 +446,7 @@ function statement:execute()
    elseif self.id then
       -- Of a connection that is gone: the server knows it no more.
       con.error, con.sql_errno, con.sql_state, con.sql_errmsg = FATAL, 1243, "HY000", "Unknown prepared statement handler"
-      local outcome = con:check_error(nil, "<prepared statement>")
-      return outcome
+      return con:check_error(nil, "<prepared statement>")
    else
       if not api.execute_text(box, number, self.query, #self.query, self.binds, self.count) then
          N.log(N.ALERT, "a statement is executed with too few bound parameters")
@@ -461,11 +456,7 @@ function statement:execute()
       wait()
    end
    local rs = answer(con, self.id and "mysql_stmt_execute()" or "mysql_drv_query()", self.query, self)
-   if rs then
-      return rs
-   end
-   local outcome = con:check_error(nil, "<prepared statement>")
-   return outcome
+   return con:check_error(rs, "<prepared statement>")
 end
 
 function statement:close()
