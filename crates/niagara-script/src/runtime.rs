@@ -108,7 +108,7 @@ impl Threads {
             choice: choice(&run.options)?,
             unique,
             feedback,
-            options: options_chunk(&run.options, None),
+            options: options_chunk(run, None),
             run: run.clone(),
         })
     }
@@ -250,7 +250,7 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
     };
     let settings = format!(
         "{{driver = {}, place = {}, as_text = {}, ignored = {ignored}, quiet = {}, text = {}, chunk_name = {}, \
-         script_path = {}, global_options = {}}}",
+         script_path = {}}}",
         quoted(driver.as_deref().unwrap_or("mysql")),
         quoted(&place(&run.endpoint.transport)),
         text("db_ps_mode") == "disable",
@@ -258,15 +258,14 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
         quoted(&run.source.text),
         quoted(&name),
         quoted(&run.source.path),
-        run.global_options,
     );
     preamble(&own, &settings)
 }
 
 /// The options as a table in Lua, with the help on them.
-pub(crate) fn options_chunk(options: &BTreeMap<String, ScriptValue>, help: Option<&str>) -> String {
+fn options_chunk(run: &ScriptRun, help: Option<&str>) -> String {
     let mut chunk = String::from("{options = {");
-    for (name, value) in options {
+    for (name, value) in &run.options {
         let _ = write!(chunk, "[{}] = ", quoted(name));
         let _ = match value {
             ScriptValue::Flag(on) => write!(chunk, "{on}"),
@@ -279,7 +278,12 @@ pub(crate) fn options_chunk(options: &BTreeMap<String, ScriptValue>, help: Optio
         };
         chunk.push_str(", ");
     }
-    let _ = write!(chunk, "}}, text = {}}}", quoted(help.unwrap_or_default()));
+    let _ = write!(
+        chunk,
+        "}}, text = {}, global = {}}}",
+        quoted(help.unwrap_or_default()),
+        run.global_options
+    );
     chunk
 }
 
@@ -358,7 +362,7 @@ impl Global {
     pub fn set_options(&mut self, run: &ScriptRun, help: &str) -> Result<(), LoadError> {
         self.do_task(Task {
             name: "options",
-            argument: options_chunk(&run.options, Some(help)),
+            argument: options_chunk(run, Some(help)),
         })
     }
 

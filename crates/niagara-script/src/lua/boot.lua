@@ -39,6 +39,11 @@ typedef struct {
 
 typedef struct niagara_histogram niagara_histogram;
 
+/* Scripts that reach for sysbench's own functions of C name this type. */
+typedef enum {
+   SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_TRX, SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_MAX
+} sb_counter_type;
+
 typedef struct {
    void (*connect)(niagara_box *);
    void (*query)(niagara_box *, uint32_t, const char *, size_t);

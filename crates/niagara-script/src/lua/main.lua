@@ -135,7 +135,7 @@ end
 function tasks.options(values)
    sysbench.opt = values.options
    N.options_text = values.text
-   if S.global_options then
+   if values.global then
       for name, value in pairs(values.options) do
          if type(_G[name]) ~= "function" then
             _G[name] = value
