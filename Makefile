@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture bench-tuners setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -25,6 +25,12 @@ bench: setup-bench ## What the load generator costs, beside sysbench and a bare 
 bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
+
+bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
+	@scripts/setup tuners
+	@test -x target/tools/tuners/bin/python || python3 -m venv target/tools/tuners
+	target/tools/tuners/bin/pip install --quiet --requirement scripts/tuners/requirements.txt
+	target/tools/tuners/bin/python scripts/tuners/bench_tuners.py --niagara $(NIAGARA) --out target/tuners $(TUNERS) | tee target/tuners.md
 
 bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
 	$(CARGO) run --release --locked -p niagara-capture --example throughput
@@ -62,15 +68,15 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked
 
-# The main job, small: tune a real server for a minute and look at what it hands over.
+# The main job, small: tune a real server for a minute and check what it hands over.
 end-to-end: build
 	scripts/end-to-end $(NIAGARA)
 
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done
 
-test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
-	scripts/check-page $(REPORT)
+test-page: ## Pages in headless Chromium, judged by axe-core (installs chromium and npm): make test-page [REPORT=…/report.html]
+	scripts/test-page $(REPORT)
 
 deb: setup build ## Packs target/niagara_VERSION_ARCH.deb with man pages, completions, documentation and licences
 	@mkdir -p target
@@ -82,13 +88,13 @@ docs: build ## The documentation as a site with search, target/book (installs md
 release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 	scripts/release $(VERSION)
 
-docs-levers: ## Writes the list of levers in docs/levers.md anew, from the files
+docs-levers: ## Writes the list of levers in docs/levers.md again, from the files
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
 
 fuzz: ## Fuzzes the protocol's decoders and the readers of logs for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
-corpus: ## Records anew what the fuzzer starts from, from real servers
+corpus: ## Records again what the fuzzer starts from, from real servers
 	rm -rf fuzz/corpus/decode
 	$(CARGO) test --locked -p niagara-load --test corpus -- --ignored --nocapture
 

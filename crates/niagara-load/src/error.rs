@@ -21,6 +21,8 @@ pub enum LoadError {
         endpoint: String,
         /// The system's or the server's own message.
         cause: String,
+        /// The server's error number, where it answered.
+        code: Option<u16>,
     },
     /// The server went away, hung, or sent something that is not the protocol.
     /// The side cannot be used again; connect a new [`Driver`](crate::Driver).
@@ -46,7 +48,7 @@ pub enum LoadError {
     /// An answer that cannot be if the tables hold what the workload has loaded.
     #[error(
         "side {side}: {cause}, says the answer to: {statement} (the tables do not hold this workload's data: load them \
-         anew, with the options of the run)"
+         again, with the options of the run)"
     )]
     Data {
         /// 0 or 1, the endpoint's position in [`Driver::connect`](crate::Driver::connect).
@@ -86,4 +88,20 @@ pub enum LoadError {
         /// What was seen.
         cause: String,
     },
+}
+
+impl LoadError {
+    /// The server's own error number, where it refused a login or a statement.
+    pub fn server_code(&self) -> Option<u16> {
+        match self {
+            LoadError::Connect { code, .. } => *code,
+            LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// Whether the server refused the account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+    pub fn is_access_denied(&self) -> bool {
+        matches!(self.server_code(), Some(1045 | 1698))
+    }
 }

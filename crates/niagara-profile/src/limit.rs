@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules;
@@ -11,7 +12,7 @@ use crate::rules;
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../limits");
 
 /// Something that can limit a server.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// The file's name.
@@ -53,7 +54,7 @@ pub struct Limit {
 }
 
 /// Which time counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Only {
     /// On a CPU.
@@ -90,7 +91,7 @@ pub struct Evidence<'a> {
     pub stacks: Vec<Seen<'a>>,
     /// Seconds on a CPU, and waiting for one.
     pub running: f64,
-    /// Whether waiting was looked at too. Without it shares are of the CPU time alone, and nobody knows whether CPUs limit.
+    /// Whether waiting was observed too. Without it shares are of the CPU time alone, and nobody knows whether CPUs limit.
     pub waiting_seen: bool,
     /// Growth of status counters per query.
     pub status: &'a BTreeMap<String, f64>,
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_whether_cpus_limit_where_waiting_was_not_seen() {
+    fn without_off_cpu_data_cpus_are_not_called_the_limit() {
         let evidence = Evidence {
             stacks: vec![seen(&["do_command", "malloc"], "memory", false, 1.0)],
             running: 1.0,

@@ -2,14 +2,16 @@
 
 mod fixture;
 
+use std::collections::BTreeMap;
+
 use niagara_report::{Report, html};
 use niagara_stats::Estimate;
-use niagara_store::{Store, Summary};
+use niagara_store::{Deployment, Store, Summary};
 
 /// Elements that HTML leaves unclosed.
 const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
 
-/// A page for `summary`; written to a folder too when `NIAGARA_TEST_PAGES` names one, to be looked at.
+/// A page for `summary`; written to a folder too when `NIAGARA_TEST_PAGES` names one, for people to view.
 fn page(name: &str, summary: &Summary, duels: u32, ln: f64) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = fixture::store(&folder.path().join("results.db"), summary, duels, ln);
@@ -70,12 +72,29 @@ fn check(page: &str) {
 
 #[test]
 fn a_tuned_server() {
-    let page = page(
-        "tune",
-        &Summary::Tune(Box::new(fixture::tune())),
-        12,
-        0.2716,
-    );
+    let mut tune = fixture::tune();
+    tune.deployment = Some(Deployment {
+        family: "mariadb".into(),
+        config: BTreeMap::from([("thread_handling".into(), "pool-of-threads".into())]),
+        transport: "unix".into(),
+        machine: "Intel Xeon (Skylake) @ 2.20GHz, 2 CPUs".into(),
+        ..Deployment::default()
+    });
+    tune.rungs[2].risk = "memory".into();
+    let page = page("tune", &Summary::Tune(Box::new(tune)), 12, 0.2716);
+    // What a manager reads first comes first.
+    let order = [
+        "<h1>",
+        "Waterfall of gains",
+        "1 server variable in one option file; then one restart",
+        "connect through the Unix socket",
+        "The server takes more memory (Thread pool). Durability is untouched.",
+        "For engineers:",
+        "Transactions per second",
+        "To repeat it</h2>",
+    ];
+    let places = order.map(|words| page.find(words).expect(words));
+    assert!(places.is_sorted(), "{places:?}");
     assert_eq!(
         page.matches("<svg viewBox").count(),
         10,
@@ -84,8 +103,8 @@ fn a_tuned_server() {
     for word in [
         "proven",
         "screened",
-        "decoy",
-        "control",
+        "negative-control",
+        "positive-control",
         "not confirmed",
         "aria-label",
         "closed",
@@ -99,7 +118,7 @@ fn a_tuned_server() {
 fn a_tuned_server_with_warnings_and_escapes() {
     let mut tune = fixture::tune();
     tune.complete = false;
-    tune.warnings = vec!["<script>alert(1)</script> & the decoy won".into()];
+    tune.warnings = vec!["<script>alert(1)</script> & the negative control won".into()];
     tune.rungs[0].screened.title = "a < b \"quoted\"".into();
     let page = page("warned", &Summary::Tune(Box::new(tune)), 12, 0.2716);
     assert!(page.contains("&lt;script&gt;"));
@@ -144,8 +163,8 @@ fn degenerate_studies_still_make_a_page() {
     tune.total = None;
     tune.not_helped.clear();
     tune.not_tried.clear();
-    tune.decoy = None;
-    tune.control = None;
+    tune.negative_control = None;
+    tune.positive_control = None;
     tune.sd_duel = None;
     tune.elapsed_seconds = 0.0;
     page("nothing", &Summary::Tune(Box::new(tune.clone())), 0, 0.0);

@@ -22,6 +22,11 @@ pub struct LuaRuntime;
 
 impl ScriptRuntime for LuaRuntime {
     fn read(&self, path: &str) -> Result<(ScriptSource, ScriptInfo), LoadError> {
+        if let Err(error) = std::fs::metadata(path) {
+            return Err(LoadError::Invalid(format!(
+                "cannot read the script {path}: {error}\nremedy: name a Lua script for sysbench by its path (docs/scripts.md)"
+            )));
+        }
         let source = source(path)?;
         let run = ScriptRun {
             source: source.clone(),
@@ -59,7 +64,7 @@ pub fn source(path: &str) -> Result<ScriptSource, LoadError> {
     } else {
         match std::fs::read(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !path.contains('/') => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 format!("require({})", quoted(path))
             }
             Err(error) => return Err(failed(error)),
@@ -250,7 +255,7 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
     };
     let settings = format!(
         "{{driver = {}, place = {}, as_text = {}, ignored = {ignored}, quiet = {}, text = {}, chunk_name = {}, \
-         script_path = {}}}",
+         script_path = {}, luajit = {}}}",
         quoted(driver.as_deref().unwrap_or("mysql")),
         quoted(&place(&run.endpoint.transport)),
         text("db_ps_mode") == "disable",
@@ -258,6 +263,7 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
         quoted(&run.source.text),
         quoted(&name),
         quoted(&run.source.path),
+        quoted(&text("luajit_cmd")),
     );
     preamble(&own, &settings)
 }

@@ -186,3 +186,50 @@ unsafe extern "C" fn allocate(
         moved
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(limit: usize, chunk: &str) -> String {
+        let mut state = State::new(limit, chunk, [null_mut(); 2]).unwrap();
+        match state.resume(2) {
+            Resumed::Failed(problem) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let greedy = "local t = {} for i = 1, 1e6 do t[i] = ('x'):rep(1e5) .. i end";
+        assert_eq!(failure(16 << 20, greedy), "not enough memory");
+    }
+
+    #[test]
+    fn a_chunk_yields_returns_or_fails() {
+        let mut state = State::new(16 << 20, "coroutine.yield(1)", [null_mut(); 2]).unwrap();
+        assert_eq!(state.resume(2), Resumed::Yielded);
+        assert_eq!(state.resume(0), Resumed::Returned);
+        assert_eq!(failure(16 << 20, "error('it fails', 0)"), "it fails");
+        assert!(State::new(16 << 20, "error(", [null_mut(); 2]).is_err());
+    }
+
+    #[test]
+    fn a_loop_without_an_end_is_interrupted() {
+        for endless in ["while true do end", "local n = 0 while true do n = n + 1 end"] {
+            let interrupt = crate::interrupt::interrupter();
+            let over = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        interrupt();
+                    }
+                });
+                let problem = failure(16 << 20, endless);
+                over.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert!(problem.contains("interrupted"), "{problem}");
+            });
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Ctrl-C as a value: set once from outside, looked at wherever waiting is possible.
+//! Ctrl-C as a value: set once from outside, checked wherever waiting is possible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +18,13 @@ impl std::fmt::Display for Cancelled {
 }
 
 impl std::error::Error for Cancelled {}
+
+impl From<Arc<AtomicBool>> for Cancel {
+    /// The stop that somebody else's flag asks for.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
 
 impl Cancel {
     /// Asks for the stop.

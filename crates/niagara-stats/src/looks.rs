@@ -1,4 +1,4 @@
-//! When the scores are looked at, and how large |W| must then be.
+//! The looks: after how many duels scores are tested, and how large |W| must then be.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::sign_flips::{Bound, criticals};
 pub use crate::sign_flips::MAX_DUELS;
 
 /// Duels at the looks of the standard plan.
-pub const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
+pub(crate) const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
 /// Duels at the looks of a plan that is made for fewer duels than the standard one, as far as they can call anything.
 const EARLY_LOOKS: [usize; 7] = [5, 6, 8, 12, 16, 24, 32];
 
@@ -143,7 +143,7 @@ impl LookPlan {
     }
 
     /// [`LookPlan::for_duels`] for a claim that B is faster, as [`LookPlan::one_sided`].
-    pub fn one_sided_for_duels(alpha: f64, duels: usize) -> Self {
+    pub(crate) fn one_sided_for_duels(alpha: f64, duels: usize) -> Self {
         Self {
             one_sided: true,
             ..Self::for_duels(2.0 * alpha, duels)
@@ -188,7 +188,7 @@ impl LookPlan {
     }
 
     /// The plan when it is known beforehand that at most `max_duels` will be fought: the looks before that, and a last
-    /// one there, sharing all of α anew. A plan that ends earlier anyhow stays as it is.
+    /// one there, sharing all of α again. A plan that ends earlier anyhow stays as it is.
     pub fn truncated(&self, max_duels: usize) -> Self {
         if max_duels >= self.max_duels() {
             return self.clone();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_end_shares_alpha_anew() {
+    fn a_known_end_redistributes_alpha() {
         let plan = LookPlan::standard(0.05);
         assert_eq!(plan.truncated(44), plan);
         assert_eq!(plan.truncated(100), plan);

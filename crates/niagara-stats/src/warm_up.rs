@@ -19,7 +19,7 @@ pub struct WarmUp {
 /// Observations to cut from the start of a series: the k that minimises the squared standard error of the mean of what
 /// remains, Σ(y − ȳ)²/m², over means of five (White, Cobb & Spratt, 2000). A multiple of five; 0 of a series too short
 /// to judge (under 30 observations).
-pub fn mser5(series: &[f64]) -> usize {
+pub(crate) fn mser5(series: &[f64]) -> usize {
     let batches: Vec<f64> = series
         .chunks_exact(BATCH)
         .map(|batch| batch.iter().sum::<f64>() / BATCH as f64)
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rise_is_cut() {
+    fn the_rise_is_taken_for_warm_up() {
         let cut = mser5(&curve(200, 8.0, 1));
         // After 25 observations 4 % are missing, after 40 under 1 %.
         assert!((20..=45).contains(&cut), "{cut}");

@@ -11,21 +11,22 @@ mod store;
 mod study_summary;
 mod summary;
 
-pub use build_note::{BuildCheck, BuildNote};
+pub use build_note::{BuildCheck, BuildNote, FinalCheck};
 pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime, START_SETTINGS};
 pub use goal::Goal;
-pub use lock::{LOCK_FILE, StudyLock};
+pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
 pub use store::Store;
 pub use study_summary::{
-    About, AccountsRecord, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung,
-    LadderSummary, Law, MatrixSummary, MatrixWorkload, RatioAt, RungOutcome, SweepCurve,
-    SweepPoint, SweepSummary,
+    About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
+    MatrixSummary, MatrixWorkload, RatioAt, ResourceCounters, RungOutcome, SweepCurve, SweepPoint,
+    SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Summary, Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
+    Summary, Together, TuneSummary,
 };

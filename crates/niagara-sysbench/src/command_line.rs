@@ -8,7 +8,7 @@ use crate::option::{
 use crate::values::Values;
 use niagara_load::OptionGroup;
 
-/// A command line whose test is not looked at yet.
+/// A command line whose test is not parsed yet.
 #[derive(Debug, Clone)]
 pub struct CommandLine {
     pub test: Option<String>,
@@ -126,7 +126,7 @@ impl CommandLine {
     }
 
     /// Reads the options of the test that was found. What is still unknown is refused.
-    pub fn read_test_options(&mut self, groups: &[&[Definition]]) -> Result<(), Failure> {
+    pub(crate) fn read_test_options(&mut self, groups: &[&[Definition]]) -> Result<(), Failure> {
         for group in groups {
             self.values.define(group);
         }

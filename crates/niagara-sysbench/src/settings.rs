@@ -124,12 +124,6 @@ fn what_changes_nothing(values: &Values, stack: u64, endless: bool) -> Vec<(Leve
             format!("--thread-stack-size={stack} changes nothing: connections have no threads of their own"),
         ));
     }
-    if values.given("luajit-cmd") {
-        remarks.push((
-            Level::Warning,
-            "--luajit-cmd changes nothing: there is no Lua here".into(),
-        ));
-    }
     remarks
 }
 
@@ -289,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_name() {
+    fn impossible_values_are_refused_by_name() {
         for (words, message) in [
             ("--threads=0", "Invalid value for --threads: 0.\n"),
             ("--threads", "Invalid value for --threads: 0.\n"),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use niagara_load::Admin;
-use niagara_server::{Cache, Config, Install, RunningServer};
+use niagara_server::{Cache, Config, Install, RunningServer, Runtime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,7 +22,7 @@ use self::ledger::{ACCOUNTS, Fate, Found, Ledger, OPENING_BALANCE};
 use self::writer::{Told, Writer};
 use super::outcome::{Part, PartReport};
 use super::progress::{Progress, Reporter};
-use super::server::{Bench, connect, endpoint};
+use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::{Cancel, Cancelled};
 
 /// Kills of a whole check.
@@ -41,6 +41,8 @@ pub struct CrashOptions {
     pub seed: u64,
     /// Variables of the server beside those of the check, over which they have the last word.
     pub config: Config,
+    /// What surrounds its process.
+    pub runtime: Runtime,
 }
 
 impl Default for CrashOptions {
@@ -51,6 +53,7 @@ impl Default for CrashOptions {
             after_ms: 200..2500,
             seed: 1,
             config: Config::new(),
+            runtime: Runtime::default(),
         }
     }
 }
@@ -75,7 +78,7 @@ fn durable(install: &Install, options: &CrashOptions) -> Config {
     config
 }
 
-/// Kills the server under write load and looks at what is there afterwards.
+/// Kills the server under write load and checks what is there afterwards.
 ///
 /// # Errors
 /// Stopped on request; no clone can be made; the server does not start at all. What it loses is a finding, not an error.
@@ -88,10 +91,16 @@ pub fn crash_recovery(
 ) -> Result<PartReport> {
     let began = Instant::now();
     let mut report = PartReport::new(Part::Crash, options.seed);
-    report.whole = options.kills >= KILLS && options.config.is_empty();
+    report.whole = options.kills >= KILLS
+        && options.config.is_empty()
+        && options.runtime == Runtime::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
     let total = options.kills;
-    let bench = Bench::new(cache, install, durable(install, options), &mut |text| {
+    let setting = Setting {
+        config: durable(install, options),
+        runtime: options.runtime.clone(),
+    };
+    let bench = Bench::new(cache, install, setting, &mut |text| {
         reporter.step(0, total, text);
     })?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
@@ -193,7 +202,7 @@ fn finish(
     report.figure("kills", kills as u64);
     report.figure("ms of restarts", recovery.as_millis() as u64);
     if tally.acknowledged == 0 {
-        report.fail("no commit was ever acknowledged, so nothing was looked at".to_owned());
+        report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
     }
     report.seconds = began.elapsed().as_secs_f64();
     report
@@ -247,9 +256,9 @@ fn write_and_kill(
         .collect();
     // A slow machine gets the time for a first commit, so that there is something to lose.
     let began = Instant::now();
-    let patience = Duration::from_secs(30);
+    let timeout = Duration::from_secs(30);
     while began.elapsed() < delay
-        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < patience)
+        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < timeout)
     {
         thread::sleep(Duration::from_millis(1));
         if cancel.is_cancelled() || !server.is_alive() {

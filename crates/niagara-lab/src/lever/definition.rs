@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use niagara_server::Family;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::measured::Measured;
+use super::range::Range;
 use super::risk::Risk;
 use super::template::Template;
 use super::version_range::VersionRange;
@@ -27,6 +30,9 @@ pub struct Lever {
     pub(crate) when: When,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) template: Template,
+    pub(crate) range: Range,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) recovery: bool,
     pub(crate) deploy: Deploy,
     pub(crate) file: String,
 }
@@ -53,7 +59,7 @@ impl Lever {
     }
 
     /// What the factor's untouched state is called, where it has a name: `tcp` of `transport`.
-    pub fn default_level(&self) -> Option<&str> {
+    pub(crate) fn default_level(&self) -> Option<&str> {
         self.default_level.as_deref()
     }
 
@@ -67,7 +73,7 @@ impl Lever {
         self.risk
     }
 
-    /// Lever, decoy or control.
+    /// Lever, negative control or positive control.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -102,6 +108,23 @@ impl Lever {
         &self.elsewhere
     }
 
+    /// What it did where it was measured.
+    pub fn measured(&self) -> &[Measured] {
+        &self.measured
+    }
+
+    /// Whether it touches what a server recovers from after a crash: logs, flushing, durability.
+    pub fn touches_recovery(&self) -> bool {
+        self.recovery || self.risk == Risk::Durability
+    }
+
+    /// The server variables that it sets on some branch.
+    pub fn variables(&self) -> impl Iterator<Item = &String> {
+        let template = &self.template;
+        let tables = [&template.config, &template.mariadb, &template.mysql];
+        tables.into_iter().flat_map(|table| table.keys())
+    }
+
     /// What deploying takes beyond variables.
     pub fn deploy(&self) -> &Deploy {
         &self.deploy
@@ -113,7 +136,7 @@ impl Lever {
     }
 
     /// Of no use to an application on another host.
-    pub fn local_only(&self) -> bool {
+    pub(crate) fn local_only(&self) -> bool {
         self.template.local_only()
     }
 
@@ -127,20 +150,25 @@ impl Lever {
 }
 
 /// What a lever is in a study.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(extend("niagara-aliases" = ["decoy", "control"]))]
 pub enum Role {
     /// Hoped to help.
     #[default]
     Lever,
     /// Changes nothing that matters: shows what chance looks like.
-    Decoy,
+    #[serde(alias = "decoy")]
+    NegativeControl,
     /// Known to slow the server: shows that a real effect would be seen.
-    Control,
+    #[serde(alias = "control")]
+    PositiveControl,
 }
 
 /// How often a lever helps. Decides who is left out of a short budget, nothing else.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Promise {
     /// On many machines and workloads.
@@ -153,7 +181,7 @@ pub enum Promise {
 }
 
 /// What a workload must do for a lever to be worth trying.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKind {
     /// Anything.
@@ -164,7 +192,7 @@ pub enum WorkloadKind {
 }
 
 /// Something the machine must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
     /// Transparent huge pages, on request at least.
@@ -224,7 +252,8 @@ impl When {
 }
 
 /// Why a lever is not for a branch, or not for its other versions, in words for people.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Elsewhere {
     /// On MariaDB.
     pub mariadb: Option<String>,
@@ -235,6 +264,18 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
+    /// The reasons as a file's several lines say them, each on one line.
+    pub(crate) fn on_one_line(self) -> Self {
+        let joined = |text: Option<String>| {
+            text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        Self {
+            mariadb: joined(self.mariadb),
+            mysql: joined(self.mysql),
+            percona: joined(self.percona),
+        }
+    }
+
     /// The reason for a branch.
     pub(crate) fn reason(&self, family: Family) -> Option<&str> {
         match family {
@@ -246,7 +287,8 @@ impl Elsewhere {
 }
 
 /// What deploying a lever takes beyond the server's variables.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Deploy {
     /// Debian packages to install.
     pub packages: Vec<String>,

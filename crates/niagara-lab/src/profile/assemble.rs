@@ -5,7 +5,8 @@ use niagara_profile::result::{
     Cpu, FunctionShare, LayerShare, Profile, Site, Syscall, ThreadTime, Waiting,
 };
 use niagara_profile::{
-    CpuSamples, Evidence, Folded, Frame, Layers, Names, OffCpu, Place, Seen, Syscalls, diagnose,
+    CpuSamples, Evidence, Folded, FoundLimit, Frame, Layers, Names, OffCpu, Place, Seen, Syscalls,
+    diagnose,
 };
 
 use super::costs::Watched;
@@ -69,7 +70,7 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
 pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut seen.waiting);
-    // Threads that were looked at answered this many of the queries.
+    // Threads that were observed answered this many of the queries.
     let part = ratio(seen.threads.1 as f64, seen.threads.0 as f64);
     let queries = watched.queries as f64 * part;
     let us_per_query = ratio(seen.observed * 1e6, queries);
@@ -204,21 +205,23 @@ pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
     let levers = lever::load(&[])?;
     profile.limits = found
         .into_iter()
-        .map(|mut limit| {
-            // As they are written in a variant.
-            let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
-            let left: Vec<&Lever> = limit
-                .lever_ids
-                .iter()
-                .filter(|id| !applied.contains(id))
-                .filter_map(known)
-                .collect();
-            limit.levers = left.iter().map(|lever| lever.spelling()).collect();
-            limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
-            limit
-        })
+        .map(|limit| with_levers_left(limit, &levers, applied))
         .collect();
     Ok(())
+}
+
+/// A limit with those of its levers that are not `applied` already, as they are written in a variant.
+fn with_levers_left(mut limit: FoundLimit, levers: &[Lever], applied: &[String]) -> FoundLimit {
+    let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
+    let left: Vec<&Lever> = limit
+        .lever_ids
+        .iter()
+        .filter(|id| !applied.contains(id))
+        .filter_map(known)
+        .collect();
+    limit.levers = left.iter().map(|lever| lever.spelling()).collect();
+    limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
+    limit
 }
 
 fn shares(layers: &Layers, folded: &Folded, whole: f64, us_per_query: f64) -> Vec<LayerShare> {
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lever_that_is_pulled_already_is_no_advice() {
+    fn levers_in_use_are_not_recommended() {
         let busy = Profile {
             time: Some(ThreadTime {
                 running: 1.0,

@@ -9,7 +9,7 @@ use niagara_store::{Axis, MatrixWorkload};
 use crate::asking::level_sets::{AxisRecipe, level_sets};
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::questions::matrix::{Combination, MatrixOptions};
 use crate::studies::observer::Observer;
@@ -77,14 +77,14 @@ pub(crate) fn combinations(
 
 impl Combinations {
     /// How the matrix is filled.
-    pub(crate) fn options(
-        &self,
-        set_up: &SetUp<'_>,
-        lengths: &Lengths,
+    pub(crate) fn options<'a>(
+        &'a self,
+        set_up: &SetUp<'a>,
+        duel_settings: &DuelSettings,
         seed: u64,
-    ) -> MatrixOptions<'_> {
+    ) -> Result<MatrixOptions<'a>> {
         let study = set_up.study;
-        MatrixOptions {
+        Ok(MatrixOptions {
             about: study.words(),
             server: set_up.base.server.clone(),
             axes: self.axes.clone(),
@@ -106,10 +106,12 @@ impl Combinations {
             alpha: study.alpha,
             rule: study.rule(),
             duels: study.duels,
-            couples: lengths.couples,
+            couples: duel_settings.couples,
             seed,
             budget_seconds: study.budget.as_secs_f64(),
-        }
+            levers: &set_up.inventory.levers,
+            machine: set_up.inventory.machine()?,
+        })
     }
 
     /// Whether some build of this matrix had its profile from the workload.

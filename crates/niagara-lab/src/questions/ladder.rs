@@ -2,16 +2,20 @@
 
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+use niagara_store::{
+    About, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary,
+};
 
 use crate::asking::question::RungRecipe;
 use crate::asking::resolve::resolve_or_reason;
 use crate::client_host::ClientHost;
-use crate::duels::spec::{Lengths, Protocol};
+use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::questions::judged::{
-    Answer, Question, ask, comparison, first_look_seconds, share_seconds,
+use crate::questions::deployment::{Part, deployment};
+use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
+use crate::questions::sequential_test::{
+    SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
 };
 use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
@@ -66,7 +70,7 @@ impl<'a> Climbing<'a> {
         bench: &'a mut Workbench,
         start: Variant,
         rungs: &[RungRecipe],
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> Self {
         let study = set_up.study;
@@ -76,6 +80,8 @@ impl<'a> Climbing<'a> {
                 inventory: set_up.inventory,
                 best: start.clone(),
                 rungs: Vec::new(),
+                kept: Vec::new(),
+                checks: Vec::new(),
                 total: None,
                 warnings: Vec::new(),
                 complete: false,
@@ -87,7 +93,7 @@ impl<'a> Climbing<'a> {
                     alpha: study.alpha,
                     rule: study.rule(),
                     duels: study.duels,
-                    couples: lengths.couples,
+                    couples: duel_settings.couples,
                     seed,
                     budget_seconds: study.budget.as_secs_f64(),
                 },
@@ -116,6 +122,9 @@ struct Climb<'a> {
     options: LadderOptions,
     best: Variant,
     rungs: Vec<LadderRung>,
+    /// The rungs that were kept: title, what they started from, what they made of it.
+    kept: Vec<(String, Variant, Variant)>,
+    checks: Vec<FinalCheck>,
     total: Option<niagara_store::Comparison>,
     warnings: Vec<String>,
     complete: bool,
@@ -181,6 +190,13 @@ impl Climb<'_> {
         }
         let checked = study.aside(|| check_build(bench, &self.best, observer));
         self.warnings.extend(checked?);
+        if !self.is_proven() {
+            return Ok(());
+        }
+        let recovery = touches_recovery(&self.best, &self.inventory.levers);
+        let sides = [&self.options.start, &self.best];
+        self.checks = check_final(bench, study, sides, recovery, observer)?;
+        self.warnings.extend(undone_checks(&self.checks));
         Ok(())
     }
 
@@ -220,7 +236,7 @@ impl Climb<'_> {
             first_look_seconds(study, errors, options.couples),
         );
         let best = self.best.clone();
-        let question = Question {
+        let test = SequentialTest {
             phase: Phase::Claim,
             subject: &rung.title,
             goal: Goal::Throughput,
@@ -233,22 +249,24 @@ impl Climb<'_> {
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
         };
-        let answer = ask(bench, study, &question, observer)?;
-        self.warn(&rung.title, &answer);
-        let measured = answer.duels.iter().any(|duel| duel.score.is_some());
+        let tested = run_test(bench, study, &test, observer)?;
+        self.warn(&rung.title, &tested);
+        let measured = tested.duels.iter().any(|duel| duel.score.is_some());
         let outcome = if measured {
-            let claim = Box::new(comparison(study, &question, &answer)?);
-            if answer.judgement.verdict == Some(Verdict::Faster) {
-                self.best = candidate;
+            let claim = Box::new(comparison(study, &test, &tested)?);
+            if tested.judgement.verdict == Some(Verdict::Faster) {
+                let before = std::mem::replace(&mut self.best, candidate);
+                self.kept
+                    .push((rung.title.clone(), before, self.best.clone()));
                 RungOutcome::Kept { claim }
             } else {
                 RungOutcome::NotKept { claim }
             }
         } else {
             RungOutcome::NotTried {
-                reason: match &answer.failure {
+                reason: match &tested.failure {
                     Some(reason) => in_short(reason),
-                    None if answer.interrupted => "stopped before it was measured".to_owned(),
+                    None if tested.interrupted => "stopped before it was measured".to_owned(),
                     None => "the time ended before it: give a longer --budget".to_owned(),
                 },
             }
@@ -256,7 +274,7 @@ impl Climb<'_> {
         Ok(Trial {
             change,
             outcome,
-            interrupted: answer.interrupted,
+            interrupted: tested.interrupted,
         })
     }
 
@@ -280,7 +298,7 @@ impl Climb<'_> {
             seconds: study.left_seconds(),
         });
         let best = self.best.clone();
-        let question = Question {
+        let test = SequentialTest {
             phase: Phase::Total,
             subject: "",
             goal: Goal::Throughput,
@@ -293,27 +311,27 @@ impl Climb<'_> {
             reserve_seconds: 0.0,
             must_answer: true,
         };
-        let answer = ask(bench, study, &question, observer)?;
-        self.warn("total", &answer);
-        if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &question, &answer)?;
+        let outcome = run_test(bench, study, &test, observer)?;
+        self.warn("total", &outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, &test, &outcome)?;
             self.warnings.extend(total.caution.clone());
             self.total = Some(total);
         }
         self.keep(bench, study)?;
-        if answer.interrupted {
+        if outcome.interrupted {
             return Err(Cancelled.into());
         }
         Ok(())
     }
 
-    fn warn(&mut self, what: &str, answer: &Answer) {
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
         // A rung without any duel says itself why.
-        let untold = answer
+        let untold = outcome
             .failure
             .as_ref()
-            .filter(|_| !answer.duels.is_empty() || what == "total");
-        let all = answer.warnings.iter().chain(untold);
+            .filter(|_| !outcome.duels.is_empty() || what == "total");
+        let all = outcome.warnings.iter().chain(untold);
         self.warnings
             .extend(all.map(|text| format!("{what}: {}", in_short(text))));
     }
@@ -344,8 +362,13 @@ impl Climb<'_> {
         }
         let builds = build_notes(bench, &[("start", &options.start), (FINAL, &self.best)])?;
         let mut warnings = Vec::new();
+        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let deployment = match &not_recommended {
+            None => self.deployment(bench)?,
+            Some(_) => None,
+        };
         if self.best.id() != options.start.id() {
-            warnings.extend(not_recommended(&builds));
+            warnings.extend(not_recommended);
         }
         warnings.extend(self.warnings.clone());
         warnings.extend(bench.client().map(ClientHost::remark));
@@ -366,9 +389,34 @@ impl Climb<'_> {
             rungs,
             builds,
             total: self.total.clone(),
+            checks: self.checks.clone(),
+            deployment,
             sd_duel: pooled_sd(study),
             warnings,
         })
+    }
+}
+
+impl Climb<'_> {
+    /// Whether fresh duels proved the final variant faster.
+    fn is_proven(&self) -> bool {
+        let total = self.total.as_ref();
+        total.and_then(|total| total.judged().verdict) == Some(Verdict::Faster)
+    }
+
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    fn deployment(&self, bench: &Workbench) -> Result<Option<Deployment>> {
+        if !self.is_proven() {
+            return Ok(None);
+        }
+        let levers = &self.inventory.levers;
+        let parts: Vec<Part<'_>> = self
+            .kept
+            .iter()
+            .map(|(title, before, after)| Part::between(title, before, after, levers))
+            .collect();
+        let machine = self.inventory.machine()?;
+        deployment(bench.install_of(&self.best)?, &self.best, &parts, &machine).map(Some)
     }
 }
 

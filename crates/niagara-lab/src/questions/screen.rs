@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
-    strongest_effects, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
+    is_promising, strongest_beside, student,
 };
 use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
-use crate::questions::probe::culprits;
-use crate::questions::promotion::{SURE, is_promising};
+use crate::questions::probe::failing_levers;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -21,12 +20,12 @@ use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
-/// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
-const WRECKED: f64 = std::f64::consts::LN_2;
+/// A duel this lopsided has a lever on one side that halves throughput, or worse.
+const HALVED: f64 = std::f64::consts::LN_2;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const MIN_DF: f64 = 4.0;
 /// Duels that must agree before a lever is set aside for it.
-const WITNESSES: usize = 4;
+const MIN_LOPSIDED_DUELS: usize = 4;
 
 /// How the screening goes about it.
 #[derive(Debug, Clone)]
@@ -87,17 +86,28 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
-struct Floor {
+/// What is screened, where and how.
+struct Field<'a> {
+    bench: &'a Workbench,
+    base: &'a Variant,
+    candidates: &'a [Candidate],
+    options: &'a ScreenOptions,
+}
+
+/// The screening so far.
+struct ScreeningState {
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
     observations: Vec<Observation>,
-    /// The same duels by throughput, whatever the goal: a server that is wrecked shows there.
+    /// The same duels by throughput, whatever the goal: a server whose throughput collapses shows there.
     throughput: Vec<Observation>,
     /// Duels of which one side failed.
     failed: u32,
     set_aside: Vec<(usize, NotTried)>,
-    /// By candidate: neither decoy nor control.
+    /// By candidate: neither the negative nor the positive control.
     is_lever: Vec<bool>,
+    /// What is expected of levers that were measured elsewhere.
+    expected: Vec<Expected>,
 }
 
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
@@ -109,117 +119,102 @@ pub(crate) fn screen(
     options: &ScreenOptions,
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
-    let factors = factors(candidates);
-    let mut floor = Floor {
-        shapes: factors.iter().map(LeverFactor::shape).collect(),
-        factors,
-        observations: Vec::new(),
-        throughput: Vec::new(),
-        failed: 0,
-        set_aside: Vec::new(),
-        is_lever: candidates
-            .iter()
-            .map(|candidate| candidate.lever.role() == Role::Lever)
-            .collect(),
+    let field = Field {
+        bench,
+        base,
+        candidates,
+        options,
     };
+    let mut state = ScreeningState::of(candidates, options.goal);
     let ended = study.recall(&checkpoint::screening_ended())?;
-    let mut fought = 0;
+    let mut begun = 0;
     let mut generation = 0;
     observer.see(Event::Stage {
         name: "screening",
         seconds: options.time.ends(study)[0] - study.used_seconds(),
     });
     'designs: loop {
-        let rows = floor.rows(
+        let rows = state.rows(
             options.duels,
             derive_seed(options.seed, "design", generation),
         );
         generation += 1;
         for row in rows {
-            let then = study.used_seconds() + study.duel_seconds(options.couples);
-            let [until, latest] = options.time.ends(study);
-            let late =
-                then > latest || (then > until && floor.is_anything_promising(options.worthwhile));
             let over = match ended {
-                Some(duels) => fought >= duels,
-                None => late && !study.has_recalled(),
+                Some(duels) => begun >= duels,
+                None => !study.has_recalled() && state.is_late(study, options),
             };
             if over {
                 if ended.is_none() {
-                    study.keep(&checkpoint::screening_ended(), &fought)?;
+                    study.keep(&checkpoint::screening_ended(), &begun)?;
                 }
                 break 'designs;
             }
-            let sides = [&row.a, &row.b]
-                .map(|levels| with_levels(base, candidates, &floor.factors, levels));
-            let seed = derive_seed(options.seed, "screen", fought);
-            fought += 1;
-            let fought_out = study.duel(
-                bench,
-                Phase::Screen,
-                "",
-                sides,
-                options.couples,
-                seed,
-                observer,
-            );
-            let record = match fought_out {
-                Ok(record) => record,
+            let aside_before = state.set_aside.len();
+            match state.duel(&field, study, row, begun, observer) {
                 Err(error) if error.is::<Cancelled>() => {
-                    return Ok(floor.screening(candidates, true));
+                    return Ok(state.screening(candidates, true));
                 }
-                Err(error) => return Err(error),
-            };
-            let aside_before = floor.set_aside.len();
-            match &record.ending {
-                Ending::Failed { side, reason } => {
-                    let levels = if *side == 0 { &row.a } else { &row.b };
-                    floor.failed += 1;
-                    let blamed =
-                        floor.blame(bench, study, base, candidates, levels, fought, reason);
-                    match blamed {
-                        Err(error) if error.is::<Cancelled>() => {
-                            return Ok(floor.screening(candidates, true));
-                        }
-                        other => other?,
-                    }
-                }
-                Ending::Scored => {
-                    let Some(score) = options.goal.gain(&record) else {
-                        continue;
-                    };
-                    if let Some(throughput) = record.score {
-                        floor.throughput.push(Observation {
-                            row: row.clone(),
-                            score: throughput,
-                        });
-                    }
-                    floor.observations.push(Observation { row, score });
-                    floor.look_for_wreckers(study, candidates)?;
-                }
-                Ending::Disturbed => {}
+                other => other?,
             }
-            if floor.set_aside.len() > aside_before {
-                for (_, lever) in &floor.set_aside[aside_before..] {
-                    observer.see(Event::Note(&format!(
-                        "set aside: {} ({})",
-                        lever.lever, lever.reason
-                    )));
-                }
+            begun += 1;
+            let newly_aside = &state.set_aside[aside_before..];
+            for (_, NotTried { lever, reason, .. }) in newly_aside {
+                observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
+            }
+            if !newly_aside.is_empty() {
                 continue 'designs;
             }
         }
-        if floor
+        if state
             .worst_std_err()
             .is_some_and(|worst| worst <= options.enough)
         {
             break;
         }
     }
-    Ok(floor.screening(candidates, false))
+    Ok(state.screening(candidates, false))
 }
 
-impl Floor {
+/// What is expected of the levels of the design that were measured elsewhere.
+fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> {
+    let levels = factors.iter().enumerate().flat_map(|(factor, of)| {
+        let levels = of.levels.iter().enumerate();
+        levels.map(move |(place, &index)| (factor, place + 1, index))
+    });
+    levels
+        .filter_map(|(factor, level, index)| {
+            Some(Expected {
+                factor,
+                level,
+                log_effect: candidates[index].prior?.log_effect,
+            })
+        })
+        .collect()
+}
+
+impl ScreeningState {
+    /// Nothing seen yet.
+    fn of(candidates: &[Candidate], goal: Goal) -> Self {
+        let factors = factors(candidates);
+        Self {
+            expected: match goal {
+                Goal::Throughput => expected(candidates, &factors),
+                Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
+            },
+            shapes: factors.iter().map(LeverFactor::shape).collect(),
+            factors,
+            observations: Vec::new(),
+            throughput: Vec::new(),
+            failed: 0,
+            set_aside: Vec::new(),
+            is_lever: candidates
+                .iter()
+                .map(|candidate| candidate.lever.role() == Role::Lever)
+                .collect(),
+        }
+    }
+
     fn is_aside(&self, candidate: usize) -> bool {
         self.set_aside.iter().any(|(index, _)| *index == candidate)
     }
@@ -248,7 +243,8 @@ impl Floor {
         if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
-        (strongest_effects(&self.shapes, &self.observations), true)
+        let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
+        (fit, true)
     }
 
     fn fit(&self) -> Fit {
@@ -258,13 +254,17 @@ impl Floor {
         effects(&self.shapes, &self.observations, &pairs, None)
     }
 
+    /// Whether the time is too short for another duel.
+    fn is_late(&self, study: &Study, options: &ScreenOptions) -> bool {
+        let then = study.used_seconds() + study.duel_seconds(options.couples);
+        let [until, latest] = options.time.ends(study);
+        then > latest || (then > until && self.is_anything_promising(options.worthwhile))
+    }
+
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
-        let fit = self.fit();
-        if fit.residual_df < MIN_DF {
-            return false;
-        }
+        let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.is_lever[index]
@@ -292,14 +292,64 @@ impl Floor {
         worst.is_finite().then_some(worst)
     }
 
-    /// A side failed: finds the lever that keeps it from starting, where there is one.
-    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
-    fn blame(
+    /// Fights the duel of `row`, number `place` of the screening, and takes its result; sets a lever aside where it shows that one keeps
+    /// the server from working.
+    fn duel(
         &mut self,
-        bench: &Workbench,
+        field: &Field<'_>,
+        study: &mut Study,
+        row: Row,
+        place: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Field {
+            bench,
+            base,
+            candidates,
+            options,
+        } = *field;
+        let sides =
+            [&row.a, &row.b].map(|levels| with_levels(base, candidates, &self.factors, levels));
+        let seed = derive_seed(options.seed, "screen", place);
+        let record = study.duel(
+            bench,
+            Phase::Screen,
+            "",
+            sides,
+            options.couples,
+            seed,
+            observer,
+        )?;
+        match &record.ending {
+            Ending::Failed { side, reason } => {
+                let levels = if *side == 0 { &row.a } else { &row.b };
+                self.failed += 1;
+                self.set_aside_failing(field, study, levels, place + 1, reason)
+            }
+            Ending::Scored => {
+                let Some(score) = options.goal.gain(&record) else {
+                    return Ok(());
+                };
+                if let Some(throughput) = record.score {
+                    self.throughput.push(Observation {
+                        row: row.clone(),
+                        score: throughput,
+                    });
+                }
+                self.observations.push(Observation { row, score });
+                self.set_aside_lever_that_halves(study, candidates)?;
+                self.show(candidates, observer);
+                Ok(())
+            }
+            Ending::Disturbed => Ok(()),
+        }
+    }
+
+    /// A side failed: finds the lever that keeps it from starting, where there is one.
+    fn set_aside_failing(
+        &mut self,
+        field: &Field<'_>,
         study: &Study,
-        base: &Variant,
-        candidates: &[Candidate],
         levels: &[usize],
         duel: u64,
         reason: &str,
@@ -312,12 +362,13 @@ impl Floor {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = culprits(bench, base, candidates, &levers)?;
+            let found = failing_levers(field.bench, field.base, field.candidates, &levers)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
-            let index = candidates
+            let index = field
+                .candidates
                 .iter()
                 .position(|candidate| candidate.lever.id() == lever.lever)?;
             Some((index, lever))
@@ -326,23 +377,27 @@ impl Floor {
     }
 
     /// Sets aside a lever that was on the slower side of every lopsided duel.
-    fn look_for_wreckers(&mut self, study: &Study, candidates: &[Candidate]) -> Result<()> {
+    fn set_aside_lever_that_halves(
+        &mut self,
+        study: &Study,
+        candidates: &[Candidate],
+    ) -> Result<()> {
         let lopsided: Vec<&Observation> = self
             .throughput
             .iter()
-            .filter(|observation| observation.score.abs() > WRECKED)
+            .filter(|observation| observation.score.abs() > HALVED)
             .collect();
         let Some(suspect) = self.suspect(&lopsided) else {
             return Ok(());
         };
         let (factor, level) = suspect;
         let index = self.factors[factor].levels[level - 1];
-        let witnesses = lopsided.len();
+        let count = lopsided.len();
         let mut sizes: Vec<f64> = lopsided.iter().map(|o| o.score.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let typical = (-sizes[sizes.len() / 2]).exp();
         let reason = format!(
-            "wrecks the server: × {typical:.2} on its side in {witnesses} duels, then set aside"
+            "throughput halved or worse: × {typical:.2} on its side in {count} duels, then set aside"
         );
         study.note(
             "set aside",
@@ -364,7 +419,7 @@ impl Floor {
     /// The one (factor, level) that was on the slower side of all lopsided duels and not on the faster; `None` while
     /// several were.
     fn suspect(&self, lopsided: &[&Observation]) -> Option<(usize, usize)> {
-        if lopsided.len() < WITNESSES {
+        if lopsided.len() < MIN_LOPSIDED_DUELS {
             return None;
         }
         let slower: Vec<(&Vec<usize>, &Vec<usize>)> = lopsided
@@ -380,10 +435,10 @@ impl Floor {
         let mut suspects = BTreeSet::new();
         for (f, factor) in self.factors.iter().enumerate() {
             for level in 1..=factor.levels.len() {
-                let guilty = slower
+                let always_slower = slower
                     .iter()
                     .all(|(slow, fast)| slow[f] == level && fast[f] != level);
-                if guilty && !self.is_aside(factor.levels[level - 1]) {
+                if always_slower && !self.is_aside(factor.levels[level - 1]) {
                     suspects.insert((f, level));
                 }
             }
@@ -394,9 +449,9 @@ impl Floor {
         }
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let (fit, strongest_only) = self.fit_or_strongest();
-        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+    /// The effects of a fit, by index of the candidate.
+    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+        let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -412,6 +467,32 @@ impl Floor {
                 duels: effect.duels as u32,
             });
         }
+        found
+    }
+
+    /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
+    /// is decided by what is shown here.
+    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
+            true => self
+                .screened(&fit, candidates)
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
+        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        observer.see(Event::Screened {
+            levers: &levers,
+            from,
+        });
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let found = self.screened(&fit, candidates);
         let together = fit
             .interactions
             .iter()

@@ -4,21 +4,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use niagara_store::{Goal, StudyRecord};
-use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
+use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::studies::results_folder::{ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{Study, StudyOptions};
+use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
 pub(crate) struct Opening<'a> {
     question: &'a StudyDescription,
     session: &'a Session<'a>,
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
     plan: Value,
     key: String,
     folder: ResultsFolder,
@@ -28,12 +28,12 @@ impl<'a> Opening<'a> {
     /// Finds the study's folder; nothing is written yet.
     pub(crate) fn choose(question: &'a StudyDescription, session: &'a Session<'a>) -> Result<Self> {
         let kind = question.question.kind().to_string();
-        let lengths = question.lengths();
+        let duel_settings = question.duel_settings();
         let plan = identity(question)?;
         let key = study_key(&(
             &kind,
             &plan,
-            lengths,
+            duel_settings,
             question.protocol,
             question.budget,
             question.seed,
@@ -42,7 +42,7 @@ impl<'a> Opening<'a> {
         Ok(Self {
             question,
             session,
-            lengths,
+            duel_settings,
             plan,
             key,
             folder,
@@ -79,7 +79,7 @@ impl<'a> Opening<'a> {
             StudyOptions {
                 folder: self.folder.path.clone(),
                 budget_seconds: self.question.budget.as_secs_f64(),
-                lengths: self.lengths,
+                duel_settings: self.duel_settings,
                 protocol: self.question.protocol,
             },
         )
@@ -104,7 +104,10 @@ fn identity(study: &StudyDescription) -> Result<Value> {
         "without": tune.without,
         "alpha": study.alpha,
         "min_effect": study.min_effect,
-        "screen_couples": tune.screen_couples(&study.lengths()),
+        // Where nobody asked for a number the budget decides it, which is no part of what a study is: the usual one stands here.
+        "screen_couples": tune.screen_couples.unwrap_or_else(|| {
+            DefaultCouples::SCREENING.of(study.duel_settings().slice_seconds)
+        }),
     });
     if tune.with_builds {
         plan["with_builds"] = Value::Bool(true);
@@ -119,24 +122,11 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     Ok(plan)
 }
 
-/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals go on.
+/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals continue.
 fn add_rate(plan: &mut Value, study: &StudyDescription) {
     if let Some(rate) = study.rate {
         plan["rate"] = Value::from(rate.to_string());
     }
-}
-
-/// The hash that stands for everything that decides what is measured.
-///
-/// # Errors
-/// Something that is no JSON.
-pub fn study_key(content: &impl Serialize) -> Result<String> {
-    let digest = Sha256::digest(serde_json::to_vec(content)?);
-    Ok(digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
 }
 
 #[cfg(test)]

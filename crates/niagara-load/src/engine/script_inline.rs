@@ -2,7 +2,7 @@
 //! keeps what comes for others.
 
 use crate::engine::link::Lost;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
 use crate::protocol::answer::Answer;
 use crate::protocol::response::Progress;
@@ -72,7 +72,7 @@ impl Inline<'_> {
             if Instant::now() >= deadline {
                 return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
-            self.io.wait(&mut events, Gather::NOTHING, MAX_WAIT)?;
+            self.io.wait(&mut events, Coalescing::NONE, MAX_WAIT)?;
             for &event in &events {
                 if result.is_some() || token(event) != Some(link) {
                     self.keep(event);

@@ -9,7 +9,7 @@ use crate::engine::script_inline::{Heard, Inline, hear};
 use crate::engine::script_thread::{ScriptThread, State};
 use crate::engine::script_watch::Watch;
 use crate::error::LoadError;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
 use crate::protocol::answer::Answer;
 use crate::protocol::response::Progress;
@@ -124,7 +124,7 @@ impl<'a> ScriptRunning<'a> {
         while self.in_flight > 0 || self.goes_on(now) {
             let wait = self.wait(boundary, now);
             self.io
-                .wait(events, Gather::NOTHING, wait)
+                .wait(events, Coalescing::NONE, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
             if !events.is_empty() || self.in_flight == 0 || !self.ready.is_empty() {

@@ -20,9 +20,9 @@ use crate::symbols::Symbolizer;
 
 /// The library, built from `shim/alloc.rs`.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libniagara_alloc.so"));
-/// Calls per stack that is looked at, on average, until it is known how many calls there are.
+/// Calls per stack that is observed, on average, until it is known how many calls there are.
 const FIRST_PERIOD: u64 = 101;
-/// Stacks per second that are looked at.
+/// Stacks per second that are observed.
 const STACKS_PER_SECOND: f64 = 500.0;
 /// How often the records are taken.
 const DRAIN: Duration = Duration::from_millis(10);
@@ -33,16 +33,16 @@ const ALLOCATOR_LAYER: &str = "memory";
 
 /// The shared file, as `shim/alloc.rs` lays it out.
 mod layout {
-    pub const ENABLED: u64 = 0;
-    pub const PERIOD: u64 = 4;
+    pub(crate) const ENABLED: u64 = 0;
+    pub(crate) const PERIOD: u64 = 4;
     pub const HEAD: u64 = 16;
     pub const TAIL: u64 = 24;
-    pub const LOST: u64 = 32;
+    pub(crate) const LOST: u64 = 32;
     pub const SLOTS: u64 = 64;
-    pub const SLOT: u64 = 64;
-    pub const SLOT_COUNT: u64 = 4096;
+    pub(crate) const SLOT: u64 = 64;
+    pub(crate) const SLOT_COUNT: u64 = 4096;
     pub const RECORDS: u64 = SLOTS + SLOT * SLOT_COUNT;
-    pub const RECORD_COUNT: u64 = 512;
+    pub(crate) const RECORD_COUNT: u64 = 512;
     pub const STACK: u64 = 16 << 10;
     pub const RECORD: u64 = 80 + STACK;
     pub const BYTES: u64 = (RECORDS + RECORD * RECORD_COUNT).next_multiple_of(64);
@@ -419,7 +419,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_program_is_counted() {
+    fn events_of_a_program_are_counted() {
         // perl's own allocations: a loop that makes strings and forgets them, until it is ended.
         let folder = tempfile::tempdir().unwrap();
         let probe = AllocationProbe::new(folder.path()).unwrap();

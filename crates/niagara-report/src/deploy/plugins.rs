@@ -51,14 +51,14 @@ pub fn remedy(input: &DeployInput) -> String {
         ""
     };
     format!(
-        "What is printed is what will be missing; where nothing is, go on. If one of them is needed, keep the packaged server, or \
+        "What is printed is what will be missing; where nothing is, continue. If one of them is needed, keep the packaged server, or \
          build the plugin from the source that {RECIPE} names, put its file into that folder and try it. If nothing uses \
          it{users}, uninstall it or purge its package, so that no option file names it."
     )
 }
 
 /// Asks the built server whether it would start with the option files that are here; nothing is started.
-pub fn would_start(input: &DeployInput, command: &str) -> String {
+pub(crate) fn would_start(input: &DeployInput, command: &str) -> String {
     if input.is_mariadb() {
         format!("sudo {command} --verbose --help > /dev/null")
     } else {
@@ -72,7 +72,7 @@ pub fn after(input: &DeployInput) -> String {
 }
 
 /// What the lines of [`after`] mean.
-pub const MEANING: &str = "A line with `<` is a plugin that the packaged server had and this one has not: undo, unless nothing uses it.";
+pub(crate) const MEANING: &str = "A line with `<` is a plugin that the packaged server had and this one has not: undo, unless nothing uses it.";
 
 fn active(input: &DeployInput) -> String {
     format!(

@@ -46,23 +46,7 @@ impl Sections {
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
-        if let Some(built) = &input.variant.built {
-            let (text, commands) = plugins::before(input);
-            self.line(format!("{} {text}", step.next()));
-            self.code(&commands);
-            self.line(format!("   {}", plugins::remedy(input)));
-            self.line(format!(
-                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
-                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
-                step.next(),
-                built.one_line
-            ));
-            self.code(&[
-                format!("sudo mkdir -p {PLACE}"),
-                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
-                format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
-            ]);
-        }
+        self.built_server(input, &mut step);
         for text in &input.variant.host_steps {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
@@ -121,6 +105,27 @@ impl Sections {
         }
     }
 
+    /// The steps that put a built server where it runs.
+    fn built_server(&mut self, input: &DeployInput, step: &mut Numbers) {
+        if let Some(built) = &input.variant.built {
+            let (text, commands) = plugins::before(input);
+            self.line(format!("{} {text}", step.next()));
+            self.code(&commands);
+            self.line(format!("   {}", plugins::remedy(input)));
+            self.line(format!(
+                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
+                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
+                step.next(),
+                built.one_line
+            ));
+            self.code(&[
+                format!("sudo mkdir -p {PLACE}"),
+                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
+            ]);
+        }
+    }
+
     fn application(&mut self, input: &DeployInput) {
         if input.variant.transport != "unix" {
             return;
@@ -130,7 +135,7 @@ impl Sections {
             "The gain of the Unix socket comes only to applications on the same machine that connect through it. \
              Ask the server for the path (`SELECT @@socket;`, on Debian /run/mysqld/mysqld.sock) and put it where \
              the application has host and port; the host name `localhost` alone means the socket to most C clients, \
-             `127.0.0.1` means TCP to all of them. Applications on other machines go on over TCP and gain nothing by it.\n",
+             `127.0.0.1` means TCP to all of them. Applications on other machines continue over TCP and gain nothing by it.\n",
         );
         self.line(format!(
             "Does the application use it? In the list of connections `Host` is `localhost` for the socket, and has a port \

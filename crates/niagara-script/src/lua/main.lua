@@ -104,6 +104,15 @@ function dofile(path)
    return chunk()
 end
 
+-- What the user tells LuaJIT's compiler.
+if S.luajit ~= "" then
+   local control = jit[S.luajit]
+   if type(control) ~= "function" then
+      error(("--luajit-cmd=%s: LuaJIT's compiler knows on, off and flush"):format(S.luajit), 0)
+   end
+   control()
+end
+
 -- Tasks -------------------------------------------------------------------------------------------------------------
 
 local tasks = {}

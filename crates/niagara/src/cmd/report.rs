@@ -10,43 +10,53 @@ use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
 use niagara_stats::Verdict;
-use niagara_store::{Store, Summary, TuneSummary};
+use niagara_store::{Comparison, Store, Summary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
-use crate::cmd::profile;
-use crate::progress::colour_on_stdout;
+use crate::cmd::{profile, side_by_side};
+use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::setting::write;
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
-    let folder = match args.folder {
+    let format = args.format();
+    if let [first, second] = args.folders.as_slice() {
+        let both = [
+            (first.as_path(), opened(first)?),
+            (second.as_path(), opened(second)?),
+        ];
+        for (folder, store) in &both {
+            if store.study()?.kind == profile::kept::KIND {
+                bail!(
+                    "{} holds a profile, not a study: `niagara profile A B` profiles two variants side by side",
+                    folder.display()
+                );
+            }
+        }
+        side_by_side::print(both, format, args.verbose)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = match args.folders.into_iter().next() {
         Some(folder) => folder,
         None => newest()?,
     };
-    let file = folder.join(RESULTS_FILE);
-    if !file.exists() {
-        bail!(
-            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
-            folder.display()
-        );
-    }
-    let store = Store::open_read_only(&file)?;
+    let store = opened(&folder)?;
     if store.study()?.kind == profile::kept::KIND {
-        profile::kept::report(&store, &folder, args.format)?;
+        profile::kept::report(&store, &folder, format)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.format == Format::Csv {
+    if format == Format::Csv {
         say_text!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
     }
     let Some(summary) = store.summary()? else {
         bail!(
-            "{} was stopped before there was anything to sum up ({} duels are kept): the command that goes on with it is\n  {}",
+            "{} was stopped before there was anything to sum up ({} duels are kept): the command that continues it is\n  {}",
             folder.display(),
             store.duels()?.len(),
             store.study()?.command
         );
     };
-    match args.format {
+    match format {
         Format::Text => print_result(&summary, &store, &folder, Shown::text(args.verbose))?,
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
@@ -55,6 +65,18 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The results in a study's folder.
+fn opened(folder: &Path) -> Result<Store> {
+    let file = folder.join(RESULTS_FILE);
+    if !file.exists() {
+        bail!(
+            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
+            folder.display()
+        );
+    }
+    Ok(Store::open_read_only(&file)?)
 }
 
 /// Writes report.html and report.md into the study's folder, and deploy/ where something was proven. All of it comes
@@ -66,25 +88,42 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
         &folder.join("report.md"),
         &niagara_report::markdown(&report),
     )?;
-    let Some(Summary::Tune(tune)) = &report.summary else {
+    let Some(summary) = report.summary.as_ref().filter(|s| may_deploy(s)) else {
         return Ok(());
     };
     let deploy = folder.join("deploy");
-    match DeployInput::of(tune) {
+    match DeployInput::of(summary) {
         Some(input) => {
             write_deploy(&deploy, &niagara_report::deploy(&input))?;
             write_archive(&deploy, &input)
         }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
-        None if is_proven(tune) => Ok(()),
+        None if is_proven(summary) => Ok(()),
         None => write_deploy(&deploy, &[]),
     }
 }
 
-fn is_proven(tune: &TuneSummary) -> bool {
-    tune.total
-        .as_ref()
-        .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
+/// Whether a study of this kind may end with something to install.
+fn may_deploy(summary: &Summary) -> bool {
+    match summary {
+        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
+        Summary::Compare(_) | Summary::Sweep(_) => false,
+    }
+}
+
+/// The fresh duels that a final variant rests on.
+fn final_comparison(summary: &Summary) -> Option<&Comparison> {
+    match summary {
+        Summary::Tune(tune) => tune.total.as_ref(),
+        Summary::Ladder(ladder) => ladder.total.as_ref(),
+        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|found| &found.comparison),
+        Summary::Compare(_) | Summary::Sweep(_) => None,
+    }
+}
+
+fn is_proven(summary: &Summary) -> bool {
+    let verdict = final_comparison(summary).and_then(|found| found.judged().verdict);
+    verdict == Some(Verdict::Faster)
 }
 
 /// Packs the built server, where one was built and still is here.
@@ -170,13 +209,10 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         return Ok(());
     }
     let colour = colour_on_stdout();
-    let width = console::Term::stdout()
-        .size_checked()
-        .map_or(100, |(_, columns)| usize::from(columns));
     let sides = Sides::of(&Report::load(store)?);
     let view = View {
         colour,
-        width,
+        width: columns_of_stdout(),
         verbose: shown == Shown::Verbose,
         sides: sides.as_ref(),
     };
@@ -191,7 +227,9 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
             "deploy:  {} (README.md there says how to apply, check and undo it)",
             deploy.display()
         );
-    } else if matches!(summary, Summary::Tune(_)) {
+    } else if is_proven(summary) {
+        say!("deploy:  nothing: see above why what was proven to be faster is not handed over");
+    } else if may_deploy(summary) {
         say!("deploy:  nothing, for nothing was proven to be faster");
     }
     say!("results: {}", folder.join(RESULTS_FILE).display());

@@ -67,10 +67,10 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         seed: args.study.seed,
         budget: args.budget,
         duels: args.starts as usize,
-        couples: args.lengths.couples,
-        slice: args.lengths.slice,
-        warm_up: args.lengths.warm_up,
-        disturbance: args.lengths.disturbance,
+        couples: args.duel_settings.couples,
+        slice: args.duel_settings.slice,
+        warm_up: args.duel_settings.warm_up,
+        disturbance: args.duel_settings.disturbance,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })
@@ -79,6 +79,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         name: &name,
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&study, &asking, |inventory| {
         Some(plan_of(&study, &inventory.cache).text())

@@ -7,6 +7,7 @@ use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
 
 use crate::args::{App, TuneArgs};
 use crate::cmd::ask::{Asking, ask};
+use crate::ordinary_user::what_root_would_add;
 use crate::setting::load;
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -16,8 +17,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         name: &format!("{}-{workload}", question.server),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
-    ask(&question, &asking, |_| None)
+    ask(&question, &asking, |inventory| {
+        what_root_would_add(&inventory.fingerprint().ok()?)
+    })
 }
 
 /// What the arguments ask.
@@ -44,10 +48,10 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         min_effect: args.judge.min_effect,
         seed: args.study.seed,
         budget: args.budget,
-        couples: args.lengths.couples,
-        slice: args.lengths.slice,
-        warm_up: args.lengths.warm_up,
-        disturbance: args.lengths.disturbance,
+        couples: args.duel_settings.couples,
+        slice: args.duel_settings.slice,
+        warm_up: args.duel_settings.warm_up,
+        disturbance: args.duel_settings.disturbance,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(server_name(&args.server)?, load, Question::Tune(tune))

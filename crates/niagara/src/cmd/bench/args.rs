@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use niagara_load::{IoChoice, Patience, Schedule, TlsMode};
+use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
 use crate::shared_args::{LoadArgs, duration};
 
@@ -25,6 +25,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 #[command(before_help = "Examples:
   niagara bench oltp_read_only
   niagara bench oltp_read_write --server mysql-9.7 --threads 64 --time 1m
+  niagara bench oltp_read_write --variant malloc=jemalloc,cfg.innodb_io_capacity=400
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
   niagara bench tpcc --warehouses 5 --threads 16
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
@@ -74,17 +75,17 @@ pub struct RunArgs {
     /// keeps up; a ramp is FROM-TO@SECONDS, phases are joined by commas: 500@30,500-2000@60
     #[arg(long, value_name = "RATE", conflicts_with = "rate_steps")]
     pub rate: Option<Schedule>,
-    /// Open loop, one measurement per rate, to see where latency leaves the ground
+    /// Open loop, one measurement per rate, to find the knee of the latency curve
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = rate)]
     pub rate_steps: Vec<f64>,
     /// How the load generator asks the system for input and output: epoll, uring (io_uring, Linux 6.1 or newer), or auto
     /// for uring where the kernel allows it and the connections are not encrypted
     #[arg(long, default_value_t, value_name = "HOW")]
     pub io: IoChoice,
-    /// How long answers may gather before the load generator wakes for them (io_uring, closed loop): a time as 50us,
+    /// Wake-up coalescing: how long the load generator may wait for further answers before it wakes up (io_uring, closed loop): a time as 50us,
     /// off, or auto for 100us by 32 connections where that does not keep the server waiting (docs/load.md)
-    #[arg(long, default_value_t, value_name = "TIME")]
-    pub patience: Patience,
+    #[arg(long, alias = "patience", default_value_t, value_name = "TIME")]
+    pub coalescing: CoalescingChoice,
     /// How often a line is printed and an interval kept
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub report_interval: Duration,
@@ -122,9 +123,13 @@ pub struct PrivateArgs {
     /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary [default: mariadb-10.11]
     #[arg(long, conflicts_with_all = ["socket", "host"])]
     pub server: Option<String>,
-    /// How the load reaches it
-    #[arg(long, value_enum, default_value_t = TransportArg::Tcp, conflicts_with_all = ["socket", "host"])]
-    pub transport: TransportArg,
+    /// What is changed on it, as `compare` has it: levers (`malloc=jemalloc`) and variables
+    /// (`cfg.innodb_buffer_pool_size=1G`), joined by commas
+    #[arg(long, value_name = "CHANGES", conflicts_with_all = ["socket", "host"])]
+    pub variant: Option<String>,
+    /// How the load reaches it [default: tcp, or what --variant says]
+    #[arg(long, value_enum, conflicts_with_all = ["socket", "host"])]
+    pub transport: Option<TransportArg>,
     /// Further folders with servers (`*.toml`)
     #[arg(long, value_name = "DIR")]
     pub servers: Vec<PathBuf>,
@@ -159,7 +164,7 @@ pub struct ConnectArgs {
     /// The database that holds the tables
     #[arg(long, default_value = "sbtest")]
     pub database: String,
-    /// With `prepare`: drop tables of these names that are there, then make them anew
+    /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity

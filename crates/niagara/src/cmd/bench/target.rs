@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_lab::{Inventory, Load, Variant, Workbench, server_name};
+use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
 use niagara_server::Cancel;
 use niagara_server::{
@@ -12,7 +12,7 @@ use niagara_server::{
     server_behind_socket,
 };
 
-use super::args::{BenchArgs, ConnectArgs, TransportArg};
+use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::password;
 use crate::progress::Terminal;
 
@@ -20,8 +20,6 @@ use crate::progress::Terminal;
 const DEFAULT_SERVER: &str = "mariadb-10.11";
 /// Bound on every wait for an answer to a statement outside of the load.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// The server's errors for a wrong password, and for an account that only its system user may use.
-const ACCESS_DENIED: [&str; 2] = ["error 1045", "error 1698"];
 
 /// A server that can be loaded, and what is known of it.
 pub struct Target {
@@ -31,9 +29,9 @@ pub struct Target {
     pub admin: Admin,
     /// What it calls itself: `10.11.19-MariaDB`.
     pub version: String,
-    /// The kernel's accounts of its process, or why they cannot be had.
+    /// The kernel's counters of its process, or why they cannot be had.
     pub meter: Result<UsageMeter, String>,
-    /// The catalogue's name of a private server.
+    /// What a private server is called: its name, and what was changed on it.
     pub private: Option<String>,
     server: Option<RunningServer>,
     // Dropped after the server: its folder goes when nothing uses it any more.
@@ -51,16 +49,10 @@ impl Target {
         let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = inventory.workbench(load.clone(), cancel.clone());
-        let mut variant = Variant::base(&name);
-        variant.runtime.transport = match args.private.transport {
-            TransportArg::Tcp => TransportKind::Tcp,
-            TransportArg::Unix => TransportKind::Unix,
-        };
-        let started = bench
-            .set_up(&name, &mut terminal)
-            .and_then(|()| start(&bench, &variant, &mut terminal));
+        let started = variant(&args.private, &name, &inventory, &mut bench, &mut terminal)
+            .and_then(|variant| Ok((start(&bench, &variant, &mut terminal)?, variant)));
         terminal.finish();
-        let (server, clone) = started?;
+        let ((server, clone), variant) = started?;
         cancel.check()?;
         let endpoint = bench.endpoint(&server, &variant);
         let mut admin = Admin::connect(&endpoint, ADMIN_TIMEOUT)?;
@@ -69,7 +61,7 @@ impl Target {
             meter: UsageMeter::new(server.pid()).map_err(|error| format!("{error:#}")),
             endpoint,
             admin,
-            private: Some(name),
+            private: Some(variant.label()),
             server: Some(server),
             _clone: Some(clone),
         })
@@ -84,16 +76,13 @@ impl Target {
         let given = password::given(args.password_file.as_deref())?;
         endpoint.password = given.clone().unwrap_or_default();
         let connected = match Admin::connect(&endpoint, ADMIN_TIMEOUT) {
-            Err(LoadError::Connect { cause, .. }) if given.is_none() && is_denied(&cause) => {
+            Err(error) if given.is_none() && error.is_access_denied() => {
                 match password::ask(&endpoint.user)? {
                     Some(password) => {
                         endpoint.password = password;
                         Admin::connect(&endpoint, ADMIN_TIMEOUT)
                     }
-                    None => Err(LoadError::Connect {
-                        endpoint: endpoint.to_string(),
-                        cause,
-                    }),
+                    None => Err(error),
                 }
             }
             connected => connected,
@@ -138,7 +127,7 @@ impl Target {
                 cause, statement, ..
             } => anyhow!(
                 "{cause}, says the answer to: {statement}\n\
-                 remedy: `prepare --replace` with the options of the run loads the tables anew"
+                 remedy: `prepare --replace` with the options of the run loads the tables again"
             ),
             LoadError::Connect { .. } => unreachable(&error, &self.endpoint),
             _ => anyhow!(error),
@@ -151,6 +140,25 @@ impl Target {
             _ => explained,
         }
     }
+}
+
+/// What the options ask for, set up on `bench`.
+fn variant(
+    args: &PrivateArgs,
+    server: &str,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    terminal: &mut Terminal,
+) -> Result<Variant> {
+    let changes = args.variant.as_deref().unwrap_or("base");
+    let mut variant = variant_of(changes, server, inventory, bench, terminal)?;
+    if let Some(transport) = args.transport {
+        variant.runtime.transport = match transport {
+            TransportArg::Tcp => TransportKind::Tcp,
+            TransportArg::Unix => TransportKind::Unix,
+        };
+    }
+    Ok(variant)
 }
 
 fn start(
@@ -222,7 +230,7 @@ fn version(admin: &mut Admin) -> Result<String> {
     Ok(format!("{name} {number}"))
 }
 
-/// The kernel's accounts of the process behind an address of this machine, or why they cannot be had.
+/// The kernel's counters of the process behind an address of this machine, or why they cannot be had.
 fn meter_of(transport: &Transport) -> Result<UsageMeter, String> {
     let pid = match transport {
         Transport::Unix(path) => server_behind_socket(path),
@@ -243,24 +251,25 @@ fn first_address(name: &str, port: u16) -> Result<SocketAddr> {
         .with_context(|| format!("{name} has no address"))
 }
 
-fn is_denied(cause: &str) -> bool {
-    ACCESS_DENIED.iter().any(|code| cause.contains(code))
-}
-
 /// Why a server could not be connected to, with what can be done about it.
 fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
     let text = error.to_string();
+    let is = |codes: &[u16]| {
+        error
+            .server_code()
+            .is_some_and(|code| codes.contains(&code))
+    };
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let remedy = if is_denied(&text) {
+    let remedy = if error.is_access_denied() {
         "check --user and the password (--password-file, NIAGARA_PASSWORD or MYSQL_PWD)".to_owned()
-    } else if has(&["error 1044", "error 1049"]) {
+    } else if is(&[1044, 1049]) {
         format!(
             "`niagara bench WORKLOAD prepare` makes the database {} where the account may; else make it, or name another with --database",
             endpoint.database
         )
-    } else if has(&["error 1040"]) {
+    } else if is(&[1040]) {
         "raise the server's max_connections, or take fewer --threads".to_owned()
-    } else if has(&["error 1130"]) {
+    } else if is(&[1130]) {
         "the account may not connect from this host: grant it, or use --socket".to_owned()
     } else if has(&["resolve", "lookup", "not known"]) {
         "check the spelling of --host".to_owned()

@@ -1,0 +1,205 @@
+//! Which screened levers go into the final variant. Promotion is no claim: fresh duels judge what it chose.
+
+/// A lever is promoted when its screened gain is this many standard errors above nothing.
+pub const SURE: f64 = 2.0;
+/// The same where none is so sure: fresh duels judge what comes of it, and no answer is the worst one.
+const HOPEFUL: f64 = 1.0;
+
+/// A lever as the screening left it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prospect {
+    /// Index of the candidate.
+    pub index: usize,
+    /// Of levers with the same factor at most one continues.
+    pub factor: usize,
+    /// ln(gain), as screened.
+    pub log_effect: f64,
+    /// Standard error of that.
+    pub std_err: f64,
+    /// What is known of it from elsewhere.
+    pub prior: Option<Prior>,
+}
+
+/// What earlier measurements make one expect of a lever's log effect here: a normal distribution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// Its mean.
+    pub log_effect: f64,
+    /// Its standard deviation: how far machines and workloads differ, not how exactly it was measured there.
+    pub std_err: f64,
+}
+
+impl Prospect {
+    /// The log effect and its standard error by what was screened and what was known, each with the weight of its
+    /// precision.
+    pub fn expected(&self) -> (f64, f64) {
+        let Some(prior) = self.prior else {
+            return (self.log_effect, self.std_err);
+        };
+        if !self.std_err.is_finite() {
+            return (prior.log_effect, prior.std_err);
+        }
+        let weights = [self.std_err.powi(-2), prior.std_err.powi(-2)];
+        let precision: f64 = weights.iter().sum();
+        let mean = (weights[0] * self.log_effect + weights[1] * prior.log_effect) / precision;
+        (mean, precision.powf(-0.5))
+    }
+}
+
+/// What two levers do together beyond their sum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bond {
+    /// Indices of the candidates.
+    pub levers: [usize; 2],
+    /// ln(gain with both over the product of their gains).
+    pub log_effect: f64,
+    /// Standard error of that.
+    pub std_err: f64,
+}
+
+/// Whether a screened log effect is worth the fresh duels that judge it.
+pub fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_errs: f64) -> bool {
+    log_effect >= worthwhile && log_effect >= std_errs * std_err
+}
+
+/// The levers that continue, best first, each by what it adds to those before it. Where none stands two standard errors
+/// above nothing, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
+pub fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
+    [SURE, HOPEFUL]
+        .into_iter()
+        .map(|std_errs| promote_at(prospects, bonds, worthwhile, std_errs))
+        .find(|chosen| !chosen.is_empty())
+        .unwrap_or_else(|| {
+            let ranked = prospects.iter().map(|prospect| {
+                let (log_effect, std_err) = prospect.expected();
+                (prospect.index, log_effect, log_effect / std_err)
+            });
+            let gains = ranked.filter(|(_, log_effect, _)| *log_effect >= worthwhile);
+            let best = gains.max_by(|x, y| x.2.total_cmp(&y.2));
+            best.map(|(index, ..)| index).into_iter().collect()
+        })
+}
+
+fn promote_at(
+    prospects: &[Prospect],
+    bonds: &[Bond],
+    worthwhile: f64,
+    std_errs: f64,
+) -> Vec<usize> {
+    let mut chosen: Vec<&Prospect> = Vec::new();
+    loop {
+        let best = prospects
+            .iter()
+            .filter(|prospect| chosen.iter().all(|other| other.factor != prospect.factor))
+            .map(|prospect| (prospect, beside(prospect, &chosen, bonds)))
+            .filter(|(_, (log_effect, std_err))| {
+                is_promising(*log_effect, *std_err, worthwhile, std_errs)
+            })
+            .max_by(|x, y| x.1.0.total_cmp(&y.1.0));
+        match best {
+            Some((prospect, _)) => chosen.push(prospect),
+            None => return chosen.iter().map(|prospect| prospect.index).collect(),
+        }
+    }
+}
+
+/// The log effect of a lever beside others, and its standard error (as if the parts were independent; they are
+/// correlated negatively, so that it is rather less).
+fn beside(prospect: &Prospect, others: &[&Prospect], bonds: &[Bond]) -> (f64, f64) {
+    let held = bonds.iter().filter(|bond| {
+        let [one, other] = bond.levers;
+        let partner = match prospect.index {
+            index if index == one => other,
+            index if index == other => one,
+            _ => return false,
+        };
+        others.iter().any(|chosen| chosen.index == partner)
+    });
+    let (alone, std_err) = prospect.expected();
+    let (log_effect, variance) =
+        held.fold((alone, std_err.powi(2)), |(log_effect, variance), bond| {
+            (
+                log_effect + bond.log_effect,
+                variance + bond.std_err.powi(2),
+            )
+        });
+    (log_effect, variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lever(index: usize, factor: usize, log_effect: f64) -> Prospect {
+        Prospect {
+            index,
+            factor,
+            log_effect,
+            std_err: 0.007,
+            prior: None,
+        }
+    }
+
+    #[test]
+    fn the_best_first_and_one_of_a_choice() {
+        let prospects = [
+            lever(0, 0, 0.02),
+            lever(1, 1, 0.05),
+            lever(2, 1, 0.07),
+            lever(3, 2, 0.01),
+            lever(4, 3, -0.1),
+        ];
+        assert_eq!(promote(&prospects, &[], 0.005), [2, 0]);
+    }
+
+    #[test]
+    fn what_hurts_beside_a_better_one_stays_out() {
+        let prospects = [lever(0, 0, 0.03), lever(1, 1, 0.05), lever(2, 2, 0.04)];
+        let bond = Bond {
+            levers: [0, 1],
+            log_effect: -0.24,
+            std_err: 0.03,
+        };
+        assert_eq!(promote(&prospects, &[bond], 0.005), [1, 2]);
+    }
+
+    #[test]
+    fn what_helps_only_beside_another_one_goes_in() {
+        let prospects = [lever(0, 0, -0.01), lever(1, 1, 0.05)];
+        let bond = Bond {
+            levers: [0, 1],
+            log_effect: 0.1,
+            std_err: 0.02,
+        };
+        assert_eq!(promote(&prospects, &[bond], 0.005), [1, 0]);
+    }
+
+    #[test]
+    fn where_none_is_sure_the_most_promising_is_judged_all_the_same() {
+        let hopeful = [lever(0, 0, 0.009), lever(1, 1, 0.006), lever(2, 2, -0.1)];
+        assert_eq!(promote(&hopeful, &[], 0.005), [0]);
+        let faint = [lever(0, 0, 0.0055), lever(1, 1, 0.006)];
+        assert_eq!(promote(&faint, &[], 0.005), [1]);
+        assert_eq!(promote(&[lever(0, 0, 0.004)], &[], 0.005), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn what_is_known_from_elsewhere_weighs_by_its_precision() {
+        let prior = Prior {
+            log_effect: 0.15,
+            std_err: 0.05,
+        };
+        let mut rough = lever(0, 0, -0.02);
+        (rough.std_err, rough.prior) = (0.1, Some(prior));
+        let (log_effect, std_err) = rough.expected();
+        assert!((log_effect - 0.116).abs() < 1e-9, "{log_effect}");
+        assert!((std_err - 0.002_f64.sqrt()).abs() < 1e-9, "{std_err}");
+        assert_eq!(promote(&[rough.clone()], &[], 0.005), [0]);
+        // Measured well here, what was seen elsewhere counts for little.
+        rough.std_err = 0.005;
+        assert_eq!(promote(&[rough.clone()], &[], 0.005), [] as [usize; 0]);
+        // Not measured here at all, it is all there is.
+        rough.std_err = f64::INFINITY;
+        assert_eq!(rough.expected(), (0.15, 0.05));
+    }
+}
