@@ -216,7 +216,10 @@ mod tests {
 
     #[test]
     fn a_loop_without_an_end_is_interrupted() {
-        for endless in ["while true do end", "local n = 0 while true do n = n + 1 end"] {
+        for endless in [
+            "while true do end",
+            "local n = 0 while true do n = n + 1 end",
+        ] {
             let interrupt = crate::interrupt::interrupter();
             let over = std::sync::atomic::AtomicBool::new(false);
             std::thread::scope(|scope| {

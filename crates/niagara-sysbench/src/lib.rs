@@ -15,6 +15,7 @@ mod help;
 mod job;
 mod load;
 mod log;
+mod machine_load;
 mod machine_test;
 mod option;
 mod progress;
@@ -103,7 +104,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
     let kind = match test(line.test.as_deref(), log)? {
         Test::Own(kind) => kind,
         Test::Machine(test) => {
-            return machine_test::dispatch(test, line, settings, log, on_interrupt);
+            return machine_load::dispatch(test, line, settings, log, on_interrupt);
         }
         Test::Script(path) => {
             return script::dispatch(&path, words, line, settings, log, on_interrupt);

@@ -75,7 +75,7 @@ impl Stage {
     }
 }
 
-const INTERFACE: &str = r##"#!/usr/bin/env sysbench
+const INTERFACE: &str = r####"#!/usr/bin/env sysbench
 function thread_init()
    drv = sysbench.sql.driver()
    con = drv:connect()
@@ -123,7 +123,7 @@ function event()
    db_close(s)
    db_query("DROP TABLE old")
 end
-"##;
+"####;
 
 #[test]
 fn the_interface_of_scripts() {
@@ -135,7 +135,10 @@ fn the_interface_of_scripts() {
     assert_eq!(lines[1], "100");
     assert_eq!(lines[2], "1002\t0\t2.5");
     assert_eq!(lines[3], "2\t2\t1051\t2.5");
-    assert!(lines[4].starts_with("FATAL: mysql_drv_query() returned error 1146"), "{stdout}");
+    assert!(
+        lines[4].starts_with("FATAL: mysql_drv_query() returned error 1146"),
+        "{stdout}"
+    );
     assert!(
         lines[5].starts_with("false\t") && lines[5].contains("errno = 1146, state = '42S02'"),
         "{stdout}"
@@ -187,7 +190,10 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
         let words = "--rows=500 --threads=64 --events=500 --time=0 run";
         let (code, stdout, stderr) = run(&mut stage.sysbench(program, &script, words));
         assert_eq!(code, Some(0), "{stdout}{stderr}");
-        for line in ["read:                            1500", "events:              500"] {
+        for line in [
+            "read:                            1500",
+            "events:              500",
+        ] {
             assert!(stdout.contains(line), "{program}: no {line:?} in\n{stdout}");
         }
     }
@@ -202,7 +208,10 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
 
     let path = script.display().to_string();
     let bench = |action: &str, more: &[&str]| {
-        let mut command = stage.existing.bench(&[&path, action, "--set", "rows=50", "--threads", "4"]);
+        let mut command =
+            stage
+                .existing
+                .bench(&[&path, action, "--set", "rows=50", "--threads", "4"]);
         command.args(more);
         let (code, stdout, stderr) = run(&mut command);
         assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
@@ -213,7 +222,10 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
     let stdout = bench("run", &["--time", "1s", "--warm-up", "0", "--json"]);
     let result: Value = serde_json::from_str(&stdout).expect("JSON");
     let run = &result["runs"][0];
-    assert!(run["transactions"].as_u64().expect("a number") > 0, "{stdout}");
+    assert!(
+        run["transactions"].as_u64().expect("a number") > 0,
+        "{stdout}"
+    );
     bench("cleanup", &[]);
 }
 
@@ -243,7 +255,10 @@ end"#,
 #[test]
 fn scripts_that_do_not_come_back_are_interrupted() {
     let stage = Stage::new();
-    for endless in ["while true do end", "local n = 0 while true do n = n + 1 end"] {
+    for endless in [
+        "while true do end",
+        "local n = 0 while true do n = n + 1 end",
+    ] {
         let script = stage.write("endless.lua", &format!("function event() {endless} end"));
         let mut child = stage
             .niagara(&script, "--time=0 run")
@@ -267,9 +282,18 @@ fn scripts_that_do_not_come_back_are_interrupted() {
 #[test]
 fn the_machine_is_tested_without_a_server() {
     for (words, line) in [
-        ("cpu --cpu-max-prime=500 --events=20 --threads=2 run", "events per second:"),
-        ("memory --memory-total-size=1M --threads=2 run", "1.00 MiB transferred"),
-        ("threads --thread-yields=5 --events=20 run", "total number of events:              20"),
+        (
+            "cpu --cpu-max-prime=500 --events=20 --threads=2 run",
+            "events per second:",
+        ),
+        (
+            "memory --memory-total-size=1M --threads=2 run",
+            "1.00 MiB transferred",
+        ),
+        (
+            "threads --thread-yields=5 --events=20 run",
+            "total number of events:              20",
+        ),
         (
             "mutex --mutex-locks=50 --mutex-loops=5 --threads=2 run",
             "total number of events:              2",
