@@ -110,6 +110,11 @@ struct ScreeningState {
     expected: Vec<Expected>,
 }
 
+/// The seed of a duel of the screening, by its number.
+fn seed_of(options: &ScreenOptions, duel: u64) -> u64 {
+    derive_seed(options.seed, "screen", duel)
+}
+
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
 pub(crate) fn screen(
     bench: &Workbench,
@@ -151,7 +156,12 @@ pub(crate) fn screen(
                 break 'designs;
             }
             let aside_before = state.set_aside.len();
-            state.expect(&field, study, &rows[place..], begun);
+            state.expect(
+                &field,
+                study,
+                rows[place..].iter().take(study.ahead()),
+                begun,
+            );
             match state.duel(&field, study, row.clone(), begun, observer) {
                 Err(error) if error.is::<Cancelled>() => {
                     return Ok(state.screening(candidates, true));
@@ -293,21 +303,6 @@ impl ScreeningState {
         worst.is_finite().then_some(worst)
     }
 
-    /// The two variants of a row.
-    fn sides(&self, field: &Field<'_>, row: &Row) -> [Variant; 2] {
-        [&row.a, &row.b]
-            .map(|levels| with_levels(field.base, field.candidates, &self.factors, levels))
-    }
-
-    /// Says which duels come next, the first of them the one at `begun`, to who runs several at a time.
-    fn expect(&self, field: &Field<'_>, study: &mut Study, rows: &[Row], begun: u64) {
-        let options = field.options;
-        let seed = |place| derive_seed(options.seed, "screen", place);
-        let next = rows.iter().take(study.ahead()).zip(begun..);
-        let next = next.map(|(row, place)| (self.sides(field, row), seed(place)));
-        study.expect(field.bench, Phase::Screen, "", options.couples, next);
-    }
-
     /// Fights the duel of `row`, number `place` of the screening, and takes its result; sets a lever aside where it shows that one keeps
     /// the server from working.
     fn duel(
@@ -324,8 +319,7 @@ impl ScreeningState {
             options,
             ..
         } = *field;
-        let sides = self.sides(field, &row);
-        let seed = derive_seed(options.seed, "screen", place);
+        let (sides, seed) = (self.sides_of(field, &row), seed_of(options, place));
         let record = study.duel(
             bench,
             Phase::Screen,
@@ -358,6 +352,25 @@ impl ScreeningState {
             }
             Ending::Disturbed => Ok(()),
         }
+    }
+
+    /// Tells who runs the duels which come next, the first of them as the duel `from`.
+    fn expect<'r>(
+        &self,
+        field: &Field<'_>,
+        study: &mut Study,
+        rows: impl Iterator<Item = &'r Row>,
+        from: u64,
+    ) {
+        let next = rows
+            .zip(from..)
+            .map(|(row, duel)| (self.sides_of(field, row), seed_of(field.options, duel)));
+        study.expect(field.bench, Phase::Screen, "", field.options.couples, next);
+    }
+
+    fn sides_of(&self, field: &Field<'_>, row: &Row) -> [Variant; 2] {
+        [&row.a, &row.b]
+            .map(|levels| with_levels(field.base, field.candidates, &self.factors, levels))
     }
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.
