@@ -94,11 +94,13 @@ fn worker(place: &Place, folder: &Path, name: &str, more: &[&str]) -> Child {
         .expect("it starts")
 }
 
-/// Everything that the verdict of a study rests on.
+/// Everything that the verdict of a study rests on, but for the machines: what a score weighs goes by the spread of the machine
+/// that its duel was run on, and a duel that was lost was run on another one.
 #[derive(Debug, PartialEq)]
 struct Verdict {
     scores: Vec<Option<f64>>,
-    judgement: niagara_stats::Judgement,
+    looks: Vec<niagara_stats::Look>,
+    duels: usize,
 }
 
 /// The verdict of the study of `place`; every duel is there once.
@@ -115,7 +117,8 @@ fn verdict(place: &Place) -> Verdict {
     };
     Verdict {
         scores: duels.iter().map(|duel| duel.score).collect(),
-        judgement: summary.comparison.throughput,
+        looks: summary.comparison.throughput.looks.clone(),
+        duels: summary.comparison.throughput.duels,
     }
 }
 
