@@ -33,7 +33,7 @@ pub use image::page_cache::drop_cached;
 pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;
 pub use install::elf::linked_libraries;
-pub use install::share::{PRIVATE_LIB, share_folder};
+pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
 pub use launch::environment::environment;
 pub use launch::remote_access::RemoteAccess;
 pub use launch::running::{LOAD_DATABASE, RunningServer};

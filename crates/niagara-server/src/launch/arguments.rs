@@ -12,6 +12,16 @@ use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
 use crate::runtime::{Config, Runtime};
 
+/// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
+const MAY_BE_EMPTY: [&str; 6] = [
+    "sql_mode",
+    "old_mode",
+    "init_connect",
+    "tls_version",
+    "innodb_monitor_enable",
+    "optimizer_switch",
+];
+
 /// The command line but for the port.
 pub(super) fn arguments(
     spec: &LaunchSpec,
@@ -100,7 +110,7 @@ pub(super) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
     let mut arguments: Vec<String> = config
         .iter()
         .map(|(name, value)| {
-            if value.is_empty() {
+            if value.is_empty() && !MAY_BE_EMPTY.contains(&name.as_str()) {
                 format!("--{name}")
             } else {
                 format!("--{name}={value}")

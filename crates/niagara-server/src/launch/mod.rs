@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod arguments;
+mod asked;
 mod child;
 mod command;
 pub(crate) mod environment;
