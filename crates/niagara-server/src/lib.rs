@@ -29,6 +29,7 @@ pub use family::{Family, Version};
 pub use file_digest::file_digest;
 pub use file_name::file_name;
 pub use hex::hex;
+pub use image::layout::layout_of;
 pub use image::page_cache::drop_cached;
 pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;

@@ -12,7 +12,7 @@ mod study_summary;
 mod summary;
 
 pub use build_note::{BuildCheck, BuildNote};
-pub use deployment::{DeployBuild, DeployMalloc, Deployment};
+pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime, START_SETTINGS};
 pub use goal::Goal;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell, names_file};
@@ -84,6 +85,26 @@ pub struct LengthArgs {
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Your own server (docs/own-server.md)")]
+pub struct OriginArgs {
+    /// Start from this option file, with what it includes, as the server reads it; paths, network, keys and replication are left out, and listed
+    #[arg(long, value_name = "MY.CNF")]
+    pub config: Option<PathBuf>,
+    /// Start from the settings of a running server: its socket, or HOST:PORT; nothing of it is changed
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
+    pub config_from: Option<String>,
+    /// The account for --config-from; the password is NIAGARA_PASSWORD or MYSQL_PWD, or asked for [default: the name of the user who runs this]
+    #[arg(long, value_name = "USER", requires = "config_from")]
+    pub config_user: Option<String>,
+    /// Memory of the production machine, as in 64G: no larger sizes are tried
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
+    /// CPUs of the production machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, Args)]

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::default_lengths::{LengthOptions, lengths};
 use crate::asking::level_sets::AxisRecipe;
+use crate::asking::origin::Origin;
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::{Lengths, Load, Protocol};
 use crate::questions::rate::RateChoice;
@@ -77,6 +78,9 @@ pub struct StudyDescription {
     pub about: About,
     /// The server that `base` is.
     pub server: String,
+    /// What of the user's own server is the start.
+    #[serde(skip_serializing_if = "Origin::is_plain")]
+    pub origin: Origin,
     /// Storage engine of the tables.
     pub engine: String,
     /// The loads, thread counts aside; a matrix may have several.
@@ -131,6 +135,7 @@ impl StudyDescription {
         Self {
             about: About::default(),
             server,
+            origin: Origin::default(),
             engine: load.engine.clone(),
             threads: vec![load.threads],
             workloads: vec![StudyWorkload {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use niagara_build::InUse;
 use niagara_load::{Endpoint, TableEvent, TableOptions};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
     StartingServer, TransportKind, WorkFolder, with_engine,
 };
 
+use crate::asking::origin::Origin;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
@@ -19,9 +21,14 @@ use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
 use niagara_server::Cancel;
+use niagara_server::machine::Fingerprint;
 
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
 const FULL_BELOW: u64 = 64 << 20;
+
+/// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
+/// generator, and the page cache.
+const ROOM_OF_ONE: f64 = 0.4;
 
 /// A server that can be launched, with the data it is launched on.
 struct Station {
@@ -39,6 +46,10 @@ pub struct Workbench {
     cancel: Cancel,
     /// Where the load comes from, if not from here.
     client: Option<Arc<ClientHost>>,
+    /// What of the user's own server variants start from.
+    origin: Origin,
+    /// By server: its configuration as that server takes it.
+    starts: BTreeMap<String, StartConfiguration>,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
 }
@@ -52,6 +63,8 @@ impl Workbench {
             load,
             cancel,
             client: None,
+            origin: Origin::default(),
+            starts: BTreeMap::new(),
             stations: BTreeMap::new(),
         }
     }
@@ -60,6 +73,55 @@ impl Workbench {
     #[must_use]
     pub fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
         Self { client, ..self }
+    }
+
+    /// The same with what of the user's own server variants start from.
+    #[must_use]
+    pub fn starting_from(self, origin: &Origin) -> Self {
+        Self {
+            origin: origin.clone(),
+            ..self
+        }
+    }
+
+    /// What of the user's own server variants start from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The start's configuration as `server` takes it, once [`base`](Self::base) was asked for; none without one.
+    pub fn start(&self, server: &str) -> Option<&StartConfiguration> {
+        self.starts.get(server)
+    }
+
+    /// The variant that levers are applied to: `server` with the start's configuration. The server is fetched where that
+    /// was not done before: it reads the configuration.
+    ///
+    /// # Errors
+    /// Unknown server, nothing to fetch it from; a configuration that cannot be read.
+    pub fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
+        if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
+            let (install, _) = self.obtain(&Variant::base(server), observer)?;
+            let scratch = self.cache.work_folder("config")?;
+            let start = StartConfiguration::of(source, &install, self.room()?, scratch.path())?;
+            self.starts.insert(server.to_owned(), start);
+        }
+        Ok(self.known_base(server))
+    }
+
+    /// The same, of a server that was asked for before.
+    fn known_base(&self, server: &str) -> Variant {
+        let mut base = Variant::base(server);
+        if let Some(start) = self.start(server) {
+            base.config.clone_from(&start.config);
+        }
+        base
+    }
+
+    /// Bytes that one of two servers may reserve at its start.
+    fn room(&self) -> Result<u64> {
+        let machine = Fingerprint::read(&self.cache.work()?);
+        Ok((machine.usable_memory() as f64 * ROOM_OF_ONE) as u64)
     }
 
     /// The host that the load comes from, if not this one.
@@ -92,7 +154,8 @@ impl Workbench {
     /// # Errors
     /// Unknown server, nothing to fetch it from, disk full, a load that fails.
     pub fn set_up(&mut self, server: &str, observer: &mut dyn Observer) -> Result<()> {
-        self.set_up_variant(&Variant::base(server), observer)
+        let base = self.base(server, observer)?;
+        self.set_up_variant(&base, observer)
     }
 
     /// Fetches or builds the server of `variant` and loads its dataset image, where not done before: a variant that
@@ -121,7 +184,8 @@ impl Workbench {
             let seen = std::cell::RefCell::new(observer);
             let mut workload = load.workload.clone();
             workload.common.mysql_storage_engine = engine.to_owned();
-            ImageStore::new(&self.cache).ensure(
+            let store = ImageStore::new(&self.cache).laid_out(&variant.config);
+            store.ensure(
                 &install,
                 &key,
                 engine,
@@ -204,7 +268,7 @@ impl Workbench {
     /// # Errors
     /// The server was not set up.
     pub fn install(&self, server: &str) -> Result<&Install> {
-        self.install_of(&Variant::base(server))
+        self.install_of(&self.known_base(server))
     }
 
     /// The install of a variant that was set up.
@@ -220,7 +284,7 @@ impl Workbench {
     /// # Errors
     /// The server was not set up, or its image cannot be read.
     pub fn data_bytes(&self, server: &str) -> Result<u64> {
-        self.station(&Variant::base(server))?.image.bytes()
+        self.station(&self.known_base(server))?.image.bytes()
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.
@@ -332,7 +396,11 @@ fn station_name(variant: &Variant) -> String {
             serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
         ),
     };
-    format!("{binary} {engine}")
+    let layout: Vec<String> = niagara_server::layout_of(&variant.config)
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    format!("{binary} {engine}{}", layout.concat())
 }
 
 fn data_of(clone: &WorkFolder) -> PathBuf {

@@ -14,6 +14,7 @@ mod definition;
 mod expression;
 mod library;
 mod parse;
+mod production;
 mod risk;
 #[cfg(test)]
 mod shipped;
@@ -27,6 +28,7 @@ pub use change::Change;
 pub use context::Context;
 pub use definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 pub use library::load;
+pub use production::ProductionMachine;
 pub use risk::Risk;
 pub(crate) use variant_expr::{ENGINES, known_engine, meant_engine};
 pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
+use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -19,6 +21,7 @@ pub(crate) fn deployment(
     variant: &Variant,
     candidates: &[Candidate],
     machine: &str,
+    start: Option<&StartConfiguration>,
 ) -> Result<Deployment> {
     let runtime = &variant.runtime;
     let used: Vec<&Candidate> = candidates
@@ -28,9 +31,21 @@ pub(crate) fn deployment(
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
+    let (config, start) = match start {
+        None => (variant.config.clone(), None),
+        Some(start) => {
+            let (config, start) = difference(start, &variant.config);
+            (config, Some(start))
+        }
+    };
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
-        config: variant.config.clone(),
+        huge_pages: config.contains_key("large_pages").then(|| {
+            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
+                .to_owned()
+        }),
+        config,
+        start,
         environment,
         malloc: malloc(install, runtime, &used),
         server_cpus: runtime
@@ -45,10 +60,6 @@ pub(crate) fn deployment(
             Some(Scheduling::Batch) => Some("batch".to_owned()),
             _ => None,
         },
-        huge_pages: variant.config.contains_key("large_pages").then(|| {
-            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
-                .to_owned()
-        }),
         transport: match runtime.transport {
             TransportKind::Unix => "unix".to_owned(),
             TransportKind::Tcp => "tcp".to_owned(),
@@ -194,7 +205,8 @@ mod tests {
         ];
         let base = Variant::base("mariadb-10.11");
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
-        let found = deployment(&install(), &variant, &candidates, "a machine").expect("complete");
+        let found =
+            deployment(&install(), &variant, &candidates, "a machine", None).expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -225,6 +237,7 @@ mod tests {
                     .filter_map(|candidate| candidate.lever.deploy().note.clone())
                     .collect(),
                 machine: "a machine".into(),
+                start: None,
                 built: None,
             }
         );
@@ -234,7 +247,8 @@ mod tests {
     fn a_malloc_that_is_not_there_is_an_error() {
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("tcmalloc".into());
-        let error = deployment(&install(), &variant, &[], "").expect_err("not in the install");
+        let error =
+            deployment(&install(), &variant, &[], "", None).expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod build_note;
 pub(crate) mod combinations;
 pub(crate) mod compare;
 pub(crate) mod couples;
+pub(crate) mod deploy_difference;
 pub(crate) mod deployment;
 pub(crate) mod identical;
 pub(crate) mod judged;

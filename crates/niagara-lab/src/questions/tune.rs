@@ -689,7 +689,14 @@ impl<'a> Ladder<'a> {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
-        deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
+        deployment(
+            install,
+            &self.last,
+            &self.candidates,
+            &self.options.machine,
+            self.bench.start(&self.last.server),
+        )
+        .map(Some)
     }
 }
 

@@ -40,7 +40,7 @@ pub fn answer(
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
-    let set_up = SetUp::new(question, session.inventory, session.cancel)?;
+    let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
     let open = |observer: &mut dyn Observer| -> Result<Study> {
         let study = opening.open()?;
         if study.is_resumed() {

@@ -1,6 +1,7 @@
 //! What every question sets up before it measures: workbenches for its loads, variants for its recipes.
 
 use anyhow::{Context, Result, anyhow};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::Cancel;
 
 use crate::asking::question::StudyDescription;
@@ -9,7 +10,7 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::studies::inventory::{Inventory, server_name};
-use crate::studies::observer::Observer;
+use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
@@ -30,13 +31,25 @@ impl<'a> SetUp<'a> {
         study: &'a StudyDescription,
         inventory: &'a Inventory,
         cancel: &'a Cancel,
+        observer: &mut dyn Observer,
     ) -> Result<Self> {
-        Ok(Self {
+        let server = server_name(&study.server)?;
+        let mut set_up = Self {
             study,
             inventory,
             cancel,
-            base: Variant::base(&server_name(&study.server)?),
-        })
+            base: Variant::base(&server),
+        };
+        let mut bench = set_up.first_bench();
+        set_up.base = bench.base(&server, observer)?;
+        for line in bench
+            .start(&server)
+            .map(StartConfiguration::told)
+            .unwrap_or_default()
+        {
+            observer.see(Event::Note(&line));
+        }
+        Ok(set_up)
     }
 
     /// A workbench for the first load.
@@ -47,7 +60,9 @@ impl<'a> SetUp<'a> {
     /// A workbench for one of the study's loads.
     pub(crate) fn bench(&self, workload: usize, threads: u32) -> Workbench {
         let load = self.study.load(workload, threads);
-        self.inventory.workbench(load, self.cancel.clone())
+        self.inventory
+            .workbench(load, self.cancel.clone())
+            .starting_from(&self.study.origin)
     }
 
     /// A variant without which there is no study, with room for the load's connections.

@@ -41,6 +41,9 @@ pub(crate) struct Document {
     pub warm_up: Option<Value>,
     pub disturbance: Option<Value>,
     pub client_host: Option<Spanned<String>>,
+    pub config_file: Option<Spanned<String>>,
+    pub memory: Option<Spanned<String>>,
+    pub cpus: Option<u32>,
     #[serde(default)]
     pub size: Sizes,
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
+use niagara_origin::configuration::ConfigSource;
 use niagara_store::About;
 use toml::{Spanned, Value};
 
@@ -16,6 +17,7 @@ use super::shape::SIZES;
 use super::structure;
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{load_of, names_file, own_workload, settings_of};
+use crate::asking::origin::Origin;
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -392,6 +394,7 @@ impl Reader<'_> {
                 || DEFAULT_SERVER.to_owned(),
                 |name| server(name, self.known, mistakes),
             ),
+            origin: self.origin(mistakes),
             engine,
             workloads,
             threads,
@@ -714,6 +717,34 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// What of the user's own server the study starts from.
+    fn origin(&self, mistakes: &mut Mistakes<'_>) -> Origin {
+        let document = self.document;
+        let mut origin = Origin::default();
+        origin.machine.cpus = document.cpus;
+        if let Some(text) = &document.memory {
+            match quantity::bytes(text.get_ref()) {
+                Ok(bytes) => origin.machine.memory = Some(bytes),
+                Err(expected) => mistakes.add(
+                    text.span().start,
+                    format!("memory: {expected}"),
+                    "memory = \"64G\"",
+                ),
+            }
+        }
+        if let Some(text) = &document.config_file {
+            match ConfigSource::file(&self.known.folder.join(text.get_ref().trim())) {
+                Ok(source) => origin.config = Some(source),
+                Err(error) => mistakes.add(
+                    text.span().start,
+                    format!("config_file: {error:#}"),
+                    "name an option file by its path from this file's folder",
+                ),
+            }
+        }
+        origin
     }
 
     fn check_client_host(&self, mistakes: &mut Mistakes<'_>) {

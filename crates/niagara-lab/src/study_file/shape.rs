@@ -511,6 +511,21 @@ pub(crate) static FILE: Group = Group {
             "The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given",
         ),
         key(
+            "config_file",
+            Shape::Text,
+            "Your server's option file as the start, by its path from this file's folder (docs/own-server.md)",
+        ),
+        key(
+            "memory",
+            Shape::Text,
+            "Memory of the production machine, as in 64G: it bounds the sizes that are tried",
+        ),
+        key(
+            "cpus",
+            Shape::Whole(1, 4_096),
+            "CPUs of the production machine",
+        ),
+        key(
             "size",
             Shape::Table(&SIZES_GROUP),
             "What differs between the small and the original size",

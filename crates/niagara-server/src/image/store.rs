@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::clone::{CloneWay, clone_tree, dig_holes};
 use super::initialise::initialise;
+use super::layout::layout_of;
 use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
@@ -29,6 +30,7 @@ const FORM: &str = "2: zeros are holes";
 #[derive(Debug, Clone)]
 pub struct ImageStore {
     cache: Cache,
+    layout: Config,
 }
 
 /// A dataset image.
@@ -77,6 +79,16 @@ impl ImageStore {
     pub fn new(cache: &Cache) -> ImageStore {
         ImageStore {
             cache: cache.clone(),
+            layout: Config::new(),
+        }
+    }
+
+    /// The images that are laid out as servers with `config` want them.
+    #[must_use]
+    pub fn laid_out(self, config: &Config) -> ImageStore {
+        ImageStore {
+            layout: layout_of(config),
+            ..self
         }
     }
 
@@ -133,8 +145,8 @@ impl ImageStore {
     ) -> Result<()> {
         let datadir = work.path().join(DATA);
         progress("making an empty data directory");
-        initialise(install, &datadir, work.path())?;
-        let config = loading_config(install, engine);
+        initialise(install, &datadir, work.path(), &self.layout)?;
+        let config = loading_config(install, engine, &self.layout);
         let runtime = Runtime::default();
         let spec = LaunchSpec {
             install,
@@ -190,7 +202,15 @@ impl ImageStore {
         } else {
             packages.join(",")
         };
-        let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
+        let layout: String = self
+            .layout
+            .iter()
+            .map(|(name, value)| format!("\n{name}={value}"))
+            .collect();
+        let text = format!(
+            "{FORM}\n{}\n{origin}\n{key}\n{engine}{layout}",
+            install.identity()
+        );
         let hash = hex(&Sha256::digest(text)[..8]);
         Image {
             path: self
@@ -202,8 +222,8 @@ impl ImageStore {
 }
 
 /// Variables that make loading fast; durability comes from the clean shutdown at the end.
-fn loading_config(install: &Install, engine: &str) -> Config {
-    let mut config = Config::new();
+fn loading_config(install: &Install, engine: &str, layout: &Config) -> Config {
+    let mut config = layout.clone();
     let mut set = |name: &str, value: &str| config.insert(name.to_owned(), value.to_owned());
     set("default_storage_engine", engine);
     set("loose_innodb_flush_log_at_trx_commit", "0");

@@ -106,7 +106,8 @@ pub(super) fn plugin_arguments(install: &Install) -> impl Iterator<Item = String
     plugins.map(|plugin| format!("--plugin-load-add={plugin}"))
 }
 
-pub(super) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
+/// Variables as options of the command line.
+pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
     let mut arguments: Vec<String> = config
         .iter()
         .map(|(name, value)| {

@@ -11,6 +11,7 @@ use niagara_load::WorkloadOption;
 use crate::args::SweepArgs;
 use crate::cmd::ask::{Asking, ask, known};
 use crate::cmd::run::plan_of;
+use crate::origin::origin;
 use crate::setting::workload;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
@@ -71,6 +72,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         slice: args.lengths.slice,
         warm_up: args.lengths.warm_up,
         disturbance: args.lengths.disturbance,
+        origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })

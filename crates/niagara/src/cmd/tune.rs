@@ -7,6 +7,7 @@ use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
 
 use crate::args::{App, TuneArgs};
 use crate::cmd::ask::{Asking, ask};
+use crate::origin::origin;
 use crate::setting::load;
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -48,6 +49,7 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         slice: args.lengths.slice,
         warm_up: args.lengths.warm_up,
         disturbance: args.lengths.disturbance,
+        origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(server_name(&args.server)?, load, Question::Tune(tune))

@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use niagara_load::{IoChoice, Patience, Schedule, TlsMode};
 
-use crate::shared_args::{LoadArgs, duration};
+use crate::shared_args::{LoadArgs, OriginArgs, duration};
 
+/// Where servers listen unless told otherwise.
+const DEFAULT_PORT: u16 = 3306;
 /// Counted time when none is asked for.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
@@ -40,6 +42,8 @@ pub struct BenchArgs {
     pub run: RunArgs,
     #[command(flatten)]
     pub private: PrivateArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     #[command(flatten)]
     pub connect: ConnectArgs,
     #[command(flatten)]
@@ -148,7 +152,7 @@ pub struct ConnectArgs {
     #[arg(long)]
     pub host: Option<String>,
     /// Its TCP port
-    #[arg(long, default_value_t = 3306, requires = "host")]
+    #[arg(long, default_value_t = DEFAULT_PORT, requires = "host")]
     pub port: u16,
     /// The account [default: the name of the user who runs this]
     #[arg(long)]
@@ -174,6 +178,23 @@ pub struct ConnectArgs {
     /// The key of the client's certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+}
+
+/// The options of a server that is already running, none given.
+pub fn connect_args() -> ConnectArgs {
+    ConnectArgs {
+        socket: None,
+        host: None,
+        port: DEFAULT_PORT,
+        user: None,
+        password_file: None,
+        database: "sbtest".to_owned(),
+        replace: false,
+        tls: TlsMode::Preferred,
+        tls_ca: None,
+        tls_cert: None,
+        tls_key: None,
+    }
 }
 
 impl ConnectArgs {

@@ -22,7 +22,7 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::{BenchArgs, ConnectArgs};
+pub use args::{BenchArgs, ConnectArgs, connect_args};
 pub use target::Target;
 
 use self::args::{Action, RunArgs};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_lab::{Inventory, Load, Variant, Workbench, server_name};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::Cancel;
 use niagara_server::{
     RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind_address,
@@ -14,6 +15,7 @@ use niagara_server::{
 
 use super::args::{BenchArgs, ConnectArgs, TransportArg};
 use super::password;
+use crate::origin::origin;
 use crate::progress::Terminal;
 
 /// The server when none is named.
@@ -50,14 +52,16 @@ impl Target {
         let name = server_name(name)?;
         let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
-        let mut bench = inventory.workbench(load.clone(), cancel.clone());
-        let mut variant = Variant::base(&name);
+        let mut bench = inventory
+            .workbench(load.clone(), cancel.clone())
+            .starting_from(&origin(&args.origin)?);
+        let mut variant = base(&mut bench, &name, &mut terminal)?;
         variant.runtime.transport = match args.private.transport {
             TransportArg::Tcp => TransportKind::Tcp,
             TransportArg::Unix => TransportKind::Unix,
         };
         let started = bench
-            .set_up(&name, &mut terminal)
+            .set_up_variant(&variant, &mut terminal)
             .and_then(|()| start(&bench, &variant, &mut terminal));
         terminal.finish();
         let (server, clone) = started?;
@@ -151,6 +155,19 @@ impl Target {
             _ => explained,
         }
     }
+}
+
+/// The variant that the run is on: the server with the user's configuration, where one is given.
+fn base(bench: &mut Workbench, server: &str, terminal: &mut Terminal) -> Result<Variant> {
+    let variant = bench.base(server, terminal)?;
+    for line in bench
+        .start(server)
+        .map(StartConfiguration::told)
+        .unwrap_or_default()
+    {
+        terminal.line(&line);
+    }
+    Ok(variant)
 }
 
 fn start(
