@@ -14,7 +14,7 @@ mod summary;
 pub use build_note::{BuildCheck, BuildNote};
 pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
 pub use error::{Result, StoreError};
-pub use event::{EventRecord, RunTime, START_SETTINGS};
+pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
 pub use lock::{LOCK_FILE, StudyLock};
 pub use record::{

@@ -84,6 +84,20 @@ impl Workbench {
         }
     }
 
+    /// The same with what another one knows of the start.
+    #[must_use]
+    pub(crate) fn knowing(self, starts: &BTreeMap<String, StartConfiguration>) -> Self {
+        Self {
+            starts: starts.clone(),
+            ..self
+        }
+    }
+
+    /// What is known of the start, by server.
+    pub(crate) fn starts(&self) -> &BTreeMap<String, StartConfiguration> {
+        &self.starts
+    }
+
     /// What of the user's own server variants start from.
     pub fn origin(&self) -> &Origin {
         &self.origin
@@ -104,6 +118,9 @@ impl Workbench {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
             let start = StartConfiguration::of(source, &install, self.room()?, scratch.path())?;
+            for line in start.told() {
+                observer.see(Event::Note(&line));
+            }
             self.starts.insert(server.to_owned(), start);
         }
         Ok(self.known_base(server))

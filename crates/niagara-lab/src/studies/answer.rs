@@ -48,6 +48,8 @@ pub fn answer(
                 folder: study.folder(),
                 used_seconds: study.used_seconds(),
             });
+        } else {
+            set_up.note_start(&study)?;
         }
         Ok(study)
     };

@@ -1,8 +1,11 @@
 //! What every question sets up before it measures: workbenches for its loads, variants for its recipes.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, anyhow};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::Cancel;
+use niagara_store::ORIGIN;
 
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
@@ -10,7 +13,8 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::studies::inventory::{Inventory, server_name};
-use crate::studies::observer::{Event, Observer};
+use crate::studies::observer::Observer;
+use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
@@ -22,8 +26,10 @@ pub(crate) struct SetUp<'a> {
     pub inventory: &'a Inventory,
     /// The flag that stops it.
     pub cancel: &'a Cancel,
-    /// The server that `base` is.
+    /// The variant that `base` is: the server with the start's configuration.
     pub base: Variant,
+    /// That configuration as each server takes it.
+    starts: BTreeMap<String, StartConfiguration>,
 }
 
 impl<'a> SetUp<'a> {
@@ -39,17 +45,21 @@ impl<'a> SetUp<'a> {
             inventory,
             cancel,
             base: Variant::base(&server),
+            starts: BTreeMap::new(),
         };
         let mut bench = set_up.first_bench();
         set_up.base = bench.base(&server, observer)?;
-        for line in bench
-            .start(&server)
-            .map(StartConfiguration::told)
-            .unwrap_or_default()
-        {
-            observer.see(Event::Note(&line));
-        }
+        set_up.starts.clone_from(bench.starts());
         Ok(set_up)
+    }
+
+    /// Keeps with the results what the start is, and what it goes without.
+    pub(crate) fn note_start(&self, study: &Study) -> Result<()> {
+        let server = &self.base.server;
+        let told = self.starts.get(server).map(StartConfiguration::told);
+        told.unwrap_or_default()
+            .iter()
+            .try_for_each(|line| study.note(ORIGIN, line))
     }
 
     /// A workbench for the first load.
@@ -63,6 +73,7 @@ impl<'a> SetUp<'a> {
         self.inventory
             .workbench(load, self.cancel.clone())
             .starting_from(&self.study.origin)
+            .knowing(&self.starts)
     }
 
     /// A variant without which there is no study, with room for the load's connections.

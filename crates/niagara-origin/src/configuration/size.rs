@@ -38,7 +38,7 @@ pub fn same_value(one: &str, other: &str) -> bool {
 pub fn shown(bytes: u64) -> String {
     [(30, 'G'), (20, 'M'), (10, 'K')]
         .into_iter()
-        .find(|(shift, _)| bytes >= 1 << shift && bytes % (1 << shift) == 0)
+        .find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift))
         .map_or(bytes.to_string(), |(shift, unit)| {
             format!("{}{unit}", bytes >> shift)
         })
