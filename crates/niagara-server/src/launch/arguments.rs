@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
 use super::spec::LaunchSpec;
@@ -63,6 +64,13 @@ pub(super) fn arguments(
         arguments.push("--loose-mysqlx=OFF".into());
     }
     arguments.extend(plugin_arguments(spec.install).map(OsString::from));
+    // Before the configuration's own, which have the last word.
+    let kept = kept_options(&files.datadir)?;
+    arguments.extend(
+        variable_arguments(&Runtime::default(), &kept)
+            .into_iter()
+            .map(OsString::from),
+    );
     arguments.extend(
         variable_arguments(spec.runtime, spec.config)
             .into_iter()
