@@ -14,6 +14,7 @@ mod clock;
 mod cmd;
 mod doctor;
 mod interrupt;
+mod live;
 mod origin;
 mod progress;
 mod setting;

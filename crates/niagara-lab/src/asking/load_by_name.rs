@@ -46,7 +46,7 @@ pub fn load_of<'o>(
 }
 
 /// Whether a workload is named by the path of its file rather than by a name of its own.
-pub fn names_file(text: &str) -> bool {
+pub fn is_workload_file(text: &str) -> bool {
     text.contains('/') || text.ends_with(".toml")
 }
 
@@ -54,10 +54,10 @@ pub fn names_file(text: &str) -> bool {
 ///
 /// # Errors
 /// It cannot be read, or has a mistake.
-pub fn own_workload(path: &Path) -> Result<WorkloadSpec> {
+pub fn file_workload(path: &Path) -> Result<WorkloadSpec> {
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(
-            "cannot read the workload {}\nremedy: name a file as docs/own-workload.md describes it, or one of: {}",
+            "cannot read the workload {}\nremedy: name a file as docs/custom-workload.md describes it, or one of: {}",
             path.display(),
             WorkloadKind::names().join(", ")
         )
