@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use anyhow::Result;
-use niagara_lab::Origin;
+use anyhow::{Result, bail};
 use niagara_lab::lever::ProductionMachine;
+use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
+use niagara_origin::data::DataSource;
 
 use crate::cmd::bench::{Target, connect_args};
 use crate::shared_args::OriginArgs;
@@ -14,15 +15,28 @@ use crate::shared_args::OriginArgs;
 /// What the options name; a running server is asked now, once.
 ///
 /// # Errors
-/// A file that cannot be read, a server that cannot be reached.
+/// A file that cannot be read, a server that cannot be reached, data that cannot be used, a database without data.
 pub fn origin(args: &OriginArgs) -> Result<Origin> {
+    args.over(Origin::default())
+}
+
+/// What the options themselves name.
+fn given(args: &OriginArgs) -> Result<Origin> {
     let config = match (&args.config, &args.config_from) {
         (Some(path), _) => Some(ConfigSource::file(path)?),
         (None, Some(address)) => Some(running(address, args.config_user.as_deref())?),
         (None, None) => None,
     };
+    let data = match &args.data {
+        None => None,
+        Some(path) => Some(Data {
+            source: DataSource::open(path)?,
+            database: args.schema.clone(),
+        }),
+    };
     Ok(Origin {
         config,
+        data,
         machine: ProductionMachine {
             memory: args.memory,
             cpus: args.cpus,
@@ -36,9 +50,18 @@ impl OriginArgs {
     /// # Errors
     /// As [`origin`].
     pub fn over(&self, file: Origin) -> Result<Origin> {
-        let given = origin(self)?;
+        let given = given(self)?;
+        if self.schema.is_some() && given.data.is_none() && file.data.is_none() {
+            bail!(
+                "--schema names a database of your data, and there are none\nremedy: name them by --data"
+            );
+        }
         Ok(Origin {
             config: given.config.or(file.config),
+            data: given.data.or(file.data).map(|data| Data {
+                database: self.schema.clone().or(data.database),
+                ..data
+            }),
             machine: ProductionMachine {
                 memory: given.machine.memory.or(file.machine.memory),
                 cpus: given.machine.cpus.or(file.machine.cpus),

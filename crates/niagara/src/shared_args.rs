@@ -99,6 +99,12 @@ pub struct OriginArgs {
     /// The account for --config-from; the password is NIAGARA_PASSWORD or MYSQL_PWD, or asked for [default: the name of the user who runs this]
     #[arg(long, value_name = "USER", requires = "config_from")]
     pub config_user: Option<String>,
+    /// The data that the load finds, in place of the workload's own: a data directory (cold, or a snapshot), a prepared backup of mariadb-backup or xtrabackup, a dump (mariadb-dump, mysqldump; .gz, .zst, .xz), a folder of mydumper; brought in once, cloned for every start
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// The database of the data that the load is in [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub schema: Option<String>,
     /// Memory of the production machine, as in 64G: no larger sizes are tried
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,

@@ -101,7 +101,7 @@ impl<'a> Arena<'a> {
             // What fits into the buffer pool is in it before any load: reading it in would
             // otherwise be spread over the first slices.
             bench
-                .read_tables(&seat.server, &spec.load)
+                .read_tables(&seat.server, &spec.variants[seat.side], &spec.load)
                 .map_err(|error| side_trouble(bench, seat.side, &error))?;
         }
         let endpoints: Vec<_> = seats

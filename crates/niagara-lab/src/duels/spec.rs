@@ -25,9 +25,9 @@ impl Load {
         self.workload.data_key(self.threads)
     }
 
-    /// Statements that read every table and every index once.
-    pub fn read_all_statements(&self) -> Vec<String> {
-        self.workload.read_all_statements("sbtest", self.threads)
+    /// Statements that read every table of the workload and every index of them once, in `database`.
+    pub fn read_all_statements(&self, database: &str) -> Vec<String> {
+        self.workload.read_all_statements(database, self.threads)
     }
 
     /// The load as a variant gets it: with tables in the variant's engine.

@@ -8,20 +8,22 @@ use anyhow::{Context, Result, bail};
 use niagara_build::InUse;
 use niagara_load::{Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
+use niagara_origin::data::image_of;
 use niagara_server::{
-    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
-    StartingServer, TransportKind, WorkFolder, with_engine,
+    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RemoteAccess,
+    RunningServer, StartingServer, TransportKind, WorkFolder, layout_of, with_engine,
 };
 
-use crate::asking::origin::Origin;
+use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
+use crate::duels::data_image::{check_tables, database_of};
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
-use niagara_server::Cancel;
 use niagara_server::machine::Fingerprint;
+use niagara_server::{Cancel, Cancelled};
 
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
 const FULL_BELOW: u64 = 64 << 20;
@@ -34,6 +36,8 @@ const ROOM_OF_ONE: f64 = 0.4;
 struct Station {
     install: Install,
     image: Image,
+    /// The database that the load is in.
+    database: String,
     /// A build stays as long as the study may launch it.
     _in_use: Option<InUse>,
 }
@@ -193,6 +197,11 @@ impl Workbench {
         let load = &self.load;
         let cancel = &self.cancel;
         let key = load.dataset_key();
+        if let Some(data) = &self.origin.data {
+            let station_of = self.station_on_data(data, variant, install, in_use, observer)?;
+            self.stations.insert(station, station_of);
+            return Ok(());
+        }
         let engine = load.engine_of(variant);
         let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
             observer.see(Event::SettingUp(text));
@@ -238,10 +247,53 @@ impl Workbench {
         let station_of = Station {
             install,
             image,
+            database: LOAD_DATABASE.to_owned(),
             _in_use: in_use,
         };
         self.stations.insert(station, station_of);
         Ok(())
+    }
+
+    /// The server of `variant` on the user's data.
+    fn station_on_data(
+        &self,
+        data: &Data,
+        variant: &Variant,
+        install: Install,
+        in_use: Option<InUse>,
+        observer: &mut dyn Observer,
+    ) -> Result<Station> {
+        if variant.engine.is_some() {
+            bail!(
+                "the tables of your data are in the engines that they are in\n\
+                 remedy: leave out engine=, or --data"
+            );
+        }
+        let mut tell = |text: &str| observer.see(Event::SettingUp(text));
+        let image = image_of(
+            &self.cache,
+            &install,
+            &data.source,
+            &layout_of(&variant.config),
+            &self.cancel,
+            &mut tell,
+        )
+        .map_err(|error| match self.cancel.is_cancelled() {
+            true => Cancelled.into(),
+            false => error,
+        })?;
+        let database = database_of(data, &image)?;
+        check_tables(&self.load, &image, &database)?;
+        observer.see(Event::Note(&format!(
+            "the data are the {}, database {database}; accounts, events and replication sleep in the copy",
+            data.source.title()
+        )));
+        Ok(Station {
+            install,
+            image,
+            database,
+            _in_use: in_use,
+        })
     }
 
     /// The server of a variant: packaged, found at its path, or built.
@@ -364,6 +416,10 @@ impl Workbench {
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
         let station = self.station(variant)?;
+        let access = self.client.as_ref().map(|client| RemoteAccess {
+            database: station.database.clone(),
+            ..client.access().clone()
+        });
         niagara_server::spawn_for_remote(
             &self.cache,
             &LaunchSpec {
@@ -372,13 +428,24 @@ impl Workbench {
                 runtime: &variant.runtime,
                 config: &variant.config,
             },
-            self.client.as_ref().map(|client| client.access()),
+            access.as_ref(),
         )
     }
 
+    /// The database that the load of a variant is in.
+    fn database(&self, variant: &Variant) -> &str {
+        let station = self.stations.get(&station_name(variant));
+        station.map_or(LOAD_DATABASE, |station| &station.database)
+    }
+
     /// Reads every table and index once, so that the buffer pool holds what fits into it.
-    pub fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
-        for statement in load.read_all_statements() {
+    pub fn read_tables(
+        &self,
+        server: &RunningServer,
+        variant: &Variant,
+        load: &Load,
+    ) -> Result<()> {
+        for statement in load.read_all_statements(self.database(variant)) {
             server.query(&statement)?;
         }
         Ok(())
@@ -388,15 +455,15 @@ impl Workbench {
     pub(crate) fn endpoint_here(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match self.client {
             None => self.endpoint(server, variant),
-            Some(_) => server.over_socket(LOAD_DATABASE),
+            Some(_) => server.over_socket(self.database(variant)),
         }
     }
 
     /// Where the load generator reaches `server`, by the variant's transport.
     pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match variant.runtime.transport {
-            TransportKind::Tcp => server.over_tcp(LOAD_DATABASE),
-            TransportKind::Unix => server.over_socket(LOAD_DATABASE),
+            TransportKind::Tcp => server.over_tcp(self.database(variant)),
+            TransportKind::Unix => server.over_socket(self.database(variant)),
         }
     }
 }
@@ -413,7 +480,7 @@ fn station_name(variant: &Variant) -> String {
             serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
         ),
     };
-    let layout: Vec<String> = niagara_server::layout_of(&variant.config)
+    let layout: Vec<String> = layout_of(&variant.config)
         .iter()
         .map(|(name, value)| format!(" {name}={value}"))
         .collect();

@@ -40,7 +40,7 @@ impl<'b> Stage<'b> {
             bench.cancel().check()?;
             let clone = bench.clone_for(variant)?;
             let server = bench.spawn(variant, &clone)?.wait_ready()?;
-            bench.read_tables(&server, bench.load())?;
+            bench.read_tables(&server, variant, bench.load())?;
             clones.push(clone);
             servers.push(server);
         }

@@ -390,6 +390,7 @@ pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Se
 #[cfg(test)]
 mod tests {
     use niagara_load::{Sysbench, WorkloadSpec};
+    use niagara_origin::configuration::ConfigSource;
     use niagara_server::{Cache, Catalog};
 
     use super::*;
@@ -524,6 +525,62 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn what_the_users_file_says_already_is_told_with_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("my.cnf");
+        std::fs::write(
+            &path,
+            "[mysqld]\ninnodb_io_capacity = 777\ntable_open_cache = 4000\nsort_buffer_size = 1M\n\
+             tmp_table_size = 32M\n",
+        )
+        .expect("written");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let origin = crate::Origin {
+            config: Some(ConfigSource::file(&path).expect("readable")),
+            ..crate::Origin::default()
+        };
+        let mut bench =
+            Workbench::new(cache, catalog, load, Cancel::default()).starting_from(&origin);
+        let base = bench.base(SERVER, &mut Silent).expect("read");
+        bench.set_up_variant(&base, &mut Silent).expect("set up");
+        let candidates = written(&[
+            ("same", "[change.config]\ninnodb_io_capacity = 777\n"),
+            ("less", "[change.config]\ntable_open_cache = 3000\n"),
+            ("lowers", "[change.config]\nsort_buffer_size = 262144\n"),
+            ("more", "[change.config]\ntmp_table_size = 67108864\n"),
+        ]);
+        let misfits = probe(&bench, &base, &candidates, &mut Silent)
+            .expect("probed")
+            .misfits;
+        let reason = |id: &str| {
+            let found = misfits.iter().find(|misfit| misfit.lever == id);
+            found.map(|misfit| misfit.reason.replace(&path.display().to_string(), "my.cnf"))
+        };
+        assert_eq!(
+            reason("same").as_deref(),
+            Some("already so without it: innodb_io_capacity = 777 (your my.cnf line 2)")
+        );
+        assert_eq!(
+            reason("less").as_deref(),
+            Some(
+                "your my.cnf line 3 has more already: table_open_cache = 4000, this lever would lower it to 3000"
+            )
+        );
+        // Below what servers come with: this one is for lowering it, and is measured.
+        assert_eq!(reason("lowers"), None);
+        assert_eq!(reason("more"), None);
     }
 
     /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.

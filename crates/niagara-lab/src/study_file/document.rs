@@ -42,6 +42,8 @@ pub(crate) struct Document {
     pub disturbance: Option<Value>,
     pub client_host: Option<Spanned<String>>,
     pub config_file: Option<Spanned<String>>,
+    pub data: Option<Spanned<String>>,
+    pub schema: Option<Spanned<String>>,
     pub memory: Option<Spanned<String>>,
     pub cpus: Option<u32>,
     #[serde(default)]

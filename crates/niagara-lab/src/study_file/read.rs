@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
 use niagara_origin::configuration::ConfigSource;
+use niagara_origin::data::DataSource;
 use niagara_store::About;
 use toml::{Spanned, Value};
 
@@ -17,7 +18,7 @@ use super::shape::SIZES;
 use super::structure;
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{file_workload, is_workload_file, load_of, settings_of};
-use crate::asking::origin::Origin;
+use crate::asking::origin::{Data, Origin};
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -743,6 +744,28 @@ impl Reader<'_> {
                     "name an option file by its path from this file's folder",
                 ),
             }
+        }
+        if let Some(text) = &document.data {
+            match DataSource::open(&self.known.folder.join(text.get_ref().trim())) {
+                Ok(source) => {
+                    let database = document.schema.as_ref();
+                    origin.data = Some(Data {
+                        source,
+                        database: database.map(|name| name.get_ref().trim().to_owned()),
+                    });
+                }
+                Err(error) => mistakes.add(
+                    text.span().start,
+                    format!("data: {error:#}"),
+                    "name a data directory, a prepared backup or a dump by its path from this file's folder",
+                ),
+            }
+        } else if let Some(name) = &document.schema {
+            mistakes.add(
+                name.span().start,
+                "schema: names a database of data, and there are none",
+                "add data, or leave it out",
+            );
         }
         origin
     }

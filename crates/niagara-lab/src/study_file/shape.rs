@@ -516,6 +516,16 @@ pub(crate) static FILE: Group = Group {
             "Your server's option file as the start, by its path from this file's folder (docs/own-server.md)",
         ),
         key(
+            "data",
+            Shape::Text,
+            "Your data in place of the workload's own: a data directory, a prepared backup, a dump, by its path from this file's folder",
+        ),
+        key(
+            "schema",
+            Shape::Text,
+            "The database of the data that the load is in; the only one unless given",
+        ),
+        key(
             "memory",
             Shape::Text,
             "Memory of the production machine, as in 64G: it bounds the sizes that are tried",

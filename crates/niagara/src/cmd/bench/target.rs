@@ -184,7 +184,7 @@ fn start(
     let server = bench.spawn(variant, &clone)?.wait_ready()?;
     bench.cancel().check()?;
     // What fits into the buffer pool is in it before any load, as in duels.
-    bench.read_tables(&server, bench.load())?;
+    bench.read_tables(&server, variant, bench.load())?;
     Ok((server, clone))
 }
 
