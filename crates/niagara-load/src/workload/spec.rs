@@ -96,6 +96,12 @@ impl WorkloadSpec {
         self.workload.family().table_names(threads)
     }
 
+    /// Whether the workload's own table of this name has the column; `None` where that cannot be said. A table with
+    /// another column is not one that [`prepare`](crate::prepare) made.
+    pub fn has_column(&self, table: &str, column: &str) -> Option<bool> {
+        self.workload.family().has_column(table, column)
+    }
+
     /// The data in a few words, without the engine: `1 table of 100000 rows`.
     pub fn data_in_words(&self, threads: u32) -> String {
         self.workload.family().data_in_words(threads)

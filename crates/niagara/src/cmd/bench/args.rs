@@ -171,6 +171,9 @@ pub struct ConnectArgs {
     /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
+    /// Drop the tables that are listed (`cleanup`, `prepare --replace`) without being asked
+    #[arg(long)]
+    pub yes: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity
     #[arg(long, value_name = "MODE", default_value = "preferred")]
     pub tls: TlsMode,
@@ -195,6 +198,7 @@ pub fn connect_args() -> ConnectArgs {
         password_file: None,
         database: "sbtest".to_owned(),
         replace: false,
+        yes: false,
         tls: TlsMode::Preferred,
         tls_ca: None,
         tls_cert: None,
@@ -214,6 +218,7 @@ impl ConnectArgs {
             ("--user", self.user.is_some()),
             ("--password-file", self.password_file.is_some()),
             ("--replace", self.replace),
+            ("--yes", self.yes),
             ("--tls-ca", self.tls_ca.is_some()),
             ("--tls-cert", self.tls_cert.is_some()),
         ]

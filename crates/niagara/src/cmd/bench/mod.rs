@@ -4,6 +4,7 @@ mod args;
 mod commits;
 mod consistency;
 mod cost;
+mod dropping;
 mod hdr_log;
 mod job;
 mod live;
@@ -49,12 +50,13 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
         match args.action {
             Action::Prepare => {
                 let replace = args.connect.replace;
-                let done = tables::prepare(&mut target, &load, replace, &cancel)?;
+                let yes = args.connect.yes;
+                let done = tables::prepare(&mut target, &load, replace, yes, &cancel)?;
                 say!("{done}");
                 Ok(ExitCode::SUCCESS)
             }
             Action::Cleanup => {
-                say!("{}", tables::cleanup(&mut target, &load)?);
+                say!("{}", tables::cleanup(&mut target, &load, args.connect.yes)?);
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
