@@ -1,5 +1,6 @@
 //! Tables, charts and pages from what was measured.
 
+mod applying;
 mod chart;
 mod csv;
 mod deploy;
@@ -13,6 +14,7 @@ mod markdown;
 pub mod number;
 mod profile;
 mod report;
+mod scroll;
 mod side_by_side;
 mod sides;
 mod study;
@@ -20,7 +22,7 @@ mod svg;
 mod terminal;
 mod wording;
 
-pub use csv::csv;
+pub use csv::{HEADER as CSV_HEADER, csv};
 pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, deploy};
 pub use headline::headline;
 pub use html::html;

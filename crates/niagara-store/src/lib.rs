@@ -11,22 +11,22 @@ mod store;
 mod study_summary;
 mod summary;
 
-pub use build_note::{BuildCheck, BuildNote};
+pub use build_note::{BuildCheck, BuildNote, FinalCheck};
 pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
-pub use lock::{LOCK_FILE, StudyLock};
+pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
-pub use store::Store;
+pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
     MatrixSummary, MatrixWorkload, RatioAt, ResourceCounters, RungOutcome, SweepCurve, SweepPoint,
     SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
-    Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
+    Summary, Together, TuneSummary,
 };

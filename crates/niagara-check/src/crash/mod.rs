@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use niagara_load::Admin;
-use niagara_server::{Cache, Config, Install, RunningServer};
+use niagara_server::{Cache, Config, Install, RunningServer, Runtime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,7 +22,7 @@ use self::ledger::{ACCOUNTS, Fate, Found, Ledger, OPENING_BALANCE};
 use self::writer::{Told, Writer};
 use super::outcome::{Part, PartReport};
 use super::progress::{Progress, Reporter};
-use super::server::{Bench, connect, endpoint};
+use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::{Cancel, Cancelled};
 
 /// Kills of a whole check.
@@ -41,6 +41,8 @@ pub struct CrashOptions {
     pub seed: u64,
     /// Variables of the server beside those of the check, over which they have the last word.
     pub config: Config,
+    /// What surrounds its process.
+    pub runtime: Runtime,
 }
 
 impl Default for CrashOptions {
@@ -51,6 +53,7 @@ impl Default for CrashOptions {
             after_ms: 200..2500,
             seed: 1,
             config: Config::new(),
+            runtime: Runtime::default(),
         }
     }
 }
@@ -88,10 +91,16 @@ pub fn crash_recovery(
 ) -> Result<PartReport> {
     let began = Instant::now();
     let mut report = PartReport::new(Part::Crash, options.seed);
-    report.whole = options.kills >= KILLS && options.config.is_empty();
+    report.whole = options.kills >= KILLS
+        && options.config.is_empty()
+        && options.runtime == Runtime::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
     let total = options.kills;
-    let bench = Bench::new(cache, install, durable(install, options), &mut |text| {
+    let setting = Setting {
+        config: durable(install, options),
+        runtime: options.runtime.clone(),
+    };
+    let bench = Bench::new(cache, install, setting, &mut |text| {
         reporter.step(0, total, text);
     })?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
@@ -112,13 +121,7 @@ pub fn crash_recovery(
                 "in round {round} it ended by itself under the load; the end of its log:\n{log}"
             ));
         }
-        for (connection, told) in told.into_iter().enumerate() {
-            if let Some(refused) = told.refused {
-                report.fail(format!("connection {connection}: {refused}"));
-            }
-            tally.add(&told.fates);
-            ledger.note(connection, &told.fates);
-        }
+        note_told(told, &mut report, &mut tally, &mut ledger);
         reporter.step(round, total, "restarting on what is there");
         if round % 3 == 2 {
             // The moment lies within recovery, or shortly before it or after it.
@@ -158,6 +161,17 @@ pub fn crash_recovery(
         report.fail(format!("after its last recovery: {error:#}"));
     }
     Ok(finish(report, tally, kills, recovery, began))
+}
+
+/// Takes down what the clients of a round were told.
+fn note_told(told: Vec<Told>, report: &mut PartReport, tally: &mut Tally, ledger: &mut Ledger) {
+    for (connection, told) in told.into_iter().enumerate() {
+        if let Some(refused) = told.refused {
+            report.fail(format!("connection {connection}: {refused}"));
+        }
+        tally.add(&told.fates);
+        ledger.note(connection, &told.fates);
+    }
 }
 
 /// Transactions by what the clients were told.

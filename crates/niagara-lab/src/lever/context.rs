@@ -56,7 +56,7 @@ impl Context {
 
     /// Bytes that one server may count on: half of the machine's, for two are alive in a duel; no more than the production
     /// machine has.
-    pub fn server_memory(&self) -> u64 {
+    pub(crate) fn server_memory(&self) -> u64 {
         (self.machine.usable_memory() / 2).min(self.production.memory.unwrap_or(u64::MAX))
     }
 

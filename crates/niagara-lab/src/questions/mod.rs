@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod couples;
 pub(crate) mod deploy_difference;
 pub(crate) mod deployment;
+pub(crate) mod final_check;
 pub(crate) mod identical;
 pub(crate) mod ladder;
 pub(crate) mod matrix;

@@ -1,7 +1,7 @@
 //! A question and its way to an answer, the same for every kind of question and whoever asks it: the results folder is
 //! chosen, servers are set up, the study is opened, measured and summed up.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::asking::question::{Question, StudyDescription};
 use crate::questions::combinations::combinations;
@@ -41,18 +41,7 @@ pub fn answer(
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
-    let open = |observer: &mut dyn Observer| -> Result<Study> {
-        let study = opening.open()?;
-        if study.is_resumed() {
-            observer.see(Event::Resumed {
-                folder: study.folder(),
-                used_seconds: study.used_seconds(),
-            });
-        } else {
-            set_up.note_start(&study)?;
-        }
-        Ok(study)
-    };
+    let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
     let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {
@@ -90,7 +79,7 @@ pub fn answer(
         Question::Matrix { start, axes, all } => {
             let parts = combinations(&set_up, start, axes, *all, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, duel_settings, study.seed());
+            let options = parts.options(&set_up, duel_settings, study.seed())?;
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
             (study, found)
         }
@@ -111,4 +100,35 @@ pub fn answer(
         }
     };
     Ok(Answer { study, found })
+}
+
+/// The study, begun or continued, on the fleet where there is one.
+fn begin(
+    opening: &Opening<'_>,
+    set_up: &SetUp<'_>,
+    session: &Session<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Study> {
+    if session.fleet.is_some() && set_up.study.origin.data.is_some() {
+        bail!(
+            "your data are on this machine, and are not carried to others\n\
+             remedy: leave out --on, or --data"
+        );
+    }
+    let mut study = opening.open()?;
+    if let Some(fleet) = session.fleet {
+        study.run_on(fleet)?;
+        if let Some(text) = study.fleet_announcement() {
+            observer.see(Event::Note(&text));
+        }
+    }
+    if study.is_resumed() {
+        observer.see(Event::Resumed {
+            folder: study.folder(),
+            used_seconds: study.used_seconds(),
+        });
+    } else {
+        set_up.note_start(&study)?;
+    }
+    Ok(study)
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::option_file::{OptionFiles, Place};
-use niagara_server::hex;
 
 /// A configuration that a study starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +65,7 @@ impl ConfigSource {
         }
         Ok(Self::File {
             path,
-            digest: hex(&digest.finalize()[..16]),
+            digest: hex::encode(&digest.finalize()[..16]),
         })
     }
 

@@ -13,7 +13,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use niagara_server::hex;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a sample.
@@ -41,7 +40,7 @@ pub(crate) fn content_digest(path: &Path) -> Result<String> {
         let samples = (0..metadata.len()).step_by(step as usize);
         sample(&mut digest, path, samples)?;
     }
-    Ok(hex(&digest.finalize()[..16]))
+    Ok(hex::encode(&digest.finalize()[..16]))
 }
 
 /// The files below a folder with what is known of them, in the order of their paths.

@@ -42,7 +42,7 @@ impl Grid {
 }
 
 /// The tables of a study of a file; none of `tune` and `compare`, which have forms of their own.
-pub fn grids(summary: &Summary) -> Vec<Grid> {
+pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
     match summary {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
         Summary::Ladder(ladder) => ladder::grids(ladder),
@@ -146,7 +146,7 @@ pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> Str
 }
 
 /// Three significant digits, without an exponent for what people read without one.
-pub fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
