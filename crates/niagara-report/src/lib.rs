@@ -1,8 +1,10 @@
 //! Tables, charts and pages from what was measured.
 
+mod applying;
 mod chart;
 mod csv;
 mod deploy;
+mod flat;
 mod headline;
 mod html;
 mod interval_bar;
@@ -12,6 +14,8 @@ mod markdown;
 pub mod number;
 mod profile;
 mod report;
+mod scroll;
+mod side_by_side;
 mod sides;
 mod study;
 mod svg;
@@ -29,5 +33,6 @@ pub use profile::{
     profile_markdown, profile_text,
 };
 pub use report::Report;
+pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
 pub use terminal::{View, terminal};

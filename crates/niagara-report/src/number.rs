@@ -2,6 +2,8 @@
 
 use niagara_stats::Estimate;
 
+/// A space at which no line is broken.
+pub(crate) const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
 pub const NOTHING: &str = "–";
 
@@ -150,6 +152,27 @@ pub fn sized(number: u64) -> String {
         Some((unit, bytes)) => format!("{}{unit}", number / bytes),
         None => number.to_string(),
     }
+}
+
+/// Keeps `× 1.31 [1.28, 1.34]` on one line.
+pub(crate) fn unbroken(text: &str) -> String {
+    let mut inside = false;
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for (i, c) in text.char_indices() {
+        inside = (inside || c == '[') && c != ']';
+        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
+        out.push(if c == ' ' && glued { NO_BREAK } else { c });
+        before = c;
+    }
+    out
+}
+
+/// `2026-09-21 14:13 UTC`.
+pub fn moment(unix_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(unix_ms)
+        .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

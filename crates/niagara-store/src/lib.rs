@@ -16,7 +16,7 @@ pub use deployment::{DeployBuild, DeployMalloc, Deployment};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, RunTime, START_SETTINGS};
 pub use goal::Goal;
-pub use lock::{LOCK_FILE, StudyLock};
+pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
@@ -27,6 +27,6 @@ pub use study_summary::{
     SweepCurve, SweepPoint, SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
-    Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
+    Summary, Together, TuneSummary,
 };

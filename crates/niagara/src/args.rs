@@ -10,12 +10,13 @@ use niagara_lab::quantity::share as percent;
 use niagara_lab::{Protocol, WantedLevel};
 
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
+    ClientArgs, DuelArgs, FleetArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
 };
 use crate::shared_args::{assignment, probability};
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
+use crate::cmd::fleet::FleetCommandArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -53,6 +54,7 @@ pub enum Command {
     /// Drive the load of a study that another host runs (started by Niagara there, over ssh)
     #[command(hide = true)]
     LoadAgent,
+    Fleet(FleetCommandArgs),
 }
 
 /// Try every lever that applies, keep what is proven, report
@@ -107,6 +109,8 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
     pub study: StudyArgs,
@@ -154,6 +158,8 @@ pub struct CompareArgs {
     pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
@@ -347,6 +353,9 @@ pub struct BuildArgs {
     /// Seconds of training
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
+    /// Train on this machine, even where a profile that comes with the program fits
+    #[arg(long, requires = "trained")]
+    pub train_here: bool,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
@@ -450,17 +459,28 @@ pub struct DoctorArgs {
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara report --verbose
-  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown")]
+  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown
+  niagara report niagara-results/before niagara-results/after --format html > both.html")]
 pub struct ReportArgs {
-    /// Folder of a study [default: the newest in niagara-results]
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
+    /// Folder of a study [default: the newest in niagara-results], or of two, which are put side by side
+    #[arg(value_name = "DIR", num_args = 0..=2)]
+    pub folders: Vec<PathBuf>,
     /// What to print; `files` writes report.html, report.md and deploy/ into the folder again
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// As text: everything, each lever that was not tried with its reason
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
     #[arg(long)]
     pub verbose: bool,
+}
+
+impl ReportArgs {
+    /// What is to be printed.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
 }
 
 /// Any study: compare, ladder, matrix or sweep, as a file describes it
@@ -497,6 +517,8 @@ pub struct RunArgs {
     pub disturbance: Option<f64>,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     #[command(flatten)]
     pub study: StudyArgs,
 }
@@ -557,6 +579,8 @@ pub struct SweepArgs {
     pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     /// Intervals cover at 1 − alpha
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,

@@ -9,10 +9,11 @@ mod sweep;
 mod throughput;
 mod waterfall;
 
-pub use cells::cells;
-pub use forest::forest;
-pub use latency::{Latencies, PERCENTILES, latency};
-pub use looks::looks;
-pub use sweep::sweep;
-pub use throughput::throughput;
-pub use waterfall::{waterfall, waterfall_of};
+pub(crate) use cells::cells;
+pub(crate) use forest::forest;
+pub(crate) use latency::{Latencies, PERCENTILES, latency};
+pub(crate) use looks::looks;
+pub(crate) use row_chart::{Mark, Row, row_chart};
+pub(crate) use sweep::sweep;
+pub(crate) use throughput::throughput;
+pub(crate) use waterfall::{waterfall, waterfall_of};

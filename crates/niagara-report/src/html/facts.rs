@@ -4,16 +4,18 @@ use maud::{Markup, html};
 use niagara_store::VariantRecord;
 use serde_json::Value;
 
-use crate::Report;
+use crate::flat::flat;
+use crate::scroll::scroll;
+use crate::{Report, number};
 
 pub fn sections(report: &Report) -> Markup {
     html! {
-        section {
+        section #repeat {
             h2 { "To repeat it" }
             pre { code { (report.study.command) } }
             p.small {
                 "Seed " (report.study.seed) ", Niagara " (report.study.niagara_version)
-                ", begun " (moment(report.study.started_unix_ms)) "."
+                ", begun " (number::moment(report.study.started_unix_ms)) "."
             }
         }
         (variants(report))
@@ -64,18 +66,18 @@ fn events(report: &Report) -> Markup {
         @if !report.events.is_empty() {
             section {
                 h2 { "What happened besides" }
-                div.scroll { table {
-                    thead { tr { th { "When" } th { "What" } th { "" } } }
+                (scroll("What happened besides", html! { table {
+                    thead { tr { th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Details" } } }
                     tbody {
                         @for event in &report.events {
                             tr {
-                                td.time { (moment(event.unix_ms)) }
+                                td.time { (number::moment(event.unix_ms)) }
                                 td { (event.kind) }
                                 td { (event.text) }
                             }
                         }
                     }
-                } }
+                } }))
             }
         }
     }
@@ -83,8 +85,7 @@ fn events(report: &Report) -> Markup {
 
 /// JSON of any shape, flat: `cpu.model  Xeon …`.
 fn tree(value: &Value) -> Markup {
-    let mut rows = Vec::new();
-    flatten(String::new(), value, &mut rows);
+    let rows = flat(value);
     html! {
         @if rows.is_empty() {
             p.none { "Nothing recorded." }
@@ -96,48 +97,4 @@ fn tree(value: &Value) -> Markup {
             }
         }
     }
-}
-
-fn flatten(key: String, value: &Value, rows: &mut Vec<(String, String)>) {
-    match value {
-        Value::Null => {}
-        Value::Object(map) => {
-            for (name, inner) in map {
-                let path = if key.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{key} › {name}")
-                };
-                flatten(path, inner, rows);
-            }
-        }
-        Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
-            for (i, item) in items.iter().enumerate() {
-                flatten(format!("{key} {}", i + 1), item, rows);
-            }
-        }
-        Value::Array(items) => {
-            if !items.is_empty() {
-                let texts: Vec<String> = items.iter().map(scalar).collect();
-                rows.push((key, texts.join(", ")));
-            }
-        }
-        other => rows.push((key, scalar(other))),
-    }
-}
-
-fn scalar(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        other => other.to_string(),
-    }
-}
-
-/// `2026-09-21 14:13 UTC`.
-pub fn moment(unix_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(unix_ms)
-        .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
-        .unwrap_or_default()
 }

@@ -4,14 +4,34 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
+use crate::applying::applying;
 use crate::chart::{self, Latencies};
-use crate::{Report, Sides, ladder, profile, wording};
+use crate::{Report, Sides, ladder, number, profile, wording};
 
 const STYLE: &str = include_str!("style.css");
 
 /// The whole study on one page.
 pub fn html(report: &Report) -> String {
     let headline = report.headline();
+    let body = html! {
+        @match &report.summary {
+            Some(Summary::Tune(tune)) => (tune_page(report, tune)),
+            Some(Summary::Compare(compare)) => (compare_page(report, compare)),
+            Some(summary) => (study_page(report, summary)),
+            None => (bare_page(report, &headline)),
+        }
+        (facts::sections(report))
+    };
+    document(
+        &headline,
+        &report.study.niagara_version,
+        body,
+        "from the results of this study alone",
+    )
+}
+
+/// A page that is one file: no network, no script.
+pub fn document(title: &str, version: &str, body: Markup, from: &str) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -19,24 +39,14 @@ pub fn html(report: &Report) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "Niagara " (report.study.niagara_version) };
-                title { (headline) }
+                meta name="generator" content={ "Niagara " (version) };
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 (hatching())
-                main {
-                    @match &report.summary {
-                        Some(Summary::Tune(tune)) => (tune_page(report, tune)),
-                        Some(Summary::Compare(compare)) => (compare_page(report, compare)),
-                        Some(summary) => (study_page(report, summary)),
-                        None => (bare_page(report, &headline)),
-                    }
-                    (facts::sections(report))
-                }
-                footer {
-                    p { "Niagara " (report.study.niagara_version) ", from the results of this study alone." }
-                }
+                main { (body) }
+                footer { p { "Niagara " (version) ", " (from) "." } }
             }
         }
     }
@@ -56,61 +66,50 @@ fn hatching() -> Markup {
     }
 }
 
-/// Keeps `× 1.31 [1.28, 1.34]` on one line.
-fn unbroken(text: &str) -> String {
-    let mut inside = false;
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    for (i, c) in text.char_indices() {
-        inside = (inside || c == '[') && c != ']';
-        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
-        out.push(if c == ' ' && glued { '\u{a0}' } else { c });
-        before = c;
-    }
-    out
-}
-
 fn masthead(report: &Report) -> Markup {
     html! {
         p.masthead {
             span { "Niagara " (report.study.kind) }
-            span { (facts::moment(report.study.started_unix_ms)) }
+            span { (number::moment(report.study.started_unix_ms)) }
         }
     }
 }
 
+/// What a manager reads first: one sentence, one chart, what it costs and risks; then what an engineer needs; then all.
 fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
     let summary = Summary::Tune(Box::new(tune.clone()));
     let forest = chart::forest(tune);
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(&summary))) }
+            h1 { (number::unbroken(&crate::headline(&summary))) }
             p.lead { (tune.server_version) " · " (tune.workload) }
             (findings::warnings(&wording::warnings(&summary)))
-            @if let Some(total) = &tune.total { (findings::tiles(total)) }
+        }
+        @if !tune.rungs.is_empty() { (way(tune)) }
+        section #costs {
+            h2 { "What it costs to apply, and what it risks" }
+            dl.reasons.costs {
+                @for (name, words) in applying(tune) { div { dt { (name) } dd { (words) } } }
+            }
+        }
+        (contents(tune, forest.is_some()))
+        @if let Some(total) = &tune.total {
+            section #figures {
+                h2 { "The total, and what else changed" }
+                (findings::tiles(total))
+            }
+            @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         }
         @if !tune.rungs.is_empty() {
             section {
-                h2 { "From the starting point to the final variant" }
-                figure {
-                    (chart::waterfall(tune))
-                    figcaption {
-                        (ladder::HOW_TO_READ)
-                        @let meanings = ladder::meanings(tune);
-                        @if !meanings.is_empty() {
-                            " Solid bars are proven by fresh duels, hatched ones are not."
-                        }
-                        @for meaning in meanings { " " (meaning) }
-                        " " (ladder::N_MEANS)
-                    }
-                }
+                h2 { "The rungs" }
                 (findings::rungs(tune))
             }
         }
         (limits_now(report))
         @if let Some(forest) = forest {
-            section {
+            section #levers {
                 h2 { "All levers as screened" }
                 figure {
                     (forest)
@@ -124,11 +123,56 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                 (findings::screened(tune))
             }
         }
-        (findings::not_tried(&tune.not_tried))
         @if let Some(total) = &tune.total {
-            (evidence(report, total, "The evidence for the total"))
+            div #evidence { (evidence(report, total, "The evidence for the total")) }
         }
+        (findings::not_tried(&tune.not_tried))
         (findings::method_of_tune(tune))
+    }
+}
+
+/// The chart from the start to the final variant.
+fn way(tune: &TuneSummary) -> Markup {
+    html! {
+        section {
+            h2 { "From the starting point to the final variant" }
+            figure {
+                (chart::waterfall(tune))
+                figcaption {
+                    (ladder::HOW_TO_READ)
+                    @let meanings = ladder::meanings(tune);
+                    @if !meanings.is_empty() {
+                        " Solid bars are proven by fresh duels, hatched ones are not."
+                    }
+                    @for meaning in meanings { " " (meaning) }
+                    " " (ladder::N_MEANS)
+                }
+            }
+        }
+    }
+}
+
+/// Where the rest is, for those who read further.
+fn contents(tune: &TuneSummary, has_levers: bool) -> Markup {
+    let parts = [
+        ("figures", "The total in figures", tune.total.is_some()),
+        ("levers", "All levers", has_levers),
+        ("evidence", "The evidence", tune.total.is_some()),
+        (
+            "not-tried",
+            "What could not be tried",
+            !tune.not_tried.is_empty(),
+        ),
+        ("method", "How it was measured", true),
+        ("repeat", "To repeat it", true),
+    ];
+    html! {
+        nav.contents aria-label="Contents" {
+            span { "For engineers:" }
+            @for (id, title, _) in parts.iter().filter(|(_, _, there)| *there) {
+                " " a href={ "#" (id) } { (title) }
+            }
+        }
     }
 }
 
@@ -137,11 +181,12 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(&summary))) }
+            h1 { (number::unbroken(&crate::headline(&summary))) }
             p.lead { (compare.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
         }
+        @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         @if let Some(about) = &compare.about { (study::about(about)) }
         (evidence(report, &compare.comparison, "The evidence"))
         (findings::method_of_compare(compare))
@@ -164,13 +209,14 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(summary))) }
+            h1 { (number::unbroken(&crate::headline(summary))) }
             p.lead { (lead) }
             (findings::warnings(&wording::warnings(summary)))
             @if let Some(comparison) = evidence_of { (findings::tiles(comparison)) }
         }
         @if let Some(about) = summary.about() { (study::about(about)) }
         (study::body(summary))
+        @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         (limits_now(report))
         @if let Some(comparison) = evidence_of {
             (evidence(report, comparison, "The evidence from fresh duels"))
@@ -271,7 +317,6 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                 }
                 (findings::latencies(&latencies, comparison))
             }
-            @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         }
     }
 }

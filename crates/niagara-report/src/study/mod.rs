@@ -13,6 +13,7 @@ pub use ladder::steps as ladder_steps;
 use crate::number;
 
 /// A table, for the terminal, Markdown and the page alike.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// What stands above it.
     pub heading: String,
@@ -42,7 +43,7 @@ impl Grid {
 }
 
 /// The tables of a study of a file; none of `tune` and `compare`, which have forms of their own.
-pub fn grids(summary: &Summary) -> Vec<Grid> {
+pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
     match summary {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
         Summary::Ladder(ladder) => {
@@ -154,7 +155,7 @@ pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> Str
 }
 
 /// Three significant digits, without an exponent for what people read without one.
-pub fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
