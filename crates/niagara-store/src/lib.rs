@@ -20,7 +20,7 @@ pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
-pub use store::Store;
+pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
     MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RungOutcome,

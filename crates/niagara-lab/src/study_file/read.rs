@@ -362,7 +362,7 @@ impl Reader<'_> {
                 .or(time(&document.warm_up))
                 .unwrap_or(DEFAULT_WARM_UP),
             disturbance: share(&document.disturbance).unwrap_or(HALF_WEIGHT),
-            controls: document.controls.as_ref().is_none_or(|word| **word),
+            controls: document.controls.as_ref().is_none_or(|word| word.value),
             client_host: document
                 .client_host
                 .as_ref()
