@@ -64,7 +64,7 @@ pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
-pub use workload::file::{FileWorkload, WorkloadFile};
+pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;
 pub use workload::sysbench::{Sysbench, SysbenchTest};
 pub use workload::tpcc::{
