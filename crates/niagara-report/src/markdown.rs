@@ -262,6 +262,9 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
+        if let Some(nodes) = wording::nodes(comparison) {
+            self.row(&format!("- Nodes: {nodes}"));
+        }
         let error = wording::error_probability(comparison.judged());
         self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");

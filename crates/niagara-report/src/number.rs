@@ -147,7 +147,7 @@ pub fn sized(number: u64) -> String {
     let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
     let whole = units
         .iter()
-        .find(|(_, bytes)| number >= *bytes && number % bytes == 0);
+        .find(|(_, bytes)| number >= *bytes && number.is_multiple_of(*bytes));
     match whole {
         Some((unit, bytes)) => format!("{}{unit}", number / bytes),
         None => number.to_string(),

@@ -1,6 +1,6 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
-use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Searched, Summary,
     Together, TuneSummary,
@@ -65,7 +65,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
-    let load = load(&compare.workload, compare.threads);
+    let load = load(&compare.workload, compare.threads) + &on_these_nodes(&compare.comparison);
     let (found, duels) = found(&compare.comparison);
     let duels = match compare.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
@@ -425,6 +425,43 @@ pub fn dropped(comparison: &Comparison) -> String {
         );
     }
     text
+}
+
+/// ` on these 4 nodes`; nothing of a comparison on one machine.
+fn on_these_nodes(comparison: &Comparison) -> String {
+    match comparison.nodes.as_ref().map(|nodes| nodes.names.len()) {
+        None => String::new(),
+        Some(1) => " on this node".to_owned(),
+        Some(count) => format!(" on these {count} nodes"),
+    }
+}
+
+/// What each machine says by itself, whether they differ, and what may be said of machines like these.
+pub fn nodes(comparison: &Comparison) -> Option<String> {
+    let nodes = comparison.nodes.as_ref()?;
+    let Some(found) = &nodes.heterogeneity else {
+        return Some(nodes.names.join(", "));
+    };
+    let each: Vec<String> = found
+        .nodes
+        .iter()
+        .map(|node| {
+            let name = nodes.names.get(node.node).map_or("?", String::as_str);
+            let duels = number::count(node.duels, "duel");
+            format!("{name} {} ({duels})", number::estimate(&node.estimate))
+        })
+        .collect();
+    let like = match found.nodes.len() {
+        count if count >= MIN_NODES => "on machines like these",
+        _ => "allowing for nodes, too few to speak of machines like these",
+    };
+    Some(format!(
+        "{}; between nodes the effect differs by τ = {:.1} % (I² = {}); {like}: {}",
+        each.join(", "),
+        100.0 * found.tau,
+        number::percent(found.i_squared),
+        number::estimate(&found.over_machines)
+    ))
 }
 
 /// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.

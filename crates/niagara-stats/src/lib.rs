@@ -6,12 +6,14 @@ mod difference;
 pub mod duel_score;
 mod eigen;
 mod estimate;
+mod evidence;
 pub mod foldover;
 mod hadamard;
 mod interval_estimate;
 pub mod judge;
 mod judgement;
 pub mod looks;
+mod nodes;
 pub mod normal;
 pub mod pair;
 mod planning;
@@ -38,9 +40,12 @@ pub use foldover::{
     design_order, effects, interactions, strongest_beside,
 };
 pub use interval_estimate::IntervalEstimate;
-pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
+pub use judge::{
+    Rule, interval_once, judge, judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,
+};
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};
+pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity, node_weights};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in};
 pub use promotion::{Bond, Prior, Prospect, SURE, is_promising, promote};

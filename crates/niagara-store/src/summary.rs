@@ -1,6 +1,6 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
-use niagara_stats::{Estimate, Judgement};
+use niagara_stats::{Estimate, Heterogeneity, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
@@ -39,6 +39,9 @@ pub struct Comparison {
     /// during B's slices.
     #[serde(default)]
     pub taken: Option<[f64; 2]>,
+    /// The machines that its duels were run on, where nodes of a cluster ran them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<OnNodes>,
     /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
@@ -49,6 +52,15 @@ pub struct Comparison {
     pub dropped: [u32; 2],
     /// Couples run.
     pub couples: u32,
+}
+
+/// The machines of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnNodes {
+    /// Their names; a machine's number is its place here.
+    pub names: Vec<String>,
+    /// Whether the effect differs between them; `None` of one machine, or of duels that do not vary.
+    pub heterogeneity: Option<Heterogeneity>,
 }
 
 impl Comparison {

@@ -28,6 +28,7 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    niagara_script::install();
     let cli = Cli::parse();
     let Some(command) = cli.command else {
         return say::ending(ended(cmd::first::run()));
@@ -53,6 +54,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Sysbench(args) => Ok(niagara_sysbench::run(&args.words, &interrupt::flag)),
         Command::Completions(args) => Ok(cmd::completions::run(&args)),
         Command::Man(args) => cmd::man::run(&args),
+        Command::Fleet(args) => cmd::fleet::run(args),
         Command::LoadAgent => cmd::load_agent::run(),
     }
 }

@@ -31,6 +31,7 @@ fn tuned(proven: bool) -> TuneSummary {
         unadjusted: None,
         latency_p99: None,
         taken: None,
+        nodes: None,
         caution: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),

@@ -143,7 +143,7 @@ impl DuelSettings {
 }
 
 /// What came of a duel.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DuelOutcome {
     /// The result.
     pub record: DuelRecord,

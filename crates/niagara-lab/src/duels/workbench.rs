@@ -62,6 +62,41 @@ impl Workbench {
         Self { client, ..self }
     }
 
+    /// From here on another flag stops what is done here.
+    pub(crate) fn stopped_by(&mut self, cancel: Cancel) {
+        self.cancel = cancel;
+    }
+
+    /// The folders below the cache that launching `variant` takes: its server, what that borrows from others, its image.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up.
+    pub(crate) fn parts(&self, variant: &Variant) -> Result<Vec<String>> {
+        let station = self.station(variant)?;
+        let install = &station.install;
+        let mut parts: Vec<String> = [
+            install.basedir.as_path(),
+            &install.server,
+            station.image.path(),
+        ]
+        .into_iter()
+        .chain(install.mallocs.values().map(PathBuf::as_path))
+        .filter_map(|path| {
+            let mut below = path.strip_prefix(self.cache.root()).ok()?.components();
+            // servers/NAME, builds/KEY, images/NAME.
+            let (kind, name) = (below.next()?, below.next()?);
+            Some(format!(
+                "{}/{}",
+                kind.as_os_str().to_str()?,
+                name.as_os_str().to_str()?
+            ))
+        })
+        .collect();
+        parts.sort();
+        parts.dedup();
+        Ok(parts)
+    }
+
     /// The host that the load comes from, if not this one.
     pub fn client(&self) -> Option<&ClientHost> {
         self.client.as_deref()

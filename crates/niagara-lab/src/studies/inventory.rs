@@ -1,6 +1,6 @@
 //! What studies draw on: the servers and levers known here, where everything is kept, where the load comes from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -31,7 +31,18 @@ impl Inventory {
     /// # Errors
     /// A cache that cannot be written to; a mistake in a data file.
     pub fn open(servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
-        let cache = Cache::open()?;
+        Self::open_in(None, servers, levers)
+    }
+
+    /// The same with the cache in this folder, where one is named.
+    ///
+    /// # Errors
+    /// As with [`Inventory::open`].
+    pub fn open_in(folder: Option<&Path>, servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
+        let cache = match folder {
+            Some(folder) => Cache::at(folder)?,
+            None => Cache::open()?,
+        };
         niagara_server::sweep_stale(&cache)?;
         Ok(Self {
             cache,

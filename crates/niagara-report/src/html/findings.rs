@@ -244,6 +244,9 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
+                @if let Some(nodes) = wording::nodes(comparison) {
+                    div { dt { "Nodes" } dd { (nodes) } }
+                }
                 div { dt { "Error probability" } dd { (wording::error_probability(comparison.judged())) ", over all looks" } }
                 div { dt { "Seed" } dd { (compare.seed) } }
             }

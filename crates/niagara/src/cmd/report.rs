@@ -10,7 +10,7 @@ use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, Store, Summary};
+use niagara_store::{Comparison, Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::{profile, side_by_side};

@@ -17,6 +17,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         name: &format!("{}-{workload}", question.server),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&question, &asking, |inventory| {
         what_root_would_add(&inventory.fingerprint().ok()?)

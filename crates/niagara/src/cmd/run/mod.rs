@@ -52,6 +52,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         name: &format!("{stem}-{size}"),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&study, &asking, |inventory| {
         Some(plan_of(&study, &inventory.cache).text())

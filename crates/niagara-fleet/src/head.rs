@@ -1,0 +1,159 @@
+//! The head: grants duels, takes results, replaces workers. It runs in a thread of its own, so that workers hear of it
+//! whatever the study does meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use crate::cost::Cost;
+use crate::message::HeadLine;
+use crate::office::{GRACE, Office};
+use crate::options::{DuelResult, HeadOptions, Order};
+
+/// How often the workers' logs are read.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A head at work.
+pub struct Head {
+    office: Arc<Mutex<Office>>,
+    over: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    /// Microseconds of waiting in which there was no worker.
+    unattended: AtomicU64,
+}
+
+impl Head {
+    /// Opens the shared folder, or goes on in it: workers that are there are adopted, results that came are taken.
+    ///
+    /// # Errors
+    /// The folder is another study's or cannot be written; Slurm does not answer.
+    pub fn open(options: HeadOptions) -> anyhow::Result<Self> {
+        let office = Arc::new(Mutex::new(Office::open(options)?));
+        let over = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let (office, over) = (Arc::clone(&office), Arc::clone(&over));
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    lock(&office).step();
+                    std::thread::sleep(LOOK);
+                }
+            })
+        };
+        Ok(Self {
+            office,
+            over,
+            thread: Some(thread),
+            unattended: AtomicU64::new(0),
+        })
+    }
+
+    fn office(&self) -> MutexGuard<'_, Office> {
+        lock(&self.office)
+    }
+
+    /// From here on these duels are wanted, the most urgent first. Those that run and are not among them are stopped.
+    ///
+    /// # Errors
+    /// Their descriptions cannot be written.
+    pub fn want(&self, orders: &[Order]) -> anyhow::Result<()> {
+        self.office().want(orders)
+    }
+
+    /// Waits for a duel that is wanted. `tell` gets what is worth telling; `None` once `stop` says so.
+    ///
+    /// # Errors
+    /// The duel was lost too often; the folder cannot be written; Slurm takes no jobs.
+    pub fn wait(
+        &self,
+        duel: &str,
+        stop: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<Option<DuelResult>> {
+        let mut looked = Instant::now();
+        loop {
+            {
+                let mut office = self.office();
+                let passed = looked.elapsed();
+                looked = Instant::now();
+                if office.open_workers() == 0 {
+                    let passed = passed.as_micros() as u64;
+                    self.unattended.fetch_add(passed, Ordering::Relaxed);
+                }
+                for notice in std::mem::take(&mut office.notices) {
+                    tell(&notice);
+                }
+                if let Some(result) = office.result(duel)? {
+                    return Ok(Some(result));
+                }
+                if let Some(trouble) = office.trouble() {
+                    bail!(trouble);
+                }
+            }
+            if stop() {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    /// Workers that may be given duels now.
+    pub fn workers(&self) -> usize {
+        self.office().open_workers()
+    }
+
+    /// How long was waited for results while there was no worker.
+    pub fn unattended(&self) -> Duration {
+        Duration::from_micros(self.unattended.load(Ordering::Relaxed))
+    }
+
+    /// What nodes were held for so far; `counts` says which duels the study's verdicts rest on.
+    pub fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, Cost> {
+        self.office().cost(counts)
+    }
+
+    /// Nodes that were set aside, each with its reason.
+    pub fn set_aside(&self) -> Vec<(String, String)> {
+        self.office().set_aside.clone()
+    }
+
+    /// Attempts that were lost after they had begun: node and reason.
+    pub fn losses(&self) -> Vec<(String, String)> {
+        self.office().losses.clone()
+    }
+
+    /// Ends all workers and waits for them a little; jobs that do not end are cancelled.
+    pub fn end(&mut self) {
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        {
+            let mut office = self.office();
+            let _ = office.want(&[]);
+            let _ = office.write(HeadLine::Ended);
+            office.ending = true;
+        }
+        let began = Instant::now();
+        while began.elapsed() < GRACE && self.office().is_somebody_there() {
+            std::thread::sleep(LOOK);
+        }
+        self.over.store(true, Ordering::Relaxed);
+        let _ = thread.join();
+        let office = self.office();
+        if let Some(queue) = &office.queue {
+            let _ = queue.end(&office.jobs.keys().cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn lock(office: &Mutex<Office>) -> MutexGuard<'_, Office> {
+    office.lock().unwrap_or_else(PoisonError::into_inner)
+}
