@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(options[0].default.as_deref(), Some("10"));
         assert_eq!(options[1].default, None);
         assert!(info.has("event") && info.has("prepare") && !info.has("cleanup"));
-        assert_eq!(info.commands["prepare"], true);
+        assert!(info.commands["prepare"]);
         assert_eq!(hooks, ["report_cumulative"]);
         assert_eq!(read(&[]).0.options, None);
     }
