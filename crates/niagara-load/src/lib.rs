@@ -75,7 +75,7 @@ pub use script::runtime::{
     ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
     runtime as script_runtime,
 };
-pub use workload::file::{FileWorkload, WorkloadFile};
+pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;
 pub use workload::script::{
     ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource, ScriptWorkload,
