@@ -23,8 +23,8 @@ pub use record::{
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, RatioAt, ResourceCounters, RungOutcome, SweepCurve, SweepPoint,
-    SweepSummary,
+    MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RungOutcome,
+    SweepCurve, SweepPoint, SweepSummary,
 };
 pub use summary::{
     CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use niagara_load::{
     FileWorkload, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadFile, WorkloadKind, WorkloadOption,
-    WorkloadSpec,
+    WorkloadSpec, read_script,
 };
 
 use crate::duels::spec::Load;
@@ -47,7 +47,12 @@ pub fn load_of<'o>(
 
 /// Whether a workload is named by the path of its file rather than by a name of its own.
 pub fn is_workload_file(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".toml")
+    text.contains('/') || text.ends_with(".toml") || is_script(Path::new(text))
+}
+
+/// Whether a file is a script of sysbench's.
+fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lua")
 }
 
 /// The workload that the file at `path` describes.
@@ -55,6 +60,9 @@ pub fn is_workload_file(text: &str) -> bool {
 /// # Errors
 /// It cannot be read, or has a mistake.
 pub fn file_workload(path: &Path) -> Result<WorkloadSpec> {
+    if is_script(path) {
+        return Ok(WorkloadSpec::of(read_script(path)?));
+    }
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(
             "cannot read the workload {}\nremedy: name a file as docs/custom-workload.md describes it, or one of: {}",

@@ -33,6 +33,7 @@ pub use context::Context;
 pub use definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 pub use library::load;
 pub use measured::Measured;
+pub use parse::schema;
 pub use production::ProductionMachine;
 pub(crate) use range::Searching;
 pub use range::{Scale, Span};

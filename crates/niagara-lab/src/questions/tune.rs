@@ -430,8 +430,9 @@ impl<'a> Ladder<'a> {
         let until_seconds = self.search_until(study);
         let ranges = study.recall_or(&checkpoint::searching(), || {
             let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
-            // Of results from before there was a search: it had none.
-            if study.has_recalled() || study.used_seconds() + seconds > until_seconds {
+            // A study that was begun before there was a search has none: its results have no word for its duels.
+            let older = study.has_recalled() || plan.couples.is_none();
+            if older || study.used_seconds() + seconds > until_seconds {
                 return Ok(Vec::new());
             }
             let chosen = worth_searching(&self.candidates, &promoted, options.goal, |index| {

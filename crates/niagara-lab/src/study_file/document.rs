@@ -103,6 +103,8 @@ pub(crate) struct Document {
     /// CPUs of the production machine
     #[schemars(range(min = 1, max = 4096))]
     pub cpus: Option<u32>,
+    /// ladder, matrix: measure a lever that changes nothing and one known to slow the server first; true unless given
+    pub controls: Option<At<bool>>,
     /// What differs between the small and the original size
     #[serde(default)]
     pub size: Sizes,

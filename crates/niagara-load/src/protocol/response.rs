@@ -67,6 +67,10 @@ pub(crate) struct ResponseReader {
     continued: bool,
     /// The last complete answer had rows, or said that rows were changed.
     touched: bool,
+    /// Rows that the last complete answer said were changed.
+    changed: u64,
+    /// The last complete answer had rows, be it none of them.
+    has_rows: bool,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
     kept: Vec<u8>,
     /// Whether the rows of the answer at hand go into `answer`.
@@ -88,6 +92,8 @@ impl ResponseReader {
             left: 0,
             continued: false,
             touched: false,
+            changed: 0,
+            has_rows: false,
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
             answer: Answer::default(),
@@ -117,6 +123,16 @@ impl ResponseReader {
     #[inline]
     pub(crate) fn touched(&self) -> bool {
         self.touched
+    }
+
+    /// Of the last complete answer: the rows that were changed; `None`: it was a result set.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        (!self.has_rows).then_some(self.changed)
+    }
+
+    /// The last answer, to be taken away in exchange for another, whose memory is used next.
+    pub(crate) fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
@@ -230,11 +246,14 @@ impl ResponseReader {
             Part::Of(Packet::Ok) => {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
-                self.touched = Fields::new(rows).lenenc().is_ok_and(|rows| rows > 0);
+                self.changed = Fields::new(rows).lenenc().unwrap_or(0);
+                self.has_rows = false;
+                self.touched = self.changed > 0;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::End) => {
                 self.touched = true;
+                self.has_rows = true;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::Error) => return Ok(Progress::Failed),

@@ -7,6 +7,7 @@ use super::kind::WorkloadKind;
 use super::option::WorkloadOption;
 use super::parameters::Parameters;
 use super::random_options;
+use super::script::{self, ScriptWorkload};
 use super::sysbench::{Sysbench, SysbenchTest};
 use super::template::{Next, Templates, Unexpected};
 use super::tpcc::Tpcc;
@@ -86,6 +87,9 @@ macro_rules! registry {
                 $(if <$family>::names().contains(&name) {
                     return serde_json::from_value::<$family>(options).map(Workload::from);
                 })+
+                if name == script::KIND {
+                    return serde_json::from_value::<ScriptWorkload>(options).map(Workload::from);
+                }
                 // A file of the user's is known by no name.
                 serde_json::from_value::<FileWorkload>(options).map(Workload::from)
             }
@@ -140,6 +144,8 @@ registry! {
     Tpcc(Tpcc),
     /// What a file says: one that is built in, or the user's own.
     File(FileWorkload),
+    /// A script of sysbench's.
+    Script(ScriptWorkload),
 }
 
 impl Transaction {
@@ -259,6 +265,7 @@ pub(super) static KEYS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
             _ => None,
         })
         .flatten()
+        .chain(script::KEYS.map(|key| (key.to_owned(), Value::Null)))
         .collect()
 });
 

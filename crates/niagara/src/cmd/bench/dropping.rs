@@ -56,16 +56,33 @@ pub fn agree(target: &mut Target, load: &Load, names: &[String], yes: bool) -> R
         "`prepare` with these options makes {}",
         load.workload.data_in_words(load.threads)
     );
+    agreed(&format!("drop {}", listed(names)), yes)
+}
+
+/// Has somebody agree to a script's own statements: what they drop is known to nobody beforehand.
+///
+/// # Errors
+/// Nobody was there to agree; somebody did not.
+pub fn agree_to_script(load: &Load, yes: bool) -> Result<()> {
+    agreed(
+        &format!(
+            "run what {} itself says under cleanup",
+            load.workload.spelling()
+        ),
+        yes,
+    )
+}
+
+fn agreed(to: &str, yes: bool) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
         bail!(
-            "{} would be dropped, and nobody is there to agree\nremedy: --yes, once you have seen that they may go",
-            listed(names)
+            "this would {to}, and nobody is there to agree\nremedy: --yes, once you have seen that it may"
         );
     }
-    crate::say::remark(format_args!("Drop {}? Type yes: ", listed(names)));
+    crate::say::remark(format_args!("This will {to}. Type yes: "));
     let mut answer = String::new();
     stdin().lock().read_line(&mut answer)?;
     if answer.trim() != "yes" {

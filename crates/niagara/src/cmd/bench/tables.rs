@@ -8,7 +8,7 @@ use niagara_lab::{Event, Load, Observer};
 use niagara_load::{TableEvent, TableOptions, Workload};
 use niagara_server::{Cancel, Cancelled};
 
-use super::dropping::agree;
+use super::dropping::{agree, agree_to_script};
 use super::target::Target;
 use crate::progress::Terminal;
 
@@ -66,6 +66,12 @@ pub fn prepare(
         return Err(Cancelled.into());
     }
     prepared.map_err(|error| target.explain(error))?;
+    if let Workload::Script(_) = &load.workload.workload {
+        let script = load.workload.spelling();
+        return Ok(format!(
+            "database {database} has what `prepare` of {script} makes"
+        ));
+    }
     let made = expected(load);
     Ok(format!("database {database} has {} now", listed(&made)))
 }
@@ -75,6 +81,19 @@ pub fn prepare(
 /// # Errors
 /// Nobody agreed, a table is not the workload's, the server refuses it.
 pub fn cleanup(target: &mut Target, load: &Load, yes: bool) -> Result<String> {
+    if let Workload::Script(_) = &load.workload.workload {
+        agree_to_script(load, yes)?;
+        let options = TableOptions {
+            threads: load.threads,
+            ..TableOptions::default()
+        };
+        let done = niagara_load::cleanup(&target.endpoint, &load.workload, &options, &mut |_| {});
+        done.map_err(|error| target.explain(error))?;
+        let (script, database) = (load.workload.spelling(), &target.endpoint.database);
+        return Ok(format!(
+            "`cleanup` of {script} is done in database {database}"
+        ));
+    }
     let there = existing(target, load)?;
     agree(target, load, &there, yes)?;
     drop_tables(target, &there)?;
@@ -108,7 +127,7 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     let wanted = match &load.workload.workload {
         Workload::Sysbench(sysbench) if sysbench.test.asks_for_rows() => sysbench.table_size,
         Workload::Tpcc(tpcc) => return check_warehouses(target, tpcc.warehouses),
-        Workload::Sysbench(_) | Workload::File(_) => return Ok(()),
+        Workload::Sysbench(_) | Workload::File(_) | Workload::Script(_) => return Ok(()),
     };
     for name in there {
         let sql = format!("SELECT MAX(id) FROM {}", table(&database, &name));
