@@ -47,7 +47,9 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
         .iter()
         .map(|id| match id.0 {
             0 => NONE,
-            _ => reading.texts.add(names.get(id.0 as usize).map_or(&b""[..], Vec::as_slice)),
+            _ => reading
+                .texts
+                .add(names.get(id.0 as usize).map_or(&b""[..], Vec::as_slice)),
         })
         .collect();
     reading.texts.close();
@@ -199,7 +201,9 @@ fn number(value: Option<u64>) -> u32 {
 fn rows_of(sent: Option<u64>, affected: Option<u64>) -> u32 {
     match (sent, affected) {
         (None, None) => NONE,
-        (sent, affected) => number(Some(sent.unwrap_or(0).saturating_add(affected.unwrap_or(0)))),
+        (sent, affected) => number(Some(
+            sent.unwrap_or(0).saturating_add(affected.unwrap_or(0)),
+        )),
     }
 }
 

@@ -60,16 +60,24 @@ impl LeftOutCause {
 fn is_several(digest: &[u8]) -> bool {
     let mut rest = digest.splitn(2, |&byte| byte == b';');
     rest.next();
-    rest.next()
-        .is_some_and(|rest| rest.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';'))
+    rest.next().is_some_and(|rest| {
+        rest.iter()
+            .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
+    })
 }
 
 /// `SET a = ?, GLOBAL b = ?`: a global variable that is not the first one.
 fn sets_global(digest: &[u8]) -> bool {
     let has = |word: &[u8]| memchr::memmem::find(digest, word).is_some();
-    [&b" global "[..], b"@@global.", b" persist ", b"@@persist", b" persist_only "]
-        .into_iter()
-        .any(has)
+    [
+        &b" global "[..],
+        b"@@global.",
+        b" persist ",
+        b"@@persist",
+        b" persist_only ",
+    ]
+    .into_iter()
+    .any(has)
 }
 
 /// What of a capture is not replayed.
@@ -103,7 +111,9 @@ impl LeftOut {
 
     /// How much for each cause.
     pub fn by_cause(&self) -> impl Iterator<Item = (LeftOutCause, Amount)> {
-        self.by_cause.iter().map(|(&cause, &amount)| (cause, amount))
+        self.by_cause
+            .iter()
+            .map(|(&cause, &amount)| (cause, amount))
     }
 
     /// How much in all.
@@ -132,7 +142,10 @@ mod tests {
             ("kill ?", Some(LeftOutCause::Server)),
             ("shutdown", Some(LeftOutCause::Server)),
             ("flush tables", Some(LeftOutCause::Server)),
-            ("load data local infile ? into table t", Some(LeftOutCause::LoadData)),
+            (
+                "load data local infile ? into table t",
+                Some(LeftOutCause::LoadData),
+            ),
             ("execute s using @a", Some(LeftOutCause::SqlPrepared)),
             ("select ?; select ?", Some(LeftOutCause::Several)),
             ("select ?;", None),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::types::{NONE, Unit};
+use super::types::Unit;
 
 /// Which order of the capture a replay keeps between sessions. Within a session it keeps all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -80,6 +80,7 @@ pub(super) fn put_in_order(units: &mut [Unit], order: CommitOrder) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::types::NONE;
     use super::*;
 
     fn unit(start_us: u64, end_us: u64, writes: bool) -> Unit {
@@ -130,6 +131,11 @@ mod tests {
         for order in [CommitOrder::Normal, CommitOrder::None, CommitOrder::Strict] {
             assert_eq!(order.to_string().parse(), Ok(order));
         }
-        assert!("loose".parse::<CommitOrder>().unwrap_err().contains("strict"));
+        assert!(
+            "loose"
+                .parse::<CommitOrder>()
+                .unwrap_err()
+                .contains("strict")
+        );
     }
 }

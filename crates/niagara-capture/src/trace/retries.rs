@@ -15,7 +15,8 @@ pub(super) fn is_repeated(failed: &Draft, next: &Draft) -> bool {
     else {
         return false;
     };
-    let digests = |draft: &Draft| -> Vec<u32> { draft.steps.iter().map(|step| step.digest).collect() };
+    let digests =
+        |draft: &Draft| -> Vec<u32> { draft.steps.iter().map(|step| step.digest).collect() };
     let (failed, next) = (digests(failed), digests(next));
     // As far as the first one came the second one is the same; after the error there is nothing but the end of it.
     next.len() > place && next[..=place] == failed[..=place]

@@ -116,7 +116,10 @@ mod tests {
         assert!(starts.is_sorted());
         assert!(starts.iter().all(|&start| floor(start) == 7 * SECOND));
         let gaps: Vec<i64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(gaps.iter().all(|&gap| (90_000..110_000).contains(&gap)), "{gaps:?}");
+        assert!(
+            gaps.iter().all(|&gap| (90_000..110_000).contains(&gap)),
+            "{gaps:?}"
+        );
     }
 
     #[test]

@@ -157,8 +157,15 @@ impl Trace {
 
     /// The names of the databases that its sessions use.
     pub fn database_names(&self) -> Vec<String> {
-        let chosen = self.steps.iter().filter(|step| step.action == Action::Database);
-        let places = self.databases.iter().copied().chain(chosen.map(|step| step.text));
+        let chosen = self
+            .steps
+            .iter()
+            .filter(|step| step.action == Action::Database);
+        let places = self
+            .databases
+            .iter()
+            .copied()
+            .chain(chosen.map(|step| step.text));
         let mut places: Vec<u32> = places.filter(|&place| place != NONE).collect();
         places.sort_unstable();
         places.dedup();

@@ -151,7 +151,8 @@ impl Units {
         {
             if is_repeated(&last, now) {
                 for step in last.steps.iter().filter(|step| step.digest != NONE) {
-                    let duration = (step.duration_us != NONE).then_some(u64::from(step.duration_us));
+                    let duration =
+                        (step.duration_us != NONE).then_some(u64::from(step.duration_us));
                     left_out.add(LeftOutCause::Retried, duration);
                 }
             } else {

@@ -7,6 +7,7 @@ use crate::engine::connection::Connection;
 use crate::engine::link::Link;
 use crate::engine::options::Patience;
 use crate::engine::order::{Order, Policy, Report, client};
+use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::Kinds;
 use crate::engine::running::Running;
@@ -16,8 +17,7 @@ use crate::net::event::Event;
 use crate::net::io::Io;
 use crate::net::io_choice::IoChoice;
 use crate::workload::plan::Plan;
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::{SysconfVar, sysconf};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,8 +45,7 @@ pub(crate) struct EventLoop {
     reconnector: Reconnector,
     events: Vec<Event>,
     buffer: Vec<u8>,
-    home: CpuSet,
-    placed: Option<Vec<usize>>,
+    placement: Placement,
 }
 
 /// What is needed to make an [`EventLoop`] within its thread.
@@ -104,8 +103,6 @@ impl EventLoop {
             }
             sides.push(Side { io, connections });
         }
-        let home = sched_getaffinity(Pid::from_raw(0))
-            .map_err(|error| LoadError::Client(format!("reading the CPU affinity: {error}")))?;
         Ok(EventLoop {
             index: setup.index,
             plan: Arc::clone(&setup.plan),
@@ -115,8 +112,7 @@ impl EventLoop {
             reconnector,
             events: Vec::with_capacity(MAX_EVENTS),
             buffer: vec![0; READ_BUFFER],
-            home,
-            placed: None,
+            placement: Placement::here()?,
         })
     }
 
@@ -142,48 +138,17 @@ impl EventLoop {
         }
     }
 
-    fn place(&mut self, cpus: Option<&Vec<usize>>) -> Result<(), LoadError> {
-        if self.placed.as_ref() == cpus {
-            return Ok(());
-        }
-        let mut set = CpuSet::new();
-        match cpus {
-            Some(cpus) => {
-                for &cpu in cpus {
-                    set.set(cpu)
-                        .map_err(|_| LoadError::Invalid(format!("there is no CPU {cpu}")))?;
-                }
-            }
-            None => set = self.home,
-        }
-        sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| {
-            LoadError::Invalid(format!(
-                "the load generator cannot run on CPUs {cpus:?}: {error}"
-            ))
-        })?;
-        self.placed = cpus.cloned();
-        Ok(())
-    }
-
     /// How long answers may gather where this loop is now.
     fn patience(&self, connections: usize) -> Result<Duration, LoadError> {
         Ok(match self.policy.patience {
             Patience::For(patience) => patience,
-            Patience::Auto if self.policy.gathers_by_itself && self.cpus() < machine_cpus()? => {
+            Patience::Auto
+                if self.policy.gathers_by_itself && self.placement.cpus() < machine_cpus()? =>
+            {
                 Patience::among(connections)
             }
             Patience::Auto => Duration::ZERO,
         })
-    }
-
-    /// How many CPUs the loop may use.
-    fn cpus(&self) -> usize {
-        match &self.placed {
-            Some(cpus) => cpus.len(),
-            None => (0..CpuSet::count())
-                .filter(|&cpu| self.home.is_set(cpu).unwrap_or(false))
-                .count(),
-        }
     }
 
     fn run(
@@ -191,7 +156,7 @@ impl EventLoop {
         order: &Order,
         reports: &Sender<(usize, Report)>,
     ) -> Result<Report, LoadError> {
-        self.place(order.cpus.as_ref())?;
+        self.placement.place(order.cpus.as_ref())?;
         let patience = self.patience(self.sides[order.side].connections.len())?;
         let side = &mut self.sides[order.side];
         let report = |window, per_connection| {

@@ -2,7 +2,7 @@
 //!
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
-//! puts together ([`collecting`], [`intervals`], [`stats`]).
+//! puts together ([`collecting`], [`intervals`], [`stats`]). A capture has a loop of its own kind ([`replay`]).
 
 pub(crate) mod collecting;
 pub(crate) mod connection;
@@ -15,7 +15,9 @@ pub(crate) mod link;
 pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod pacing;
+pub(crate) mod placement;
 pub(crate) mod reconnect;
 pub(crate) mod recorder;
+pub(crate) mod replay;
 pub(crate) mod running;
 pub(crate) mod stats;

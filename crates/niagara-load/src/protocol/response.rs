@@ -67,6 +67,10 @@ pub(crate) struct ResponseReader {
     continued: bool,
     /// The last complete answer had rows, or said that rows were changed.
     touched: bool,
+    /// Rows of the last complete answer: those that came, or those that it said were changed.
+    rows: u64,
+    /// Rows of the answer at hand so far.
+    counted: u64,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
     kept: Vec<u8>,
     /// Whether the rows of the answer at hand go into `answer`.
@@ -88,6 +92,8 @@ impl ResponseReader {
             left: 0,
             continued: false,
             touched: false,
+            rows: 0,
+            counted: 0,
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
             answer: Answer::default(),
@@ -117,6 +123,13 @@ impl ResponseReader {
     #[inline]
     pub(crate) fn touched(&self) -> bool {
         self.touched
+    }
+
+    /// Rows of the last complete answer: of a result set those that came, else those that it said were changed; 0 of an
+    /// error.
+    #[inline]
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
@@ -166,6 +179,7 @@ impl ResponseReader {
                     self.sequence.restart();
                     self.number = 1;
                     self.taken = 0;
+                    self.counted = 0;
                     self.continued = false;
                     return Ok(progress);
                 }
@@ -230,14 +244,19 @@ impl ResponseReader {
             Part::Of(Packet::Ok) => {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
-                self.touched = Fields::new(rows).lenenc().is_ok_and(|rows| rows > 0);
+                self.rows = Fields::new(rows).lenenc().unwrap_or(0);
+                self.touched = self.rows > 0;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::End) => {
                 self.touched = true;
+                self.rows = self.counted;
                 return Ok(Progress::Done);
             }
-            Part::Of(Packet::Error) => return Ok(Progress::Failed),
+            Part::Of(Packet::Error) => {
+                self.rows = 0;
+                return Ok(Progress::Failed);
+            }
             Part::Of(Packet::ColumnCount) => {
                 self.sequence.count(&self.kept)?;
             }
@@ -249,8 +268,11 @@ impl ResponseReader {
             }
             Part::Of(Packet::ColumnsEnd) => self.sequence.columns_end(),
             // A row of more than one packet ends with the last of them.
-            Part::Of(Packet::Row) | Part::Continuation if self.keeps_rows && !self.continued => {
-                self.answer.end_row();
+            Part::Of(Packet::Row) | Part::Continuation if !self.continued => {
+                self.counted += 1;
+                if self.keeps_rows {
+                    self.answer.end_row();
+                }
             }
             Part::Header | Part::Unknown | Part::Continuation | Part::Of(Packet::Row) => {}
         }
@@ -341,6 +363,24 @@ mod tests {
                 reader.feed(&[byte]).unwrap();
             }
             assert_eq!(reader.touched(), touched, "{payloads:?}");
+        }
+    }
+
+    #[test]
+    fn rows_are_counted() {
+        let mut reader = ResponseReader::new(MODERN);
+        for (payloads, rows) in [
+            (&[&[2][..], COLUMN, COLUMN, ROW, ROW, ROW, OK_END][..], 3),
+            (&[&[1], COLUMN, OK_END], 0),
+            (&[OK], 1),
+            (&[&[0, 0xfc, 0, 1, 0, 2, 0, 0, 0]], 256),
+            (&[ERROR], 0),
+            (&[&[1], COLUMN, ROW, OK_END], 1),
+        ] {
+            for byte in packets(payloads) {
+                reader.feed(&[byte]).unwrap();
+            }
+            assert_eq!(reader.rows(), rows, "{payloads:?}");
         }
     }
 
