@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture bench-tuners setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -25,6 +25,12 @@ bench: setup-bench ## What the load generator costs, beside sysbench and a bare 
 bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
+
+bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
+	@scripts/setup tuners
+	@test -x target/tools/tuners/bin/python || python3 -m venv target/tools/tuners
+	target/tools/tuners/bin/pip install --quiet --requirement scripts/tuners/requirements.txt
+	target/tools/tuners/bin/python scripts/tuners/bench_tuners.py --niagara $(NIAGARA) --out target/tuners $(TUNERS) | tee target/tuners.md
 
 bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
 	$(CARGO) run --release --locked -p niagara-capture --example throughput

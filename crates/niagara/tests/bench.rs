@@ -206,6 +206,26 @@ fn a_private_mysql_is_loaded_and_leaves_nothing() {
 }
 
 #[test]
+fn a_private_server_is_changed_as_a_variant_says() {
+    let place = Place::new();
+    let bench = |variant: &str| {
+        let mut command = place.niagara(&["bench", "oltp_point_select", "--variant", variant]);
+        command.args(SMALL);
+        command
+    };
+    let found = json(&mut bench("transport=unix,cfg.innodb_io_capacity=400"));
+    let private = found["server"]["private"].as_str().expect("a name");
+    for word in ["mariadb-10.11", "transport", "innodb_io_capacity=400"] {
+        assert!(private.contains(word), "no {word:?} in {private}");
+    }
+    let address = found["server"]["address"].as_str().expect("an address");
+    assert!(address.starts_with("socket "), "{address}");
+    // Server and lever: the server itself refuses what it does not know, the command what it does not know.
+    refused(&mut bench("cfg.no_such_variable=1"), &["no_such_variable"]);
+    refused(&mut bench("malloc=jemaloc"), &["jemalloc"]);
+}
+
+#[test]
 fn intervals_have_the_servers_counters_where_that_is_asked_for() {
     for name in ["mariadb-10.11", "mysql-9.7"] {
         let place = Place::new();

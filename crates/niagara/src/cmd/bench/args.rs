@@ -25,6 +25,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 #[command(before_help = "Examples:
   niagara bench oltp_read_only
   niagara bench oltp_read_write --server mysql-9.7 --threads 64 --time 1m
+  niagara bench oltp_read_write --variant malloc=jemalloc,cfg.innodb_io_capacity=400
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
   niagara bench tpcc --warehouses 5 --threads 16
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
@@ -122,9 +123,13 @@ pub struct PrivateArgs {
     /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary [default: mariadb-10.11]
     #[arg(long, conflicts_with_all = ["socket", "host"])]
     pub server: Option<String>,
-    /// How the load reaches it
-    #[arg(long, value_enum, default_value_t = TransportArg::Tcp, conflicts_with_all = ["socket", "host"])]
-    pub transport: TransportArg,
+    /// What is changed on it, as `compare` has it: levers (`malloc=jemalloc`) and variables
+    /// (`cfg.innodb_buffer_pool_size=1G`), joined by commas
+    #[arg(long, value_name = "CHANGES", conflicts_with_all = ["socket", "host"])]
+    pub variant: Option<String>,
+    /// How the load reaches it [default: tcp, or what --variant says]
+    #[arg(long, value_enum, conflicts_with_all = ["socket", "host"])]
+    pub transport: Option<TransportArg>,
     /// Further folders with servers (`*.toml`)
     #[arg(long, value_name = "DIR")]
     pub servers: Vec<PathBuf>,

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_lab::{Inventory, Load, Variant, Workbench, server_name};
+use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
 use niagara_server::Cancel;
 use niagara_server::{
@@ -12,7 +12,7 @@ use niagara_server::{
     server_behind_socket,
 };
 
-use super::args::{BenchArgs, ConnectArgs, TransportArg};
+use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::password;
 use crate::progress::Terminal;
 
@@ -33,7 +33,7 @@ pub struct Target {
     pub version: String,
     /// The kernel's accounts of its process, or why they cannot be had.
     pub meter: Result<UsageMeter, String>,
-    /// The catalogue's name of a private server.
+    /// What a private server is called: its name, and what was changed on it.
     pub private: Option<String>,
     server: Option<RunningServer>,
     // Dropped after the server: its folder goes when nothing uses it any more.
@@ -51,16 +51,10 @@ impl Target {
         let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = inventory.workbench(load.clone(), cancel.clone());
-        let mut variant = Variant::base(&name);
-        variant.runtime.transport = match args.private.transport {
-            TransportArg::Tcp => TransportKind::Tcp,
-            TransportArg::Unix => TransportKind::Unix,
-        };
-        let started = bench
-            .set_up(&name, &mut terminal)
-            .and_then(|()| start(&bench, &variant, &mut terminal));
+        let started = variant(&args.private, &name, &inventory, &mut bench, &mut terminal)
+            .and_then(|variant| Ok((start(&bench, &variant, &mut terminal)?, variant)));
         terminal.finish();
-        let (server, clone) = started?;
+        let ((server, clone), variant) = started?;
         cancel.check()?;
         let endpoint = bench.endpoint(&server, &variant);
         let mut admin = Admin::connect(&endpoint, ADMIN_TIMEOUT)?;
@@ -69,7 +63,7 @@ impl Target {
             meter: UsageMeter::new(server.pid()).map_err(|error| format!("{error:#}")),
             endpoint,
             admin,
-            private: Some(name),
+            private: Some(variant.label()),
             server: Some(server),
             _clone: Some(clone),
         })
@@ -151,6 +145,25 @@ impl Target {
             _ => explained,
         }
     }
+}
+
+/// What the options ask for, set up on `bench`.
+fn variant(
+    args: &PrivateArgs,
+    server: &str,
+    inventory: &Inventory,
+    bench: &mut Workbench,
+    terminal: &mut Terminal,
+) -> Result<Variant> {
+    let changes = args.variant.as_deref().unwrap_or("base");
+    let mut variant = variant_of(changes, server, inventory, bench, terminal)?;
+    if let Some(transport) = args.transport {
+        variant.runtime.transport = match transport {
+            TransportArg::Tcp => TransportKind::Tcp,
+            TransportArg::Unix => TransportKind::Unix,
+        };
+    }
+    Ok(variant)
 }
 
 fn start(

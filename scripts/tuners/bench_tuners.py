@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Niagara beside other tuners: the same server, workload, knobs and wall-clock time; then a blind judge.
+
+Every tuner gets the same time, restarts included. What each calls its best is then compared with the server as it was and
+with Niagara's final variant in fresh duels (`niagara compare`), which know nothing of who proposed it. All that was
+measured is kept in the output folder, a file each: the same command goes on where an earlier one stopped.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import time
+
+import advice
+from knobs import variables, variant
+from searches import SEARCHES, OutOfTime
+
+# Seconds that an evaluation takes beyond its load, until one was seen.
+ASSUMED_SET_UP = 15.0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--niagara", default="target/release/niagara")
+    parser.add_argument("--server", default="mariadb-10.11")
+    parser.add_argument("--workload", action="append", help="may be repeated [default: oltp_read_write, oltp_write_only]")
+    parser.add_argument("--table-size", default="1000000", help="more data than the default buffer pool holds")
+    parser.add_argument("--threads", default="32")
+    parser.add_argument("--minutes", type=float, default=15, help="each tuner's time")
+    parser.add_argument("--judge-minutes", type=float, default=5, help="time of each comparison of the judge")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tuner", action="append", help="may be repeated [default: all]")
+    parser.add_argument("--load-seconds", type=int, default=15, help="counted time of an evaluation")
+    parser.add_argument("--warm-up-seconds", type=int, default=5)
+    parser.add_argument("--memory-mb", type=int, default=8192, help="what MySQLTuner is told this machine has")
+    parser.add_argument("--mysqltuner", default="mysqltuner")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    return parser.parse_args()
+
+
+class Bench:
+    """One workload on one server: what all tuners share."""
+
+    def __init__(self, args, workload):
+        self.args, self.workload = args, workload
+        self.load = ["--table-size", args.table_size, "--threads", args.threads]
+
+    def throughput(self, settings):
+        """Transactions per second of a fresh private server with these settings; 0 where it does not start."""
+        args = self.args
+        command = [
+            args.niagara, "bench", self.workload, *self.load, "--server", args.server, "--variant", variant(settings),
+            "--time", f"{args.load_seconds}s", "--warm-up", f"{args.warm_up_seconds}s", "--json",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            return 0.0, done.stderr.strip()[-400:]
+        run = json.loads(done.stdout)["runs"][0]
+        return run["transactions"] / run["seconds"], None
+
+    def compare(self, a, b, seed, out):
+        """The judge's answer: throughput of B over A with its interval."""
+        args = self.args
+        command = [
+            args.niagara, "compare", a, b, "--server", args.server, "--workload", self.workload, *self.load,
+            "--budget", f"{args.judge_minutes * 60:.0f}s", "--to-the-end", "--seed", str(seed), "--out", str(out), "--json",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            return {"failed": done.stderr.strip()[-400:]}
+        judged = json.loads(done.stdout)["comparison"]["throughput"]
+        return {"duels": judged["duels"], "verdict": judged["verdict"], **judged["estimate"]}
+
+
+def searched(bench, tuner, seed):
+    """A search with its evaluations, until its time is up."""
+    start, evaluations, longest = time.monotonic(), [], ASSUMED_SET_UP + bench.args.load_seconds
+    budget = bench.args.minutes * 60
+
+    def evaluate(config):
+        nonlocal longest
+        begun = time.monotonic()
+        if begun - start + longest > budget:
+            raise OutOfTime
+        settings = variables(config)
+        tps, failure = bench.throughput(settings)
+        took = time.monotonic() - begun
+        # The first one may fetch the server and fill the tables, which is nobody's tuning.
+        longest = took if len(evaluations) < 2 else max(longest, took)
+        evaluations.append({"settings": settings, "tps": tps, "failure": failure, "seconds": took})
+        return tps
+
+    config, best = SEARCHES[tuner](evaluate, seed, lambda: budget - (time.monotonic() - start))
+    first = evaluations[0]["tps"] if evaluations else 0.0
+    return {
+        "settings": variables(config),
+        "variant": variant(variables(config)),
+        "claimed": best / first if first else None,
+        "evaluations": evaluations,
+        "seconds": time.monotonic() - start,
+    }
+
+
+def advised(bench, seed):
+    """MySQLTuner's advice, from a server under the same load for a third of the others' time."""
+    start = time.monotonic()
+    installed = json.loads(
+        subprocess.run([bench.args.niagara, "server", "list", "--json"], capture_output=True, check=True).stdout
+    )
+    server = next(one["installed"] for one in installed if one["name"] == bench.args.server)
+    settings, text = advice.advise(
+        bench.args.mysqltuner, bench.args.niagara, server, [bench.workload, *bench.load],
+        int(bench.args.minutes * 20), bench.args.memory_mb,
+    )
+    return {
+        "settings": settings, "variant": variant(settings), "claimed": None, "advice": text,
+        "seconds": time.monotonic() - start,
+    }
+
+
+def tuned(bench, seed, folder, knobs_only):
+    """Niagara's own tuning; with `knobs_only`, of variables alone, as the others."""
+    args = bench.args
+    known = json.loads(subprocess.run([args.niagara, "levers", "--json"], capture_output=True, check=True).stdout)
+    command = [
+        args.niagara, "tune", args.server, "--workload", bench.workload, *bench.load, "--budget",
+        f"{args.minutes * 60:.0f}s", "--seed", str(seed), "--no-profile", "--out", str(folder), "--json",
+    ]
+    if knobs_only:
+        for lever in known:
+            change = lever["change"]
+            if change and change["config"] and not any(change[other] for other in change if other != "config"):
+                command += ["--only", lever["id"]]
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"failed": done.stderr.strip()[-400:]}
+    summary = json.loads(done.stdout)
+    spelling = {lever["id"]: lever["spelling"] for lever in known}
+    kept = [spelling[rung["screened"]["lever"]] for rung in summary["rungs"]]
+    total = summary["total"]
+    return {
+        "variant": ",".join(kept) or "base",
+        "claimed": total["throughput"]["estimate"]["ratio"] if total else None,
+        "total": total["throughput"]["estimate"] if total else None,
+        "seconds": time.monotonic() - start,
+    }
+
+
+def kept(path, make):
+    """What `make` gives, from `path` where an earlier call has kept it there."""
+    if not path.exists():
+        value = make()
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(value, indent=1))
+        part.rename(path)
+    return json.loads(path.read_text())
+
+
+def latin_square(tuners, seed):
+    """The tuners, each seed beginning with another one: no tuner always has the morning."""
+    return tuners[seed % len(tuners):] + tuners[: seed % len(tuners)]
+
+
+def candidate(bench, tuner, seed, folder):
+    if tuner == "mysqltuner":
+        return advised(bench, seed)
+    if tuner in ("niagara", "niagara-knobs"):
+        return tuned(bench, seed, folder / f"{tuner}-{seed}", tuner == "niagara-knobs")
+    return searched(bench, tuner, seed)
+
+
+def measure(args, workload):
+    """All tuners and seeds of one workload, then the judge; a row each."""
+    bench, folder = Bench(args, workload), args.out / workload
+    folder.mkdir(parents=True, exist_ok=True)
+    # Fetches the server and fills its tables before anyone's clock runs.
+    kept(folder / "start.json", lambda: bench.throughput({}))
+    tuners = args.tuner or ["niagara", "niagara-knobs", *SEARCHES, "mysqltuner"]
+    found = {}
+    for seed in range(1, args.seeds + 1):
+        for tuner in latin_square(tuners, seed):
+            say(f"{workload}, seed {seed}: {tuner}")
+            found[tuner, seed] = kept(
+                folder / f"{tuner}-{seed}.json", lambda: candidate(bench, tuner, seed, folder)
+            )
+    rows = []
+    order = list(found)
+    random.Random(1).shuffle(order)
+    for tuner, seed in order:
+        one = found[tuner, seed]
+        if "failed" in one:
+            rows.append({"tuner": tuner, "seed": seed, **one})
+            continue
+        say(f"{workload}, seed {seed}: judging a candidate")
+        name = f"judged-{tuner}-{seed}"
+        judged = kept(
+            folder / f"{name}.json", lambda: bench.compare("base", one["variant"], 7000 + seed, folder / name)
+        )
+        row = {"tuner": tuner, "seed": seed, "claimed": one["claimed"], "judged": judged, "variant": one["variant"]}
+        rival = found.get(("niagara", seed))
+        if rival and tuner != "niagara" and "failed" not in rival:
+            name = f"against-{tuner}-{seed}"
+            row["niagara_over_it"] = kept(
+                folder / f"{name}.json",
+                lambda: bench.compare(one["variant"], rival["variant"], 8000 + seed, folder / name),
+            )
+        rows.append(row)
+    return sorted(rows, key=lambda row: (row["tuner"], row["seed"]))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def ratio(estimate):
+    if not estimate or "failed" in estimate:
+        return "failed"
+    high = "∞" if estimate["high"] is None else f'{estimate["high"]:.3f}'
+    return f'× {estimate["ratio"]:.3f} [{estimate["low"]:.3f}, {high}]'
+
+
+def table(workload, rows):
+    """Markdown: what each claimed, what the judge found, and how often "best" was worse than nothing."""
+    print(f"\n## {workload}\n")
+    print("| Tuner | Seed | Claimed | Judged, over the start | Niagara's final over it |")
+    print("|---|---:|---:|---:|---:|")
+    for row in rows:
+        if "failed" in row:
+            print(f'| {row["tuner"]} | {row["seed"]} | failed: {row["failed"]} | | |')
+            continue
+        claimed = f'× {row["claimed"]:.3f}' if row["claimed"] else ""
+        over = ratio(row["niagara_over_it"]) if "niagara_over_it" in row else ""
+        print(f'| {row["tuner"]} | {row["seed"]} | {claimed} | {ratio(row["judged"])} | {over} |')
+    print("\n| Tuner | Median judged | Median claimed − judged | Slower than the start |")
+    print("|---|---:|---:|---:|")
+    for tuner in dict.fromkeys(row["tuner"] for row in rows):
+        of_it = [row for row in rows if row["tuner"] == tuner and "ratio" in row.get("judged", {})]
+        if not of_it:
+            continue
+        judged = statistics.median(row["judged"]["ratio"] for row in of_it)
+        gaps = [row["claimed"] - row["judged"]["ratio"] for row in of_it if row["claimed"]]
+        gap = f"{statistics.median(gaps):+.3f}" if gaps else ""
+        worse = sum(row["judged"]["ratio"] < 1 for row in of_it)
+        print(f"| {tuner} | × {judged:.3f} | {gap} | {worse} of {len(of_it)} |")
+
+
+def main():
+    args = arguments()
+    for workload in args.workload or ["oltp_read_write", "oltp_write_only"]:
+        table(workload, measure(args, workload))
+
+
+if __name__ == "__main__":
+    main()
