@@ -21,7 +21,7 @@ mod variants;
 pub use asking::choose_levers::TuneQuestion;
 pub use asking::default_lengths::{DefaultCouples, LengthOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
-pub use asking::load_by_name::{load_of, names_file, own_workload};
+pub use asking::load_by_name::{load_of, names_file, own_workload, with_replay_options};
 pub use asking::quantity;
 pub use asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,

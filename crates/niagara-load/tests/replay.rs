@@ -7,7 +7,7 @@ use mysql::prelude::Queryable;
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
 use niagara_load::{
-    CaptureWorkload, Driver, DriverOptions, Fidelity, IoChoice, RunOptions, SliceOptions, Sysbench,
+    CaptureWorkload, Driver, DriverOptions, Fidelity, IoChoice, SliceOptions, Sysbench,
     SysbenchTest, TableOptions, WorkloadSpec, cleanup, prepare_tables,
 };
 use std::path::{Path, PathBuf};
@@ -77,14 +77,6 @@ fn drive(server: &Server, spec: &WorkloadSpec, duration: Duration) {
     driver.slice(0, &options).expect("a slice");
 }
 
-fn to_the_end(duration: Option<Duration>) -> RunOptions {
-    RunOptions {
-        duration,
-        count_drain: true,
-        ..RunOptions::default()
-    }
-}
-
 #[test]
 fn what_was_captured_is_replayed() {
     let server = Server::start();
@@ -118,7 +110,9 @@ fn what_was_captured_is_replayed() {
             slices += 1;
         }
         assert!(slices > 3, "{slices}");
-        let over = driver.slice(0, &SliceOptions::default()).unwrap_err();
+        let over = driver
+            .slice(0, &SliceOptions::default())
+            .expect_err("nothing is left");
         assert!(over.to_string().contains("to its end"), "{over}");
         let tally = driver.replayed(0).expect("a capture");
         // The mix: every statement, but for those of transactions that were begun again.

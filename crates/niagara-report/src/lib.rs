@@ -11,6 +11,7 @@ mod ladder;
 mod markdown;
 pub mod number;
 mod profile;
+mod replay;
 mod report;
 mod sides;
 mod study;

@@ -7,6 +7,7 @@ mod eigen;
 mod estimate;
 pub mod foldover;
 pub mod hadamard;
+mod holm;
 pub mod judge;
 mod judgement;
 mod level;
@@ -33,6 +34,7 @@ pub use foldover::{
     Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
     effects, interactions, strongest_effects,
 };
+pub use holm::{holm, p_of_zero_mean};
 pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
 pub use judgement::{Judgement, Verdict};
 pub use level::Level;

@@ -3,7 +3,9 @@
 use niagara_stats::{Estimate, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{About, BuildNote, Deployment, Goal, LadderSummary, MatrixSummary, SweepSummary};
+use crate::{
+    About, BuildNote, Deployment, Goal, LadderSummary, MatrixSummary, ReplaySummary, SweepSummary,
+};
 
 /// One comparison judged from its own fresh duels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +49,9 @@ pub struct Comparison {
     pub dropped: [u32; 2],
     /// Couples run.
     pub couples: u32,
+    /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySummary>,
 }
 
 impl Comparison {

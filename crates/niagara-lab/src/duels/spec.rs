@@ -2,7 +2,7 @@
 
 use niagara_load::{StepTime, WorkloadSpec};
 use niagara_stats::TakenSlope;
-use niagara_store::{AccountsRecord, DuelRecord, Phase, SliceRecord};
+use niagara_store::{AccountsRecord, DuelRecord, Phase, ReplayRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::Variant;
@@ -153,6 +153,8 @@ pub struct DuelOutcome {
     pub warm_up_curves: [Vec<f64>; 2],
     /// By side: what was counted over its slices; of a sweep's duels alone.
     pub accounts: Vec<(u8, AccountsRecord)>,
+    /// Of a capture: what its replay did, by side.
+    pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.
     pub steps: [Vec<StepTime>; 2],
 }

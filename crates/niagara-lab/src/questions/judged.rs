@@ -6,10 +6,13 @@ use niagara_stats::{
     ErrorBudget, Judgement, LookPlan, Rule, interval_once, judge, judge_beside, judge_final,
     signed_rank,
 };
-use niagara_store::{Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord};
+use niagara_store::{
+    Comparison, DuelRecord, Ending, Goal, Phase, ReplayRecord, ReplaySummary, SliceRecord,
+};
 
 use crate::duels::duel::mean_difference;
 use crate::duels::workbench::Workbench;
+use crate::questions::by_digest::replay_summary;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -375,7 +378,29 @@ pub(crate) fn comparison(
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
+        replay: replayed(study, question, answer)?,
     })
+}
+
+/// Of a capture: what the scored duels say of its replay.
+fn replayed(
+    study: &Study,
+    question: &Question<'_>,
+    answer: &Answer,
+) -> Result<Option<ReplaySummary>> {
+    let records = study.store().replays()?;
+    let of = |duel: &DuelRecord, wanted: u8| {
+        let mut found = records
+            .iter()
+            .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
+        found.next().map(|(_, _, record)| record)
+    };
+    let duels: Vec<[&ReplayRecord; 2]> = answer
+        .duels
+        .iter()
+        .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
+        .collect();
+    Ok(replay_summary(&duels, question.errors.alpha))
 }
 
 /// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with

@@ -458,6 +458,9 @@ impl Study {
             self.store
                 .add_accounts(outcome.record.seq, *side, accounts)?;
         }
+        for (side, replay) in &outcome.replays {
+            self.store.add_replay(outcome.record.seq, *side, replay)?;
+        }
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.learn_taken(&spec.load, &outcome.slices);
         self.next += 1;

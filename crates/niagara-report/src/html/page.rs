@@ -128,6 +128,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
         @if let Some(total) = &tune.total {
             (evidence(report, total, "The evidence for the total"))
         }
+        (study::tables(&summary))
         (findings::method_of_tune(tune))
     }
 }
@@ -143,6 +144,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
             (findings::tiles(&compare.comparison))
         }
         @if let Some(about) = &compare.about { (study::about(about)) }
+        (study::tables(&summary))
         (evidence(report, &compare.comparison, "The evidence"))
         (findings::method_of_compare(compare))
     }

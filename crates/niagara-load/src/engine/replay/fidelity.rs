@@ -200,6 +200,69 @@ impl Fidelity {
         found
     }
 
+    /// What was replayed beside what was captured, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        let time = match self.time_share {
+            Some(share) => format!(", with {:.1} % of the captured time", share * 100.0),
+            None => "; the source does not say how long they took".to_owned(),
+        };
+        facts.push(format!(
+            "{} statements of the capture can be replayed{time}; {} were answered",
+            self.statements, self.replayed
+        ));
+        for (cause, statements, share) in &self.left_out {
+            facts.push(format!(
+                "left out: {statements} statements, {:.1} % of the captured time: {cause}",
+                share * 100.0
+            ));
+        }
+        let errors: Vec<String> = self
+            .errors
+            .iter()
+            .map(|(code, count)| format!("{count} times error {code}"))
+            .collect();
+        facts.push(format!(
+            "errors that the capture does not have: {}; as in the capture: {}; gone: {}",
+            if errors.is_empty() {
+                "none".to_owned()
+            } else {
+                errors.join(", ")
+            },
+            self.errors_as_captured,
+            self.errors_gone
+        ));
+        if let Some((captured, replayed)) = self.rows {
+            facts.push(format!(
+                "rows: {replayed}, and {captured} in the capture of the same statements ({:.2} %)",
+                replayed as f64 / captured.max(1) as f64 * 100.0
+            ));
+        }
+        facts.push(format!(
+            "transactions: {} came to their end, {} times one was begun again after a conflict, {} were given up, {} began \
+             out of order",
+            self.transactions, self.retries, self.given_up, self.out_of_order
+        ));
+        let captured = self
+            .in_flight
+            .0
+            .map_or_else(|| "not known".to_owned(), |mean| format!("{mean:.1}"));
+        facts.push(format!(
+            "statements in flight on average: {:.1}, in the capture {captured}; logins a second: {:.1}, in the capture {:.1}",
+            self.in_flight.1, self.logins.1, self.logins.0
+        ));
+        if !self.exact_times {
+            facts.push("times are known to the second and were spread within it".to_owned());
+        }
+        if self.executed_as_text > 0 {
+            facts.push(format!(
+                "{} executions of prepared statements are replayed as text",
+                self.executed_as_text
+            ));
+        }
+        facts
+    }
+
     /// Whether a verdict may rest on it.
     pub fn is_good(&self) -> bool {
         self.shortcomings.is_empty()
