@@ -28,6 +28,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
   niagara bench oltp_read_write --variant malloc=jemalloc,cfg.innodb_io_capacity=400
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
   niagara bench tpcc --warehouses 5 --threads 16
+  niagara bench ./shop.capture --tables-of oltp_read_write --speed 2
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
   niagara bench oltp_read_only --socket /run/mysqld/mysqld.sock --table-size 1000000 --json
   niagara bench oltp_read_only --host db1 --user app --tls verify-ca --tls-ca ca.pem")]
@@ -59,7 +60,7 @@ pub enum Action {
     Check,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
     /// Counted time; of every step, with --rate-steps [default: 10s, or the length of --rate's phases]
@@ -167,6 +168,9 @@ pub struct ConnectArgs {
     /// With `prepare`: drop tables of these names that are there, then make them anew
     #[arg(long)]
     pub replace: bool,
+    /// Of a capture: do send what was captured to this server, which a capture that writes changes for good
+    #[arg(long)]
+    pub yes: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity
     #[arg(long, value_name = "MODE", default_value = "preferred")]
     pub tls: TlsMode,
@@ -193,6 +197,7 @@ impl ConnectArgs {
             ("--user", self.user.is_some()),
             ("--password-file", self.password_file.is_some()),
             ("--replace", self.replace),
+            ("--yes", self.yes),
             ("--tls-ca", self.tls_ca.is_some()),
             ("--tls-cert", self.tls_cert.is_some()),
         ]
