@@ -134,3 +134,66 @@ fn what_was_captured_is_replayed() {
         assert!((share - 1.0).abs() <= 0.01, "{captured} and {rows}");
     }
 }
+
+#[test]
+fn a_regression_on_one_side_shows_in_its_digest() {
+    let servers = [Server::start(), Server::start()];
+    let folder = tempfile::tempdir().expect("a folder");
+    let spec = WorkloadSpec::of(Sysbench {
+        test: SysbenchTest::OltpReadOnly,
+        table_size: 5000,
+        ..Sysbench::default()
+    });
+    for server in &servers {
+        prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {})
+            .expect("tables");
+    }
+    let log = slow_log(&servers[0], folder.path(), || {
+        let mut root = servers[0].root();
+        root.query_drop("USE sbtest").expect("a database");
+        for number in 1..200 {
+            let by_index = format!("SELECT COUNT(*) FROM sbtest1 WHERE k = {number}");
+            let by_key = format!("SELECT k FROM sbtest1 WHERE id = {number}");
+            for statement in [by_index, by_key] {
+                root.query_drop(statement).expect("a statement");
+            }
+        }
+    });
+    // What has to be found: an index less on B.
+    let mut root = servers[1].root();
+    root.query_drop("ALTER TABLE sbtest.sbtest1 DROP INDEX k_1")
+        .expect("the index is there");
+    let workload = CaptureWorkload::open(&capture(&log)).expect("a capture");
+    let trace = workload.trace().expect("a trace");
+    assert!(!trace.facts.writes);
+    let endpoints = servers.each_ref().map(Server::unix);
+    let spec = WorkloadSpec::of(workload);
+    let mut driver =
+        Driver::connect(&endpoints, &spec, &DriverOptions::default()).expect("a driver");
+    for side in [0, 1] {
+        for _ in 0..3 {
+            driver
+                .slice(side, &SliceOptions::default())
+                .expect("a segment");
+        }
+    }
+    let tallies = [0, 1].map(|side| driver.replayed(side).expect("a capture"));
+    let mut ratios: Vec<(f64, &str)> = (0..trace.digests.len())
+        .filter(|&place| tallies[0].digests[place].count > 100)
+        .map(|place| {
+            let mean = |side: usize| {
+                let digest = &tallies[side].digests[place];
+                digest.nanoseconds as f64 / digest.count as f64
+            };
+            (mean(1) / mean(0), trace.digests[place].text.as_str())
+        })
+        .collect();
+    ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
+    assert_eq!(ratios.len(), 2, "{ratios:?}");
+    assert!(ratios[0].1.contains("where k = ?"), "{ratios:?}");
+    assert!(ratios[0].0 > 2.0 * ratios[1].0, "{ratios:?}");
+    // The answers are the same.
+    for (a, b) in tallies[0].digests.iter().zip(&tallies[1].digests) {
+        assert_eq!((a.count, a.rows, a.errors), (b.count, b.rows, b.errors));
+    }
+}

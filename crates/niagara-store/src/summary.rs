@@ -55,6 +55,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether B may be recommended if it is better: not where it gives other answers than A, nor where what was replayed is
+    /// not what was captured.
+    pub fn may_be_recommended(&self) -> bool {
+        let replay = self.replay.as_ref();
+        replay.is_none_or(|replay| replay.is_good && replay.answers.is_empty())
+    }
+
     /// The judgement that decides: on the goal.
     pub fn judged(&self) -> &Judgement {
         self.on_goal.as_ref().unwrap_or(&self.throughput)

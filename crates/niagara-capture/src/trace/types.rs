@@ -170,7 +170,9 @@ impl Trace {
         places.sort_unstable();
         places.dedup();
         let name = |&place: &u32| String::from_utf8_lossy(self.text(place)).into_owned();
-        places.iter().map(name).collect()
+        let mut names: Vec<String> = places.iter().map(name).collect();
+        names.sort();
+        names
     }
 }
 

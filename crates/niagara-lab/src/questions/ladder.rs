@@ -238,7 +238,8 @@ impl Climb<'_> {
         let measured = answer.duels.iter().any(|duel| duel.score.is_some());
         let outcome = if measured {
             let claim = Box::new(comparison(study, &question, &answer)?);
-            if answer.judgement.verdict == Some(Verdict::Faster) {
+            let is_faster = answer.judgement.verdict == Some(Verdict::Faster);
+            if is_faster && claim.may_be_recommended() {
                 self.best = candidate;
                 RungOutcome::Kept { claim }
             } else {
