@@ -68,7 +68,7 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked
 
-# The main job, small: tune a real server for a minute and look at what it hands over.
+# The main job, small: tune a real server for a minute and check what it hands over.
 end-to-end: build
 	scripts/end-to-end $(NIAGARA)
 
@@ -88,13 +88,13 @@ docs: build ## The documentation as a site with search, target/book (installs md
 release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 	scripts/release $(VERSION)
 
-docs-levers: ## Writes the list of levers in docs/levers.md anew, from the files
+docs-levers: ## Writes the list of levers in docs/levers.md again, from the files
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
 
 fuzz: ## Fuzzes the protocol's decoders and the readers of logs for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
-corpus: ## Records anew what the fuzzer starts from, from real servers
+corpus: ## Records again what the fuzzer starts from, from real servers
 	rm -rf fuzz/corpus/decode
 	$(CARGO) test --locked -p niagara-load --test corpus -- --ignored --nocapture
 

@@ -10,7 +10,7 @@ fn main() {
     println!("cargo:rerun-if-changed=shim/alloc.rs");
     println!("cargo:rerun-if-changed=../../layers");
     println!("cargo:rerun-if-changed=../../limits");
-    println!("cargo:rerun-if-changed=../../names");
+    println!("cargo:rerun-if-changed=../../function-names");
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
     let library = PathBuf::from(variable("OUT_DIR")).join("libniagara_alloc.so");
     let mut command = Command::new(variable("RUSTC"));

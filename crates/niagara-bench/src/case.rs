@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Rounds below which an interval cannot be had.
 const FEWEST_ROUNDS: usize = 6;
 
-/// Connections from which on their memory is looked at.
+/// Connections from which on their memory is measured.
 const MANY: u32 = 1000;
 
 /// One arrangement and workload with its contestants.

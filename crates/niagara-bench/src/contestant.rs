@@ -5,7 +5,7 @@ use crate::sample::Sample;
 use crate::sysbench::Sysbench;
 use anyhow::Result;
 use niagara_load::floor::Floor;
-use niagara_load::{Driver, DriverOptions, IoChoice, Patience, SliceOptions, SysbenchTest};
+use niagara_load::{CoalescingChoice, Driver, DriverOptions, IoChoice, SliceOptions, SysbenchTest};
 use niagara_server::RunningServer;
 use serde::Serialize;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub enum Kind {
     NiagaraEpoll(u32),
     /// A bare loop that replays packets and drains replies, with epoll.
     Floor(u32),
-    /// The same with io_uring; answers gather where they do by default.
+    /// The same with io_uring; wake-ups coalesced where they are by default.
     FloorUring(u32),
     /// The distribution's sysbench.
     Sysbench(u32),
@@ -82,15 +82,15 @@ impl Contestant {
             Ok(Contestant::Niagara(Box::new(driver)))
         };
         let floor = |connections, io| -> Result<Contestant> {
-            let gathers = stand.client_cpus.is_some();
+            let coalesces = stand.client_cpus.is_some();
             Ok(Contestant::Floor(Floor::connect(
                 &endpoint,
                 &spec,
                 connections,
                 Duration::from_secs(10),
                 io,
-                if gathers {
-                    Patience::among(connections as usize)
+                if coalesces {
+                    CoalescingChoice::among(connections as usize)
                 } else {
                     Duration::ZERO
                 },

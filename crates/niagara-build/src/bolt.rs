@@ -1,4 +1,4 @@
-//! BOLT: a finished binary is trained, by counters in a copy of it or under perf, and laid out anew.
+//! BOLT: a finished binary is trained, by counters in a copy of it or under perf, and laid out again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -90,7 +90,7 @@ pub(crate) fn lay_out(
         .check("the binary trained for BOLT")
         .and_then(|summary| check_stale(&output, &log).map(|()| summary));
     if summary.is_err() {
-        // The next attempt trains anew.
+        // The next attempt trains again.
         let _ = fs::remove_file(&data);
     }
     record.profile = Some(summary?);
@@ -289,7 +289,7 @@ fn check_stale(output: &str, log: &Path) -> Result<()> {
     if percent > MAX_PERCENT {
         bail!(
             "the profile for BOLT is stale: {percent} % of its functions are not those of this binary\nlog: {}\n\
-             remedy: the same command trains anew; should that not help, take the profile another way (bolt_profile)",
+             remedy: the same command trains again; should that not help, take the profile another way (bolt_profile)",
             log.display()
         );
     }
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn bolts_own_count_is_read() {
+    fn bolts_progress_count_is_parsed() {
         let line = "BOLT-INFO: 5323 out of 45613 functions in the binary (11.7%) have non-empty execution profile";
         assert_eq!(
             functions_with_profile(line).to_string(),

@@ -14,7 +14,8 @@ use crate::forecast::Experience;
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
-use crate::recipe::Lto;
+use crate::recipe::{Lto, Recipe};
+use crate::shipped_profiles::{MAX_STALE_SHARE, ShippedProfile};
 use crate::step::{run, since_configured};
 use crate::stopwatch::Stopwatch;
 use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
@@ -71,11 +72,25 @@ impl Builder<'_> {
         }
         if let Some(profile) = trained.as_ref().filter(|_| !gcc) {
             let log = since_configured(&folder.join("log"))?;
-            compiler_profile::check_warnings(&log, [&profile.record.key, key])?;
+            let shipped = profile.record.shipped.is_some();
+            let stale = shipped && !still_fits(&log, profile.record.profile.as_ref());
+            if stale {
+                (self.progress)(
+                    "the profile that comes with the program no longer fits this source: training here",
+                );
+                self.tidy(&ninja);
+                return self.compile_server(&order.with(Recipe::train_here)?, key);
+            }
+            if !shipped {
+                compiler_profile::check_warnings(&log, [&profile.record.key, key])?;
+            }
         }
         self.put_together(order, &folder)?;
         record.version = order.install(self.cache, &folder)?.version_string;
-        record.profile = trained.and_then(|profile| profile.record.profile);
+        if let Some(profile) = trained {
+            record.profile = profile.record.profile;
+            record.shipped = profile.record.shipped;
+        }
         let build = store::finish(&folder, &record)?;
         self.tidy(&ninja);
         Ok(build)
@@ -104,6 +119,9 @@ impl Builder<'_> {
             return Ok((profile, in_use));
         }
         let folder = store.folder(&key);
+        if let Some(shipped) = order.shipped_profile()? {
+            return Ok((self.unpack(&order, &shipped, &key, &folder)?, in_use));
+        }
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
         store::go_on(&folder, &mut record);
         store::begin(&folder, &record)?;
@@ -135,6 +153,28 @@ impl Builder<'_> {
             self.tidy(done);
         }
         Ok((profile, in_use))
+    }
+
+    /// A profile that comes with the program, put into the store.
+    fn unpack(
+        &mut self,
+        order: &Order,
+        shipped: &ShippedProfile,
+        key: &str,
+        folder: &Path,
+    ) -> Result<StoredBuild> {
+        (self.progress)(&format!(
+            "profile: the one that comes with the program, counted on {} ({}) by {}",
+            shipped.source, shipped.profile, shipped.made_by
+        ));
+        let mut record = order.record(key, BuildKind::Profile, &Stage::Instrumented);
+        store::begin(folder, &record)?;
+        let path = folder.join("merged.profdata");
+        fs::write(&path, shipped.content()?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        record.profile = Some(shipped.profile.clone());
+        record.shipped = Some(shipped.source.clone());
+        store::finish(folder, &record)
     }
 
     /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
@@ -203,7 +243,7 @@ impl Builder<'_> {
             let (done, all) = at;
             if all > 0 {
                 let share = share_done(done, all, lto);
-                // A build that is gone on with counts from where it was: what is left of it takes its share.
+                // A build that is continued counts from where it was: what is left of it takes its share.
                 let typical = typical.map(|seconds| (seconds - before).max(seconds * 0.05));
                 let left = seconds_left(share, watch.seconds(), typical);
                 progress(&format!("{title}: {done} of {all} steps{}", about(left)));
@@ -249,6 +289,13 @@ impl Builder<'_> {
             &folder.join("prefix/usr"),
         )
     }
+}
+
+/// Whether a shipped profile counted the functions that were compiled, but for a few that another release of the series
+/// has changed.
+fn still_fits(log: &str, profile: Option<&ProfileSummary>) -> bool {
+    let known = profile.map_or(0, |profile| profile.known);
+    compiler_profile::stale_functions(log) as f64 <= MAX_STALE_SHARE * known as f64
 }
 
 /// Whether what lies in `folder` was configured under the path `place`; true of a folder in which nothing was.

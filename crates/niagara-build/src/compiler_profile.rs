@@ -164,6 +164,11 @@ pub(crate) fn check_warnings(log: &str, keys: [&str; 2]) -> Result<()> {
     );
 }
 
+/// How many functions are not those that clang's profile counted, by what clang said in `log`.
+pub(crate) fn stale_functions(log: &str) -> usize {
+    mismatched(log).len()
+}
+
 /// The functions that clang took for others than those that were counted:
 /// `warning: a.cc: function control flow change detected (hash mismatch) NAME Hash = 7 … [-Wbackend-plugin]`.
 fn mismatched(log: &str) -> BTreeSet<&str> {

@@ -1,4 +1,4 @@
-//! From a recipe to a server: every part of it made once, whatever was interrupted gone on with.
+//! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_server::{BuildDescription, ServerDescription};
@@ -148,7 +148,7 @@ impl Builder<'_> {
             let told = error.to_string();
             anyhow!(
                 "the build {key} does not run (any more): {}\n\
-                 remedy: niagara server build remove {key}, and build it anew",
+                 remedy: niagara server build remove {key}, and build it again",
                 told.lines().next().unwrap_or_default()
             )
         })?;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_of_everything_that_goes_in() {
+    fn the_key_covers_every_input() {
         let key = |order: &Order| order.key(BuildKind::Server).expect("plain data");
         let base = order(&[], "a");
         assert_eq!(key(&base), key(&order(&[], "a")));
@@ -256,7 +256,7 @@ mod tests {
     /// What stands in no key: the words that recipes come to. When this fails, builds that are kept are not what their
     /// recipes would make today: raise [`FORM`], and write the pair that the test shows.
     #[test]
-    fn what_recipes_come_to_is_of_this_form() {
+    fn keys_of_recipes_have_this_form() {
         const STANDS_FOR: (u32, &str) = (1, "1648b3f4c9f2fd1e");
         let mut words = Vec::new();
         for compiler in ["gcc", "clang"] {

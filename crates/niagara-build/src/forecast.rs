@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Recipe;
+use crate::shipped_profiles::fitting;
 use crate::store::{BuildKind, BuildRecord, BuildStore};
 
 /// Seconds that BOLT works on a server of this size, its training aside: 1½ minutes with it, measured by hand on 2 CPUs.
@@ -27,8 +28,9 @@ pub enum Forecast {
 /// The finished builds of one server, which tell what the next takes.
 pub(crate) struct Experience {
     records: Vec<BuildRecord>,
+    server: String,
     jobs: usize,
-    /// What will have been made before the build in question.
+    /// What will have been made before this build.
     before: Vec<Recipe>,
 }
 
@@ -41,6 +43,7 @@ impl Experience {
             .filter(|build| build.finished && build.record.server == server);
         Experience {
             records: finished.map(|build| build.record).collect(),
+            server: server.to_owned(),
             jobs: jobs.max(1),
             before: Vec::new(),
         }
@@ -65,7 +68,7 @@ impl Experience {
         forecasts
     }
 
-    /// What making the server of `recipe` takes. The source's version is not looked at.
+    /// What making the server of `recipe` takes. The source's version is ignored.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
         let recipe = recipe.normal();
         let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
@@ -108,10 +111,17 @@ impl Experience {
         if let Some(training) = &recipe.pgo
             && !is_there(BuildKind::Profile, &same_profile)
             && !self.before.iter().any(same_profile)
+            && !self.has_shipped_profile(&recipe)
         {
             seconds += once + f64::from(training.seconds);
         }
         Forecast::Seconds(seconds)
+    }
+
+    /// Whether a profile that comes with the program spares `recipe` its training.
+    fn has_shipped_profile(&self, recipe: &Recipe) -> bool {
+        recipe.source.is_none()
+            && fitting(&self.server, recipe, None).is_ok_and(|found| found.is_some())
     }
 
     /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
@@ -199,6 +209,7 @@ mod tests {
         let recipes: Vec<&Recipe> = recipes.iter().collect();
         let mut experience = Experience {
             records,
+            server: "mariadb-10.11".to_owned(),
             jobs: 2,
             before: Vec::new(),
         };

@@ -22,6 +22,7 @@ mod recipe;
 mod sampling;
 mod setting;
 mod shipped_patches;
+mod shipped_profiles;
 mod source;
 mod step;
 mod stopwatch;

@@ -18,6 +18,13 @@ use crate::training::Training;
 
 /// How often the training says how far it is.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Statements of a workload below which its share of the training is prolonged: a busy machine, or an instrumented server
+/// that is slow to start, would leave a profile that says little about the paths that matter.
+const ENOUGH_STATEMENTS: u64 = 20_000;
+/// Statements of which a profile can be made at all.
+const MIN_STATEMENTS: u64 = 200;
+/// How many times its share of the seconds a workload may be trained for.
+const MAX_PROLONGED: f64 = 8.0;
 /// Seed of the training's load: the same recipe is trained with the same statements.
 const SEED: u64 = 20_080_214;
 
@@ -134,7 +141,7 @@ impl LoadTrainer<'_> {
         Ok((launch(self.cache, &spec)?, clone))
     }
 
-    /// Load for so many seconds.
+    /// Load for so many seconds, and on to a number of statements that a profile can be made of.
     fn load(
         &self,
         job: &TrainingJob<'_>,
@@ -157,27 +164,36 @@ impl LoadTrainer<'_> {
         .map_err(stopped)?;
         let began = Instant::now();
         let options = RunOptions {
-            duration: Some(Duration::from_secs_f64(seconds)),
+            duration: Some(Duration::from_secs_f64(MAX_PROLONGED * seconds)),
             interval: Some(INTERVAL),
             ..RunOptions::default()
         };
         let sampler = job.sample(server.pid())?;
-        let mut transactions = 0;
+        let (mut transactions, mut statements) = (0, 0);
         let ran = driver.run(0, &options, &mut |interval: &SliceStats| {
             transactions += interval.transactions;
-            let left = (seconds - began.elapsed().as_secs_f64()).max(0.0);
-            progress(&format!(
-                "training on {}: {transactions} transactions, {left:.0} s left",
-                workload.name()
-            ));
-            true
+            statements += interval.queries;
+            let left = seconds - began.elapsed().as_secs_f64();
+            let what = workload.name();
+            progress(&if left > 0.0 {
+                format!("training on {what}: {transactions} transactions, {left:.0} s left")
+            } else {
+                format!(
+                    "training on {what}: {transactions} transactions, going on to {ENOUGH_STATEMENTS} statements: \
+                     {statements} so far"
+                )
+            });
+            left > 0.0 || statements < ENOUGH_STATEMENTS
         });
         driver.disconnect();
         ran.map_err(stopped)?;
         sampler.map_or(Ok(()), Sampler::end)?;
-        if transactions == 0 {
+        if statements < MIN_STATEMENTS {
             bail!(
-                "the server under training finished no transaction in {seconds:.0} s: train longer"
+                "the server under training executed {statements} statements in {:.0} s, and a profile of fewer than \
+                 {MIN_STATEMENTS} misleads\n\
+                 remedy: the same command again when the machine is less busy, or train longer (--train-seconds)",
+                began.elapsed().as_secs_f64()
             );
         }
         end(server)

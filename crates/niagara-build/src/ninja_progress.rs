@@ -26,7 +26,7 @@ pub(crate) fn share_done(done: u32, all: u32, lto: bool) -> f64 {
 
 /// Seconds left, from the share done (0 to 1), the seconds that took, and what an earlier build like it took in all.
 ///
-/// What was seen gains weight as the build goes on: the first steps are small files, and the last is the link.
+/// What was seen gains weight as the build continues: the first steps are small files, and the last is the link.
 pub(crate) fn seconds_left(share: f64, elapsed: f64, typical: Option<f64>) -> Option<f64> {
     let share = share.clamp(0.0, 1.0);
     let seen = (share > 0.02).then(|| elapsed * (1.0 - share) / share);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_gains_weight() {
+    fn observed_progress_gains_weight() {
         assert_eq!(seconds_left(0.0, 1.0, None), None);
         assert_eq!(seconds_left(0.0, 1.0, Some(400.0)), Some(400.0));
         assert_eq!(seconds_left(0.5, 300.0, None), Some(300.0));

@@ -12,12 +12,13 @@ use sha2::{Digest, Sha256};
 use crate::flags::{Stage, cmake_options};
 use crate::patch::Patch;
 use crate::recipe::{BoltProfile, Recipe};
+use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
 use crate::store::{self, BuildKind, BuildRecord};
 use crate::toolchain::Toolchain;
 use niagara_server::Cache;
 
-/// How builds are made: part of every key, so that raising it builds anew. To be raised with whatever a recipe comes to
+/// How builds are made: part of every key, so that raising it builds again. To be raised with whatever a recipe comes to
 /// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
 pub(crate) const FORM: u32 = 1;
 /// Everything that a recipe comes to on this machine.
@@ -45,6 +46,8 @@ struct Ingredients<'a> {
     bolt: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bolt_profile: Option<BoltProfile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipped_profile: Option<String>,
     cpu: Option<String>,
 }
 
@@ -83,8 +86,21 @@ impl Order {
                 .tools
                 .bolt_profile
                 .filter(|way| *way != BoltProfile::Counters),
+            shipped_profile: self.shipped_profile()?.map(|profile| profile.digest()),
             cpu: self.recipe.is_native().then(cpu_features),
         })
+    }
+
+    /// The profile that comes with the program and spares this order its own training.
+    ///
+    /// # Errors
+    /// A file of the program's that cannot be read.
+    pub(crate) fn shipped_profile(&self) -> Result<Option<ShippedProfile>> {
+        // A tree of the user's may be anything.
+        if self.recipe.source.is_some() {
+            return Ok(None);
+        }
+        shipped_profiles::fitting(&self.server, &self.recipe, Some(&self.tools.compiler))
     }
 
     pub(crate) fn record(&self, key: &str, kind: BuildKind, stage: &Stage) -> BuildRecord {
@@ -100,6 +116,7 @@ impl Order {
             seconds: BTreeMap::new(),
             cpu_seconds: BTreeMap::new(),
             profile: None,
+            shipped: None,
             begun: jiff::Timestamp::now(),
         }
     }

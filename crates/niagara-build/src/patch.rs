@@ -51,7 +51,7 @@ impl Patch {
                 let said = [output.stdout, output.stderr].concat();
                 bail!(
                     "the patch {} does not apply to this source: {}\n\
-                     remedy: leave it out, build a version that it was written for, or write it anew for this one \
+                     remedy: leave it out, build a version that it was written for, or write it again for this one \
                      (patches/README.md)",
                     self.name,
                     causes(&String::from_utf8_lossy(&said))

@@ -47,7 +47,7 @@ pub struct Recipe {
     /// Profile feedback: an instrumented build is trained, then built again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pgo: Option<Training>,
-    /// The finished binary laid out anew by its own profile.
+    /// The finished binary laid out again by its own profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bolt: Option<Training>,
     /// How the profile for that is taken; none is by branch records where the machine has them, else by counters.
@@ -134,7 +134,7 @@ pub struct Compiler {
 
 /// What can be given by [`Recipe::set`], for messages.
 pub const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
-     pgo.seconds, pgo.tables, pgo.table_size, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
+     pgo.seconds, pgo.tables, pgo.table_size, pgo.here, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
     /// Changes one part as it is written after `build.` in a variant or in a lever: `lto` = `thin`,
@@ -198,6 +198,13 @@ impl Recipe {
         }
         recipe.bolt_profile = recipe.bolt.as_ref().and(recipe.bolt_profile);
         recipe
+    }
+
+    /// The same, trained on this machine rather than by a profile that comes with the program.
+    pub(crate) fn train_here(&mut self) {
+        if let Some(training) = &mut self.pgo {
+            training.here = true;
+        }
     }
 
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.

@@ -1,4 +1,4 @@
-//! A part of a build as people write it, `build.KEY=VALUE`, looked at before anything is fetched, built or measured.
+//! A part of a build as people write it, `build.KEY=VALUE`, checked before anything is fetched, built or measured.
 
 use std::path::Path;
 

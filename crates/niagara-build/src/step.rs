@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use crate::first_error::first_error;
 use niagara_server::Helper;
 
-/// How often the flag that stops a build is looked at, and progress is told without news.
+/// How often the flag that stops a build is checked, and progress is told without news.
 const TICK: Duration = Duration::from_millis(250);
 /// Lines of a failed command that are searched for its first error.
 const MAX_LINES: usize = 200_000;
@@ -24,7 +24,7 @@ pub struct BuildStopped;
 
 impl std::fmt::Display for BuildStopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("stopped on request; the same command goes on with the build from here")
+        f.write_str("stopped on request; the same command continues with the build from here")
     }
 }
 

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_childs_child_works_counts() {
+    fn cpu_time_of_grandchildren_counts() {
         let watch = Stopwatch::start();
         let work = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; true";
         let ended = Command::new("sh").args(["-c", work]).status();

@@ -67,6 +67,9 @@ pub struct BuildRecord {
     /// What the training ran, for profiles and what was made by them.
     #[serde(default)]
     pub profile: Option<ProfileSummary>,
+    /// The source that a profile which comes with the program was counted on; `None` where it was counted here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipped: Option<String>,
     /// When it was begun.
     pub begun: jiff::Timestamp,
 }
@@ -108,7 +111,7 @@ impl StoredBuild {
     }
 
     pub(crate) fn touch(&self) {
-        // Only gc looks at it: a cache that cannot be written to is still a cache.
+        // Only gc reads it: a cache that cannot be written to is still a cache.
         let _ = fs::write(self.folder.join(USED), "");
     }
 }

@@ -20,6 +20,9 @@ pub struct Training {
     pub tables: u32,
     /// Rows of each table.
     pub table_size: u64,
+    /// Train on this machine, even where a profile that comes with the program fits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub here: bool,
 }
 
 impl Default for Training {
@@ -30,6 +33,7 @@ impl Default for Training {
             seconds: 30,
             tables: 1,
             table_size: 50_000,
+            here: false,
         }
     }
 }
@@ -96,8 +100,15 @@ impl Training {
             "tables" => self.tables = number()?,
             "table_size" => self.table_size = u64::from(number()?),
             "workloads" => self.workloads = workloads(value)?,
+            "here" => {
+                self.here = match value {
+                    "yes" => true,
+                    "no" => false,
+                    _ => bail!("`{value}` is neither yes nor no: whether to train on this machine"),
+                }
+            }
             _ => bail!(
-                "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size"
+                "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size, here"
             ),
         }
         Ok(())

@@ -208,7 +208,7 @@ fn a_build_is_made_once() {
 }
 
 #[test]
-fn what_cannot_be_read_is_shown_and_goes() {
+fn unreadable_builds_are_listed_and_removed() {
     let yard = Yard::new();
     let store = yard.store();
     let folder = store.folder("0123456789abcdef");
@@ -346,7 +346,7 @@ fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
 }
 
 #[test]
-fn an_interrupted_build_goes_on() {
+fn an_interrupted_build_continues() {
     let yard = Yard::new();
     fs::remove_file(yard.go()).expect("was there");
     // ninja says "1 of 5" when the first step is done; the second waits for a file that is not there.
@@ -364,7 +364,7 @@ fn an_interrupted_build_goes_on() {
         "its commands went with it"
     );
     fs::write(yard.go(), "").expect("written");
-    let built = yard.build(&[]).expect("goes on");
+    let built = yard.build(&[]).expect("continues");
     assert!(!built.was_there && says_its_version(&built.install.server));
     let steps = fs::read_to_string(yard.folder.path().join("steps")).expect("the first step ran");
     assert_eq!(steps, "first\n", "what was built before is not built again");
@@ -507,6 +507,6 @@ fn bolts_profile_is_used_again_for_its_own_binary_only() {
     yard.build(&bolt).expect("by the profile that is there");
     half_finished();
     fs::write(folder.join("bolt.base"), "another binary").expect("written");
-    let error = format!("{:#}", yard.build(&bolt).expect_err("trained anew"));
+    let error = format!("{:#}", yard.build(&bolt).expect_err("trained again"));
     assert!(error.contains("left no profile"), "{error}");
 }

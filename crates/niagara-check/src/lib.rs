@@ -2,7 +2,7 @@
 //!
 //! Three parts: [`Part::Crash`] (killed under write load, what it acknowledged is there), [`Part::Answers`] (the same
 //! answers and tables as another server on the same data), [`Part::Suite`] (its own regression tests). What came of
-//! them is kept for exactly the binary that was looked at; [`standing`] and [`passed`] ask for it with one call:
+//! them is kept for exactly the binary that was checked; [`standing`] and [`passed`] ask for it with one call:
 //!
 //! ```no_run
 //! # fn recommend(cache: &niagara_server::Cache, install: &niagara_server::Install) -> anyhow::Result<bool> {

@@ -53,7 +53,7 @@ pub enum Outcome {
     Passed,
     /// Something wrong was found.
     Failed,
-    /// Not looked at; the report says why.
+    /// Not checked; the report says why.
     Skipped,
 }
 
@@ -77,7 +77,7 @@ pub struct Figure {
     pub value: u64,
 }
 
-/// Something that was not looked at.
+/// Something that was not checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// What: a section of statements, a test.
@@ -97,7 +97,7 @@ pub struct PartReport {
     pub figures: Vec<Figure>,
     /// What is wrong, one finding each, the first [`PartReport::MAX_FINDINGS`] of them.
     pub findings: Vec<String>,
-    /// What was not looked at, and why.
+    /// What was not checked, and why.
     pub left_out: Vec<LeftOut>,
     /// Worth knowing, but no fault of the server.
     pub notes: Vec<String>,
@@ -105,7 +105,7 @@ pub struct PartReport {
     pub seconds: f64,
     /// Seed of its random choices; 0 where it makes none.
     pub seed: u64,
-    /// Whether it looked at as much as a check does by default, beside the packaged server of its series. A smaller look finds faults, but recommends nothing.
+    /// Whether it examined as much as a check does by default, beside the packaged server of its series. A smaller check finds faults, but recommends nothing.
     pub whole: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What checks found, kept for exactly the binary that was looked at.
+//! What checks found, kept for exactly the binary that was checked.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Outcome, Part, PartReport};
 
-/// What checks look at, and judge by. Raised when that changes: what was found in an older form has to be looked at again.
+/// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
 const FORM: u32 = 4;
 
 /// All that is known of one binary.
@@ -20,7 +20,7 @@ pub struct CheckRecord {
     form: u32,
     /// SHA-256 of the server's binary, in hexadecimal.
     pub sha256: String,
-    /// Where the binary was when it was last looked at.
+    /// Where the binary was when it was last checked.
     pub binary: PathBuf,
     /// The server's name in the catalogue, or its path.
     pub server: String,
@@ -36,18 +36,18 @@ pub struct CheckRecord {
     pub when: jiff::Timestamp,
     /// Niagara's version.
     pub niagara: String,
-    /// The parts that were looked at; a later look at a part replaces an earlier one.
+    /// The parts that were checked; a later check of a part replaces an earlier one.
     pub parts: BTreeMap<Part, PartReport>,
 }
 
 /// What is known of a binary.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// Every part was looked at and nothing wrong was found.
+    /// Every part was checked and nothing wrong was found.
     Passed(Box<CheckRecord>),
     /// A part failed.
     Failed(Box<CheckRecord>),
-    /// Not every part was looked at yet; what is known so far, if anything.
+    /// Not every part was checked yet; what is known so far, if anything.
     Unknown(Option<Box<CheckRecord>>),
 }
 
@@ -130,12 +130,12 @@ impl CheckRecord {
         parts.any(|report| report.outcome == Outcome::Failed)
     }
 
-    /// Whether every part was looked at, wholly.
+    /// Whether every part was checked, wholly.
     pub fn complete(&self) -> bool {
         self.missing().is_empty()
     }
 
-    /// Parts that were not looked at yet, or not wholly.
+    /// Parts that were not checked yet, or not wholly.
     pub fn missing(&self) -> Vec<Part> {
         let known = |part: &Part| {
             self.parts

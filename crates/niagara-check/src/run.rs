@@ -14,7 +14,7 @@ use niagara_server::Cancel;
 /// What is checked, and beside what.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The server in question.
+    /// The server under test.
     pub ours: Install,
     /// The server it is compared with, usually the packaged one of its series.
     pub theirs: Install,
@@ -57,7 +57,7 @@ impl Subject {
     }
 }
 
-/// What a check looks at.
+/// What a check examines.
 #[derive(Debug, Clone)]
 pub struct CheckOptions {
     /// The parts, in their own order.

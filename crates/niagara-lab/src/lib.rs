@@ -19,9 +19,9 @@ pub mod study_file;
 mod variants;
 
 pub use asking::choose_levers::TuneQuestion;
-pub use asking::default_lengths::{DefaultCouples, LengthOptions};
+pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
-pub use asking::load_by_name::{load_of, names_file, own_workload, with_replay_options};
+pub use asking::load_by_name::{file_workload, is_workload_file, load_of, with_replay_options};
 pub use asking::quantity;
 pub use asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -35,7 +35,7 @@ pub use client_host::{
 };
 pub use duels::duel::fight;
 pub use duels::duel_plan::{assumed_sd, couples_within, duel_seconds, unit_seconds};
-pub use duels::spec::{DuelOutcome, DuelSpec, Lengths, Load, Protocol};
+pub use duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
 pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use questions::compare::compare_plan;

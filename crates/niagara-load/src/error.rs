@@ -46,7 +46,7 @@ pub enum LoadError {
     /// An answer that cannot be if the tables hold what the workload has loaded.
     #[error(
         "side {side}: {cause}, says the answer to: {statement} (the tables do not hold this workload's data: load them \
-         anew, with the options of the run)"
+         again, with the options of the run)"
     )]
     Data {
         /// 0 or 1, the endpoint's position in [`Driver::connect`](crate::Driver::connect).

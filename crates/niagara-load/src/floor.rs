@@ -6,7 +6,7 @@
 
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
 use crate::net::io_choice::IoChoice;
 use crate::net::session::{CANNOT_BE_PREPARED, Session, SessionError};
@@ -30,7 +30,7 @@ const READ_BUFFER: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Floor {
     choice: IoChoice,
-    patience: Duration,
+    max_delay: Duration,
     endpoint: Endpoint,
     connections: Vec<Replay>,
 }
@@ -64,7 +64,7 @@ struct Replay {
 
 impl Floor {
     /// Connects, prepares the statements of a workload that only reads, and rehearses one transaction on every
-    /// connection. With io_uring answers may gather for `patience`.
+    /// connection. With io_uring wake-ups are coalesced for at most `max_delay`.
     ///
     /// # Errors
     /// The workload writes, or the server cannot be reached.
@@ -74,7 +74,7 @@ impl Floor {
         connections: u32,
         timeout: Duration,
         io: IoChoice,
-        patience: Duration,
+        max_delay: Duration,
     ) -> Result<Self, LoadError> {
         spec.validate()?;
         if spec.writes() || spec.capture().is_some() {
@@ -90,7 +90,7 @@ impl Floor {
         };
         let mut floor = Floor {
             choice: io,
-            patience,
+            max_delay,
             endpoint: endpoint.clone(),
             connections: Vec::with_capacity(connections as usize),
         };
@@ -162,8 +162,8 @@ impl Floor {
         }
         let mut in_flight = self.connections.len();
         while in_flight > 0 {
-            let gather = Gather::half_of(in_flight, self.patience);
-            io.wait(&mut events, gather, Duration::from_secs(10))
+            let coalescing = Coalescing::half_of(in_flight, self.max_delay);
+            io.wait(&mut events, coalescing, Duration::from_secs(10))
                 .map_err(client)?;
             if events.is_empty() {
                 return Err(lost(io::ErrorKind::TimedOut.into()));
@@ -320,7 +320,7 @@ fn packets(
             None => transaction.encode_text(plan, template, &mut packet),
         }
         packets.push(packet);
-        // A workload that only reads goes on whatever the answer.
+        // A workload that only reads continues whatever the answer.
         if !matches!(
             transaction.advance(plan, &Answer::default()),
             Ok(Next::Statement)

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const MAX_STEP: Duration = Duration::from_secs(24 * 3600);
 /// How often is looked whether the job was cancelled.
 const GLANCE: Duration = Duration::from_millis(50);
-/// A statement that the server was told to end and that goes on for this long is no longer waited for.
+/// A statement that the server was told to end and that continues for this long is no longer waited for.
 const GIVE_UP: Duration = Duration::from_millis(800);
 
 /// A statement of a job and how long it took.

@@ -46,7 +46,7 @@ mod workload;
 
 pub use engine::driver::Driver;
 pub use engine::options::{
-    DriverOptions, IgnoredErrors, Patience, Retry, RunOptions, SliceOptions,
+    CoalescingChoice, DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions,
 };
 pub use engine::pacing::{Pacing, Phase, Schedule};
 pub use engine::replay::fidelity::{Fidelity, Shortcoming};

@@ -146,7 +146,7 @@ impl Corpus {
 
     /// Takes a connection apart: the login, and the first answer to every statement.
     fn take(&mut self, exchanges: &[Exchange], is_unix: bool, old: bool) {
-        // A command starts a new numbering; within the login numbers go on.
+        // A command starts a new numbering; within the login numbers continue.
         let is_command = |exchange: &&Exchange| exchange.client.get(3) == Some(&0);
         let login: Vec<u8> = exchanges
             .iter()
@@ -226,7 +226,7 @@ fn conversations_of_real_servers() {
                 let real = endpoint(way, user, "falls");
                 for old in [false, true] {
                     if name == MYSQL {
-                        // so that the password is looked at in full again
+                        // so that the password is checked in full again
                         server.query("FLUSH PRIVILEGES");
                     }
                     let whole = record(&real, old, |endpoint| {

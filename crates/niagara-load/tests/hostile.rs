@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a login or a prepare is given here.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// Everything must be over by then, on a busy machine too.
 const BOUND: Duration = Duration::from_secs(30);
 
@@ -135,7 +135,7 @@ fn serve(stream: &mut UnixStream, execute: impl Fn(&mut UnixStream)) {
 
 /// Loads a server that talks as `talk` does; the error that must come of it, within its bound.
 fn load(tls: TlsMode, talk: impl Fn(&mut UnixStream) + Send + 'static) -> LoadError {
-    load_with(tls, PATIENCE, LONG, talk)
+    load_with(tls, TIMEOUT, LONG, talk)
 }
 
 fn load_with(
@@ -194,7 +194,7 @@ fn load_by(
         ..Sysbench::default()
     });
     let options = DriverOptions {
-        connect_timeout: PATIENCE,
+        connect_timeout: TIMEOUT,
         stall_timeout,
         io,
         ..DriverOptions::default()
@@ -224,7 +224,7 @@ fn login_fails(words: &str, talk: impl Fn(&mut UnixStream) + Send + 'static) {
 }
 
 #[test]
-fn silence_and_slowness() {
+fn timeouts_end_the_run() {
     login_fails("no answer within", wait);
     login_fails("no answer within", |stream| {
         dribble(stream, &greeting(CAPABILITIES));
@@ -254,7 +254,7 @@ fn closed_connections() {
 }
 
 #[test]
-fn greetings_that_are_none() {
+fn invalid_greetings_are_errors() {
     for (words, bytes) in [
         (
             "not the MySQL protocol",
@@ -332,7 +332,7 @@ fn answers_to_the_login() {
 }
 
 #[test]
-fn tls_that_is_none() {
+fn an_invalid_tls_handshake_is_an_error() {
     let fails = |words: &str, capabilities: u32, after: fn(&mut UnixStream)| {
         let error = load(TlsMode::Required, move |stream| {
             say(stream, &greeting(capabilities));
@@ -485,9 +485,9 @@ fn errors_in_the_middle_of_a_result() {
 }
 
 #[test]
-fn rows_without_end() {
+fn endless_result_sets_are_errors() {
     // slowly: given up when the drain is over
-    let error = load_with(TlsMode::Disabled, LONG, PATIENCE, |stream| {
+    let error = load_with(TlsMode::Disabled, LONG, TIMEOUT, |stream| {
         serve(stream, |stream| {
             say(stream, &packets(1, &[&[1], DEFINITION]));
             dribble(stream, &packet(3, &[0; 60_000]));

@@ -207,7 +207,7 @@ fn kill_connections(server: &Server) -> usize {
 }
 
 #[test]
-fn lost_connections_are_made_anew_where_that_is_asked_for() {
+fn lost_connections_are_re_established_if_asked_for() {
     let server = Server::start();
     let spec = spec(SysbenchTest::OltpReadWrite);
     prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
@@ -243,7 +243,7 @@ fn lost_connections_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
             .iter()
             .all(|&count| count > 0)
     );
-    // idle ones that were lost are made anew by the next run
+    // idle ones that were lost are re-established by the next run
     assert_eq!(kill_connections(server), 6);
     let again = driver.run(0, &run, &mut nothing).unwrap();
     assert_eq!(again.reconnects, 6);
@@ -263,7 +263,7 @@ fn lost_connections_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
 }
 
 #[test]
-fn a_server_that_stays_away_is_given_up() {
+fn reconnecting_stops_after_the_timeout() {
     let server = Server::start();
     let retrying = DriverOptions {
         retry: Some(Retry {

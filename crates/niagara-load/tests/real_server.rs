@@ -7,7 +7,7 @@ mod common;
 use common::Server;
 use mysql::prelude::Queryable;
 use niagara_load::{
-    Admin, Driver, DriverOptions, Endpoint, IoChoice, LoadError, Patience, RunOptions,
+    Admin, CoalescingChoice, Driver, DriverOptions, Endpoint, IoChoice, LoadError, RunOptions,
     SliceOptions, Sysbench, SysbenchTest, WorkloadSpec, prepare,
 };
 use nix::sys::signal::Signal;
@@ -106,7 +106,7 @@ fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
     ] {
         let options = DriverOptions {
             io,
-            patience: Patience::For(Duration::from_micros(50)),
+            coalescing: CoalescingChoice::For(Duration::from_micros(50)),
             ..options(8)
         };
         let mut driver =
@@ -159,10 +159,10 @@ fn all_workloads(endpoint: &Endpoint, server: &Server, io: IoChoice) {
         .unwrap();
     assert_eq!(rows, 10_000);
     // The server hears of a goodbye when it comes to it.
-    let patience = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(30);
     while server.status(&mut root, "Prepared_stmt_count") > 0 {
         assert!(
-            Instant::now() < patience,
+            Instant::now() < deadline,
             "connections that were disconnected hold statements"
         );
         std::thread::sleep(Duration::from_millis(20));
@@ -430,7 +430,7 @@ fn cancelling_ends_the_slice_and_keeps_the_connections() {
 }
 
 #[test]
-fn what_cannot_connect_says_why() {
+fn connection_errors_name_the_cause() {
     let server = Server::start();
     let spec = spec(SysbenchTest::OltpReadOnly);
     let refused = |endpoint: Endpoint, words: &str| {

@@ -42,7 +42,7 @@ fn modes(name: &str) {
         for mode in [TlsMode::Required, TlsMode::VerifyCa] {
             loads(&with_tls(sealed(way.clone()), mode, ca));
         }
-        // Without verification a CA is not looked at.
+        // Without verification a CA is not read.
         loads(&with_tls(sealed(way.clone()), TlsMode::Required, wrong_ca));
         for mode in [TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
             let words = format!(

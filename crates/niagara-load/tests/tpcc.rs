@@ -135,7 +135,7 @@ fn loaded_run_and_consistent() {
 }
 
 #[test]
-fn a_load_that_is_stopped_stops() {
+fn loading_can_be_cancelled() {
     let server = server();
     let cancel = Arc::new(AtomicBool::new(false));
     let options = TableOptions {
@@ -153,7 +153,7 @@ fn a_load_that_is_stopped_stops() {
 /// Somebody's rows are in the way of the first items: a deadlock that the load loses, as it has done less, and then
 /// a wait that is too long.
 #[test]
-fn a_load_outlives_conflicts() {
+fn loading_retries_after_conflicts() {
     let server = server();
     server
         .root()
@@ -238,7 +238,7 @@ impl Conflict {
 
 /// An engine without transactions shows an order before its lines: here every customer's last order is caught so.
 #[test]
-fn an_order_may_be_met_before_its_lines() {
+fn new_orders_without_lines_yet_are_tolerated() {
     let server = server();
     if !server.is_mariadb {
         return;
@@ -330,5 +330,5 @@ fn tables_of_something_else_are_told_apart(server: &Server) {
     // Which of its transactions a connection begins with is drawn, and so is what it misses first.
     let missed = ["there is no such", "no customer has the last name"];
     assert!(missed.iter().any(|what| error.contains(what)), "{error}");
-    assert!(error.contains("load them anew"), "{error}");
+    assert!(error.contains("load them again"), "{error}");
 }

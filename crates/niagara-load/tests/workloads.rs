@@ -266,7 +266,7 @@ fn every_workload_runs_on_mysql() {
 }
 
 #[test]
-fn a_workload_may_connect_anew() {
+fn a_workload_can_reconnect() {
     let server = Server::start("mariadb-10.11");
     let mut spec = WorkloadSpec::of(Sysbench {
         table_size: 100,
@@ -283,7 +283,7 @@ fn a_workload_may_connect_anew() {
     let before = connections();
     let stats = driver.slice(0, &SliceOptions::default()).unwrap();
     let made = connections() - before;
-    // one of them asked for the counter; a connection that has just served its time may not be made anew any more
+    // one of them asked for the counter; a connection that has just served its time may not be re-established any more
     assert!(stats.transactions_whole >= 5, "{stats:?}");
     assert!(
         made + 1 >= stats.transactions_whole / 5,

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_one_file_that_stands_alone() {
+    fn a_flame_graph_is_a_self_contained_file() {
         let svg = flame_graph(
             &folded(&[("parse<T>", 3.0), ("execute", 1.0)]),
             "CPU",

@@ -1,6 +1,6 @@
 //! Where a server's time goes: CPU, waiting, system calls, locks, allocations.
 //!
-//! Everything here looks at one process from outside, through the kernel's perf events, and asks no server anything:
+//! Everything here observes one process from outside, through the kernel's perf events, and asks no server anything:
 //! it takes a pid, and what others found out by SQL. Nothing of the machine is changed: no probe is registered, no
 //! file system is mounted where others see it, and what is open is gone with the process.
 //!
@@ -11,11 +11,11 @@
 
 mod flame;
 mod folded;
+mod function_names;
 pub mod kernel;
 mod layer;
 mod limit;
 pub mod locks;
-mod names;
 pub mod process;
 pub mod result;
 mod rules;
@@ -24,9 +24,9 @@ mod view;
 
 pub use flame::{flame_graph, flame_graph_of_difference};
 pub use folded::{Folded, Frame, Place};
+pub use function_names::Names;
 pub use layer::{Layer, Layers};
 pub use limit::{Evidence, FoundLimit, Limit, Only, Seen, diagnose, limits};
-pub use names::Names;
 pub use result::{Profile, StoredProfile};
 pub use view::{
     AllocationProbe, AllocationView, CpuSamples, CpuView, FREQUENCY, OffCpu, OffCpuView,

@@ -90,7 +90,7 @@ pub struct Evidence<'a> {
     pub stacks: Vec<Seen<'a>>,
     /// Seconds on a CPU, and waiting for one.
     pub running: f64,
-    /// Whether waiting was looked at too. Without it shares are of the CPU time alone, and nobody knows whether CPUs limit.
+    /// Whether waiting was observed too. Without it shares are of the CPU time alone, and nobody knows whether CPUs limit.
     pub waiting_seen: bool,
     /// Growth of status counters per query.
     pub status: &'a BTreeMap<String, f64>,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_whether_cpus_limit_where_waiting_was_not_seen() {
+    fn without_off_cpu_data_cpus_are_not_called_the_limit() {
         let evidence = Evidence {
             stacks: vec![seen(&["do_command", "malloc"], "memory", false, 1.0)],
             running: 1.0,

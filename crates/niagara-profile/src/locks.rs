@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Variables that a server starts with so that its locks can be looked at: everything is there, nothing is counted yet.
-/// What is never looked at (statements, sockets, files, tables' handles, stages, memory) has no room: the server then does not even ask
+/// Variables that a server starts with so that its locks can be observed: everything is there, nothing is counted yet.
+/// What is never observed (statements, sockets, files, tables' handles, stages, memory) has no room: the server then does not even ask
 /// whether it is counted. An older server that does not know one of these leaves it.
 pub const VARIABLES: [(&str, &str); 11] = [
     ("performance_schema", "ON"),
@@ -43,7 +43,7 @@ pub const REST: &str = "UPDATE performance_schema.setup_consumers SET ENABLED = 
 pub const CONNECTIONS: &str = "SELECT THREAD_ID FROM performance_schema.threads \
      WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL AND PROCESSLIST_ID <> CONNECTION_ID() ORDER BY THREAD_ID";
 
-/// Has these connections looked at, and no others.
+/// Has these connections observed, and no others.
 pub fn look_at(threads: &[i32]) -> Vec<String> {
     let list = |threads: &[i32]| {
         let numbers: Vec<String> = threads.iter().map(i32::to_string).collect();
@@ -111,7 +111,7 @@ pub struct ObjectWaits {
     pub waiting: f64,
 }
 
-/// What the instruments counted: `observed` is connections times time that was looked at, in seconds; `queries` the
+/// What the instruments counted: `observed` is connections times time that was observed, in seconds; `queries` the
 /// queries that these connections had answered.
 pub fn named(rows: &[Vec<String>], observed: f64, queries: f64) -> Vec<LockWaits> {
     let mut found: Vec<LockWaits> = rows
@@ -133,7 +133,7 @@ pub fn named(rows: &[Vec<String>], observed: f64, queries: f64) -> Vec<LockWaits
     found
 }
 
-/// Looks at who waits for which object, one after another.
+/// Observes who waits for which object, one after another.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectSampler {
     looks: u64,

@@ -12,7 +12,7 @@ use crate::symbols::ModuleSymbols;
 /// Where the time of one variant under one load goes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Profile {
-    /// What was looked at: `mariadb-10.11 + jemalloc`.
+    /// What was profiled: `mariadb-10.11 + jemalloc`.
     pub variant: String,
     /// What the server calls itself.
     pub server_version: String,
@@ -20,9 +20,9 @@ pub struct Profile {
     pub workload: String,
     /// CPUs of the machine.
     pub cpus: usize,
-    /// Queries per second while nothing was looked at: median of the slices.
+    /// Queries per second while nothing was observed: median of the slices.
     pub queries_per_second: f64,
-    /// Transactions per second while nothing was looked at: median of the slices.
+    /// Transactions per second while nothing was observed: median of the slices.
     pub transactions_per_second: f64,
     /// CPU time of the server per query, in microseconds.
     pub cpu_us_per_query: f64,
@@ -114,7 +114,7 @@ pub struct Cpu {
     pub functions: Vec<FunctionShare>,
     /// Share of the server's own frames that have a function's name.
     pub named_share: Option<f64>,
-    /// The part of it whose names were told by their neighbours (names/), not by a symbol table.
+    /// The part of it whose names were told by their neighbours (function-names/), not by a symbol table.
     pub inferred_share: Option<f64>,
     /// Share of stacks whose first frame was not reached.
     pub truncated_share: f64,
@@ -151,7 +151,7 @@ pub struct FunctionShare {
 /// What threads waited for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Threads that serve the load, and how many were looked at at a time.
+    /// Threads that serve the load, and how many were observed at a time.
     pub threads: (usize, usize),
     /// Waits per query.
     pub waits_per_query: f64,
@@ -194,7 +194,7 @@ pub struct Syscall {
 pub struct Locks {
     /// By the server's own instruments.
     pub named: Vec<LockWaits>,
-    /// How many connections were looked at at a time, of how many.
+    /// How many connections were observed at a time, of how many.
     pub threads: (usize, usize),
     /// Waits for rows and tables, seen by sampling.
     pub objects: Vec<ObjectWaits>,
@@ -213,7 +213,7 @@ pub struct Allocations {
     pub frees_per_query: f64,
     /// Bytes asked for per query.
     pub bytes_per_query: f64,
-    /// Stacks looked at.
+    /// Stacks observed.
     pub sampled: u64,
     /// Share of allocations that the same thread frees before its next statement arrives.
     pub paired_share: f64,

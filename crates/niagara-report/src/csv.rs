@@ -66,6 +66,7 @@ fn phase_word(phase: niagara_store::Phase) -> &'static str {
         Phase::Compare => "compare",
         Phase::Cell => "cell",
         Phase::Sweep => "sweep",
+        Phase::Search => "search",
     }
 }
 

@@ -3,6 +3,7 @@
 mod chart;
 mod csv;
 mod deploy;
+mod flat;
 mod headline;
 mod html;
 mod interval_bar;
@@ -13,6 +14,7 @@ pub mod number;
 mod profile;
 mod replay;
 mod report;
+mod side_by_side;
 mod sides;
 mod study;
 mod svg;
@@ -30,5 +32,6 @@ pub use profile::{
     profile_markdown, profile_text,
 };
 pub use report::Report;
+pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
 pub use terminal::{View, terminal};

@@ -12,15 +12,7 @@ pub fn markdown(report: &Report) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", text(&report.headline())));
     if let Some(summary) = &report.summary {
-        let warnings = wording::warnings(summary);
-        if !warnings.is_empty() {
-            page.line("> **Before you believe the rest**");
-            page.0.pop(); // the list belongs to the quotation
-            for warning in &warnings {
-                page.row(&format!("> - {}", text(warning)));
-            }
-            page.row("");
-        }
+        page.warnings(&wording::warnings(summary));
         let sides = Sides::of(report);
         match summary {
             Summary::Tune(tune) => page.tune(tune, sides.as_ref()),
@@ -38,9 +30,32 @@ pub fn markdown(report: &Report) -> String {
     page.0
 }
 
+/// A page of tables.
+pub(crate) fn page(headline: &str, warnings: &[String], grids: &[Grid]) -> String {
+    let mut page = Page(String::new());
+    page.line(&format!("# {}", text(headline)));
+    page.warnings(warnings);
+    for grid in grids {
+        page.grid(grid);
+    }
+    page.0
+}
+
 struct Page(String);
 
 impl Page {
+    fn warnings(&mut self, warnings: &[String]) {
+        if warnings.is_empty() {
+            return;
+        }
+        self.line("> **Before you believe the rest**");
+        self.0.pop(); // the list belongs to the quotation
+        for warning in warnings {
+            self.row(&format!("> - {}", text(warning)));
+        }
+        self.row("");
+    }
+
     /// What a study of a file has: its words, its tables.
     fn study(&mut self, summary: &Summary, sides: Option<&Sides>) {
         if let Some(about) = summary.about() {
@@ -140,8 +155,8 @@ impl Page {
             self.lesser(total);
         }
         let checks = [
-            (&tune.decoy, "negative control (decoy)"),
-            (&tune.control, "positive control"),
+            (&tune.negative_control, "negative control"),
+            (&tune.positive_control, "positive control"),
         ];
         let checks: Vec<(&Screened, &str)> = checks
             .into_iter()
@@ -168,6 +183,13 @@ impl Page {
             self.line("## Levers that act on each other");
             for pair in &tune.together {
                 self.row(&format!("- {}", text(&wording::together(pair))));
+            }
+            self.row("");
+        }
+        if let Some(searched) = &tune.searched {
+            self.line("## Ranges searched");
+            for line in wording::searched(searched) {
+                self.row(&format!("- {}", text(&line)));
             }
             self.row("");
         }

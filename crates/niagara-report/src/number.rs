@@ -2,6 +2,8 @@
 
 use niagara_stats::Estimate;
 
+/// A space at which no line is broken.
+pub const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
 pub const NOTHING: &str = "–";
 
@@ -138,6 +140,39 @@ pub fn count(n: usize, one: &str) -> String {
     } else {
         format!("{n} {one}s")
     }
+}
+
+/// A value of a server variable: `1G` for 1073741824, `1000` for 1000.
+pub fn sized(number: u64) -> String {
+    let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
+    let whole = units
+        .iter()
+        .find(|(_, bytes)| number >= *bytes && number.is_multiple_of(*bytes));
+    match whole {
+        Some((unit, bytes)) => format!("{}{unit}", number / bytes),
+        None => number.to_string(),
+    }
+}
+
+/// Keeps `× 1.31 [1.28, 1.34]` on one line.
+pub fn unbroken(text: &str) -> String {
+    let mut inside = false;
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for (i, c) in text.char_indices() {
+        inside = (inside || c == '[') && c != ']';
+        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
+        out.push(if c == ' ' && glued { NO_BREAK } else { c });
+        before = c;
+    }
+    out
+}
+
+/// `2026-09-21 14:13 UTC`.
+pub fn moment(unix_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(unix_ms)
+        .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

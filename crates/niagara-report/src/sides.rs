@@ -32,7 +32,7 @@ pub struct Sides {
 impl Sides {
     /// Of the comparison that carries the headline: `None` where there is none, or none of its duels is stored.
     pub fn of(report: &Report) -> Option<Sides> {
-        let comparison = comparison(report.summary.as_ref()?)?;
+        let comparison = main_comparison(report.summary.as_ref()?)?;
         let duels = report.scored(report.main_phase(), "");
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match first_is_start {
@@ -112,7 +112,7 @@ impl Sides {
 }
 
 /// The comparison that the headline speaks of.
-fn comparison(summary: &Summary) -> Option<&Comparison> {
+pub(crate) fn main_comparison(summary: &Summary) -> Option<&Comparison> {
     match summary {
         Summary::Tune(tune) => tune.total.as_ref(),
         Summary::Compare(compare) => Some(&compare.comparison),

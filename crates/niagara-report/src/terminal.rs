@@ -25,21 +25,8 @@ pub struct View<'a> {
 
 /// The summary for a terminal.
 pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
-    let mut screen = Screen {
-        out: String::new(),
-        colour: view.colour,
-        width: view.width.clamp(40, 160),
-        verbose: view.verbose,
-        sides: view.sides,
-    };
-    screen.wrapped("", &crate::headline(summary), Paint::Bold);
-    let warnings = wording::warnings(summary);
-    if !warnings.is_empty() {
-        screen.line("");
-    }
-    for warning in &warnings {
-        screen.wrapped("  ! ", warning, Paint::Warning);
-    }
+    let mut screen = Screen::new(view);
+    screen.opening(&crate::headline(summary), &wording::warnings(summary));
     match summary {
         Summary::Tune(tune) => screen.tune(tune),
         Summary::Compare(compare) => screen.compare(compare),
@@ -50,6 +37,27 @@ pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
         for grid in study::grids(summary) {
             screen.full_grid(&grid);
         }
+    }
+    screen.out
+}
+
+/// A page of tables for a terminal of `width` columns.
+pub(crate) fn page(
+    headline: &str,
+    warnings: &[String],
+    grids: &[Grid],
+    colour: bool,
+    width: usize,
+) -> String {
+    let mut screen = Screen::new(&View {
+        colour,
+        width,
+        verbose: false,
+        sides: None,
+    });
+    screen.opening(headline, warnings);
+    for grid in grids {
+        screen.full_grid(grid);
     }
     screen.out
 }
@@ -83,7 +91,27 @@ fn facts_of(facts: &[(String, String)]) -> Vec<(&str, String)> {
         .collect()
 }
 
-impl Screen<'_> {
+impl<'a> Screen<'a> {
+    fn new(view: &View<'a>) -> Self {
+        Self {
+            out: String::new(),
+            colour: view.colour,
+            width: view.width.clamp(40, 160),
+            verbose: view.verbose,
+            sides: view.sides,
+        }
+    }
+
+    fn opening(&mut self, headline: &str, warnings: &[String]) {
+        self.wrapped("", headline, Paint::Bold);
+        if !warnings.is_empty() {
+            self.line("");
+        }
+        for warning in warnings {
+            self.wrapped("  ! ", warning, Paint::Warning);
+        }
+    }
+
     fn tune(&mut self, tune: &TuneSummary) {
         self.line("");
         self.wrapped("  ", &tune.workload, Paint::Dim);
@@ -119,9 +147,15 @@ impl Screen<'_> {
                 self.wrapped("  ", &wording::together(pair), Paint::Plain);
             }
         }
+        if let Some(searched) = &tune.searched {
+            self.heading("Ranges searched");
+            for line in wording::searched(searched) {
+                self.wrapped("  ", &line, Paint::Plain);
+            }
+        }
         let checks: Vec<_> = [
-            (&tune.decoy, "negative control: changes nothing"),
-            (&tune.control, "positive control: known to slow"),
+            (&tune.negative_control, "negative control: changes nothing"),
+            (&tune.positive_control, "positive control: known to slow"),
         ]
         .into_iter()
         .filter_map(|(lever, role)| Some(screened_row(lever.as_ref()?, role)))
@@ -385,9 +419,11 @@ impl Screen<'_> {
                 .collect();
             format!("  {}", padded.join("  ").trim_end())
         };
-        let heads = line(&mut grid.columns.iter().map(|(name, _)| name));
-        let heads = self.painted(&heads, Paint::Dim);
-        self.line(&heads);
+        if grid.columns.iter().any(|(name, _)| !name.is_empty()) {
+            let heads = line(&mut grid.columns.iter().map(|(name, _)| name));
+            let heads = self.painted(&heads, Paint::Dim);
+            self.line(&heads);
+        }
         for (index, row) in grid.rows.iter().enumerate() {
             let text = line(&mut row.iter());
             let paint = if grid.strong.contains(&index) {
@@ -541,19 +577,23 @@ fn cell(text: &str, width: usize) -> String {
     pad_str(&cut, width, console::Alignment::Left, None).into_owned()
 }
 
-/// Lines of at most `width` columns; a longer word keeps its line to itself.
+/// Lines of at most `width` columns; a longer word, or a ratio with its interval, keeps its line to itself.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for paragraph in text.split_whitespace() {
+    let glued = number::unbroken(text);
+    let words = glued
+        .split([' ', '\n', '\t'])
+        .filter(|word| !word.is_empty());
+    for word in words.map(|word| word.replace(number::NO_BREAK, " ")) {
         // There is always a last line: it starts with one and only grows.
         let line = lines.last_mut().expect("never empty");
         if line.is_empty() {
-            line.push_str(paragraph);
-        } else if measure_text_width(line) + 1 + measure_text_width(paragraph) <= width {
+            line.push_str(&word);
+        } else if measure_text_width(line) + 1 + measure_text_width(&word) <= width {
             line.push(' ');
-            line.push_str(paragraph);
+            line.push_str(&word);
         } else {
-            lines.push(paragraph.to_owned());
+            lines.push(word);
         }
     }
     lines

@@ -2,8 +2,8 @@
 
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Summary, Together,
-    TuneSummary,
+    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Searched, Summary,
+    Together, TuneSummary,
 };
 
 use crate::number;
@@ -536,7 +536,7 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
         all.extend(crate::replay::warnings(replay));
     }
     if !complete && !stored.iter().any(|w| w.contains("same command")) {
-        all.push("Not complete: the same command goes on from here.".to_owned());
+        all.push("Not complete: the same command continues from here.".to_owned());
     }
     all.extend(note.map(str::to_owned));
     all
@@ -550,6 +550,34 @@ pub(crate) fn comparison_of(summary: &Summary) -> Option<&Comparison> {
         Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
         Summary::Sweep(_) => None,
     }
+}
+
+/// What a search over ranges came to, a sentence for each range and one for all.
+pub fn searched(searched: &Searched) -> Vec<String> {
+    let mut lines: Vec<String> = searched
+        .ranges
+        .iter()
+        .map(|range| {
+            let [from, to, start, chosen] =
+                [range.from, range.to, range.start, range.chosen].map(number::sized);
+            let variable = &range.variable;
+            if range.start == range.chosen {
+                format!("{variable}: {start} stays (searched from {from} to {to})")
+            } else {
+                format!("{variable}: {chosen} instead of {start} (searched from {from} to {to})")
+            }
+        })
+        .collect();
+    let duels = searched.duels;
+    lines.push(match &searched.effect {
+        Some(effect) => format!(
+            "together {} by the duels that chose them, winner's luck included ({duels} duels in all); the total was measured \
+             with them, in fresh ones",
+            number::estimate(effect)
+        ),
+        None => format!("nothing better in {duels} duels"),
+    });
+    lines
 }
 
 /// What two levers do together, in a sentence.

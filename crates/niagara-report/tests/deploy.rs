@@ -92,7 +92,7 @@ fn nothing_to_install_is_said() {
 }
 
 #[test]
-fn no_value_leaves_its_line() {
+fn values_with_line_breaks_stay_on_one_line() {
     let mut input = everything();
     input.variant.config = map(&[("a\n[client]", "x\n[client]\npassword=1")]);
     input.variant.environment = map(&[("A", "x\nExecStart=/bin/sh")]);

@@ -9,7 +9,7 @@ use niagara_store::{Store, Summary};
 /// Elements that HTML leaves unclosed.
 const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
 
-/// A page for `summary`; written to a folder too when `NIAGARA_TEST_PAGES` names one, to be looked at.
+/// A page for `summary`; written to a folder too when `NIAGARA_TEST_PAGES` names one, for people to view.
 fn page(name: &str, summary: &Summary, duels: u32, ln: f64) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = fixture::store(&folder.path().join("results.db"), summary, duels, ln);
@@ -84,8 +84,8 @@ fn a_tuned_server() {
     for word in [
         "proven",
         "screened",
-        "decoy",
-        "control",
+        "negative-control",
+        "positive-control",
         "not confirmed",
         "aria-label",
         "closed",
@@ -99,7 +99,7 @@ fn a_tuned_server() {
 fn a_tuned_server_with_warnings_and_escapes() {
     let mut tune = fixture::tune();
     tune.complete = false;
-    tune.warnings = vec!["<script>alert(1)</script> & the decoy won".into()];
+    tune.warnings = vec!["<script>alert(1)</script> & the negative control won".into()];
     tune.rungs[0].screened.title = "a < b \"quoted\"".into();
     let page = page("warned", &Summary::Tune(Box::new(tune)), 12, 0.2716);
     assert!(page.contains("&lt;script&gt;"));
@@ -144,8 +144,8 @@ fn degenerate_studies_still_make_a_page() {
     tune.total = None;
     tune.not_helped.clear();
     tune.not_tried.clear();
-    tune.decoy = None;
-    tune.control = None;
+    tune.negative_control = None;
+    tune.positive_control = None;
     tune.sd_duel = None;
     tune.elapsed_seconds = 0.0;
     page("nothing", &Summary::Tune(Box::new(tune.clone())), 0, 0.0);

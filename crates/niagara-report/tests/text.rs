@@ -113,7 +113,7 @@ fn warnings_come_before_everything_but_the_headline() {
     tune.complete = false;
     tune.total = None;
     tune.warnings = vec![
-        "The decoy, which changes nothing, won: × 1.03 [1.01, 1.05]. Do not believe the screening."
+        "The negative control, which changes nothing, won: × 1.03 [1.01, 1.05]. Do not believe the screening."
             .into(),
     ];
     let text = terminal(&Summary::Tune(Box::new(tune)), false, 100);

@@ -1,4 +1,4 @@
-//! Ctrl-C as a value: set once from outside, looked at wherever waiting is possible.
+//! Ctrl-C as a value: set once from outside, checked wherever waiting is possible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

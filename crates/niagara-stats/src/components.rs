@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_learn_from() {
+    fn without_history_the_defaults_stay() {
         assert_eq!(components(&[]), None);
         assert_eq!(components(&[vec![]]), None);
     }

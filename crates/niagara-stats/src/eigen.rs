@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn puts_the_matrix_back_together() {
+    fn eigen_decomposition_reconstructs_the_matrix() {
         let n = 12;
         let a: Vec<Vec<f64>> = (0..n)
             .map(|i| (0..n).map(|j| ((i * j + i + j) % 7) as f64).collect())

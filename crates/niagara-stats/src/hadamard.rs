@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_none_elsewhere() {
+    fn other_orders_are_refused() {
         for order in [0, 3, 5, 6, 10, 30, 92] {
             assert_eq!(hadamard(order), None);
         }

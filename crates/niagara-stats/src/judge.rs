@@ -151,7 +151,7 @@ fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdic
 }
 
 /// What the same duels say of another figure, at the critical value of the judgement's last look: for a figure that
-/// stands beside the one that was judged, and was not looked at on the way.
+/// stands beside the one that was judged, and was not tested on the way.
 pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgement {
     let scores = &scores[..scores.len().min(judged.duels)];
     let walsh = walsh_averages(scores);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_yet() {
+    fn no_duels_give_no_verdict() {
         let plan = LookPlan::standard(0.05);
         let judgement = judge(&[], &plan, &rule());
         assert_eq!(judgement.verdict, None);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn not_worthwhile_at_an_early_look_is_said_anew_from_all_duels() {
+    fn not_worthwhile_at_an_early_look_is_decided_again_from_all_duels() {
         // Tight around nothing, then wide: identical servers on a machine that became noisy.
         let scores: Vec<f64> = around(0.0, 0.002, 8)
             .into_iter()
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn undetected_at_an_early_look_is_said_anew_from_all_duels() {
+    fn undetected_at_an_early_look_is_decided_again_from_all_duels() {
         let scores: Vec<f64> = around(0.0, 0.03, 16)
             .into_iter()
             .chain(around(0.0, 0.0008, 28))

@@ -2,19 +2,22 @@
 
 pub mod components;
 mod couple;
+mod difference;
 pub mod duel_score;
 mod eigen;
 mod estimate;
 pub mod foldover;
 pub mod hadamard;
 mod holm;
+mod interval_estimate;
 pub mod judge;
 mod judgement;
-mod level;
 pub mod looks;
 pub mod normal;
 pub mod pair;
 pub mod planning;
+pub mod promotion;
+pub mod race;
 pub mod sample;
 pub mod scalability;
 mod seed;
@@ -28,23 +31,26 @@ pub mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
 pub use couple::Couple;
+pub use difference::{difference, widened};
 pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
-    Effect, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among, design_order,
-    effects, interactions, strongest_effects,
+    Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
+    design_order, effects, interactions, strongest_beside, strongest_effects,
 };
 pub use holm::{holm, p_of_zero_mean};
+pub use interval_estimate::IntervalEstimate;
 pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
 pub use judgement::{Judgement, Verdict};
-pub use level::Level;
 pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_in, duels_for};
+pub use promotion::{Bond, Prior, Prospect, SURE, is_promising, promote};
+pub use race::{Found, ROUND_DUELS, Race};
 pub use sample::{median, percentile, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use signed_rank::{hodges_lehmann, signed_rank_sum, walsh_averages};
-pub use taken::{HALF_WEIGHT, TakenSlope};
+pub use taken::{HALF_WEIGHT, TakenSlope, taken_more_from};
 pub use trimmed::trimmed;
 pub use warm_up::{WarmUp, mser5, warm_up_cut};

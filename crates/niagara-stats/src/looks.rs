@@ -1,4 +1,4 @@
-//! When the scores are looked at, and how large |W| must then be.
+//! The looks: after how many duels scores are tested, and how large |W| must then be.
 
 use serde::{Deserialize, Serialize};
 
@@ -188,7 +188,7 @@ impl LookPlan {
     }
 
     /// The plan when it is known beforehand that at most `max_duels` will be fought: the looks before that, and a last
-    /// one there, sharing all of α anew. A plan that ends earlier anyhow stays as it is.
+    /// one there, sharing all of α again. A plan that ends earlier anyhow stays as it is.
     pub fn truncated(&self, max_duels: usize) -> Self {
         if max_duels >= self.max_duels() {
             return self.clone();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_end_shares_alpha_anew() {
+    fn a_known_end_redistributes_alpha() {
         let plan = LookPlan::standard(0.05);
         assert_eq!(plan.truncated(44), plan);
         assert_eq!(plan.truncated(100), plan);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closed_forms() {
+    fn matches_the_closed_forms() {
         // ((1.96 + 0.8416) · 1.2 / 1)² = 11.3
         assert_eq!(duels_for(0.01, 0.012, 0.8), Some(12));
         assert_eq!(duels_for(0.0, 0.012, 0.8), None);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_several_times_costs_a_little() {
+    fn several_looks_cost_a_little_power() {
         let plan = LookPlan::standard(0.05);
         let all = detectable_in(44.0 * 40.0, 40.0, 0.012, &plan).expect("44 duels");
         let fixed = detectable(0.012, 44);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_few() {
+    fn quantiles_of_small_samples() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));

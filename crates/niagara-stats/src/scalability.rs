@@ -11,7 +11,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use crate::level::Level;
+use crate::interval_estimate::IntervalEstimate;
 use crate::student;
 
 /// Parameters of the law.
@@ -38,13 +38,13 @@ pub struct Start {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scalability {
     /// Throughput of one thread, in the unit of the data.
-    pub lambda: Level,
+    pub lambda: IntervalEstimate,
     /// Contention, 0 to 1.
-    pub sigma: Level,
+    pub sigma: IntervalEstimate,
     /// Coherency, 0 to 1.
-    pub kappa: Level,
+    pub kappa: IntervalEstimate,
     /// Threads at the peak, √((1 − σ)/κ); infinite when κ is 0.
-    pub peak_threads: Level,
+    pub peak_threads: IntervalEstimate,
     /// Root mean square of the residuals of ln X.
     pub residual: f64,
     /// The curve misses the means by more than starts at the same thread count differ by (F test at 1 %).
@@ -116,10 +116,10 @@ pub fn scalability(starts: &[Start], alpha: f64) -> Option<Scalability> {
     let lambda_ends = around(log_lambda, limit, of_lambda);
     let threads_at = |u: f64| 1.0 / of_k(u).sqrt();
     Some(Scalability {
-        lambda: level(log_lambda.exp(), lambda_ends.0.exp(), lambda_ends.1.exp()),
-        sigma: level(sigma, of_s(sigma_ends.0), of_s(sigma_ends.1)),
-        kappa: level(kappa, of_k(kappa_ends.0), of_k(kappa_ends.1)),
-        peak_threads: level(
+        lambda: estimate(log_lambda.exp(), lambda_ends.0.exp(), lambda_ends.1.exp()),
+        sigma: estimate(sigma, of_s(sigma_ends.0), of_s(sigma_ends.1)),
+        kappa: estimate(kappa, of_k(kappa_ends.0), of_k(kappa_ends.1)),
+        peak_threads: estimate(
             (1.0 / share).sqrt(),
             threads_at(peak_ends.1),
             threads_at(peak_ends.0),
@@ -129,8 +129,8 @@ pub fn scalability(starts: &[Start], alpha: f64) -> Option<Scalability> {
     })
 }
 
-fn level(value: f64, low: f64, high: f64) -> Level {
-    Level {
+fn estimate(value: f64, low: f64, high: f64) -> IntervalEstimate {
+    IntervalEstimate {
         value,
         low: low.min(value),
         high: high.max(value),
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_no_law() {
+    fn too_few_points_give_no_scalability_law() {
         assert_eq!(scalability(&starts(1.0, 0.1, 0.0, &[1, 2]), 0.05), None);
         assert_eq!(scalability(&[], 0.05), None);
         let mut data = starts(1.0, 0.1, 0.0, &[1, 2, 4]);

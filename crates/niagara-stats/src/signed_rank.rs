@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn matches_a_hand_computed_example() {
         let d = [1.0, -2.0, 4.0];
         assert_eq!(walsh_averages(&d), [-2.0, -0.5, 1.0, 1.0, 2.5, 4.0]);
         assert_eq!(hodges_lehmann(&d), Some(1.0));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing() {
+    fn estimates_of_an_empty_sample_are_none() {
         assert_eq!(hodges_lehmann(&[]), None);
         assert_eq!(signed_rank_sum(&[]), 0.0);
         assert_eq!(interval(&[], 0), (f64::NEG_INFINITY, f64::INFINITY));

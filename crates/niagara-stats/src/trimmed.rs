@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn best_and_worst_go() {
+    fn best_and_worst_run_are_dropped() {
         assert_eq!(trimmed(&[5.0, 100.0, 1.0, 3.0, 4.0]), 4.0);
         assert_eq!(trimmed(&[1.0, 3.0]), 2.0);
         assert!(trimmed(&[]).is_nan());

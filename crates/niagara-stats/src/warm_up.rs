@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rise_is_cut() {
+    fn the_rise_is_taken_for_warm_up() {
         let cut = mser5(&curve(200, 8.0, 1));
         // After 25 observations 4 % are missing, after 40 under 1 %.
         assert!((20..=45).contains(&cut), "{cut}");

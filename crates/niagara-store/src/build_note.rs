@@ -25,6 +25,6 @@ pub enum BuildCheck {
     Passed(String),
     /// Something is wrong with it; the first finding.
     Failed(String),
-    /// Not every part was looked at; the command that does.
+    /// Not every part was checked; the command that does.
     Unknown(String),
 }

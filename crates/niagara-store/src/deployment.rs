@@ -17,7 +17,7 @@ pub struct DeployMalloc {
 }
 
 /// What deploying the final variant takes, beside the words of the report. Kept with the summary, so that the files of
-/// `deploy/` can be made anew from the results alone.
+/// `deploy/` can be made again from the results alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// `mariadb`, `mysql` or `percona`.

@@ -87,7 +87,7 @@ pub enum StoreError {
     /// Another Niagara runs this study now.
     #[error(
         "{folder} belongs to {} now, which runs this study. \
-         Wait for its end or end it (Ctrl-C there; the same command then goes on), or name another folder with --out",
+         Wait for its end or end it (Ctrl-C there; the same command then continues), or name another folder with --out",
         process_words(*pid)
     )]
     InUse {

@@ -24,10 +24,11 @@ pub use record::{
 pub use replay::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
 pub use store::Store;
 pub use study_summary::{
-    About, AccountsRecord, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung,
-    LadderSummary, Law, MatrixSummary, MatrixWorkload, RatioAt, RungOutcome, SweepCurve,
-    SweepPoint, SweepSummary,
+    About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
+    MatrixSummary, MatrixWorkload, RatioAt, ResourceCounters, RungOutcome, SweepCurve, SweepPoint,
+    SweepSummary,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, Rung, Screened, Summary, Together, TuneSummary,
+    CompareSummary, Comparison, NotTried, Rung, Screened, Searched, SearchedRange, Summary,
+    Together, TuneSummary,
 };

@@ -43,7 +43,7 @@ pub struct VariantRecord {
 /// Where a variant's time went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// What was looked at, in words: one profile of each is kept.
+    /// What was profiled, in words: one profile of each is kept.
     pub subject: String,
     /// The profile with its stacks: JSON.
     pub content: serde_json::Value,
@@ -67,6 +67,8 @@ pub enum Phase {
     Cell,
     /// A thread count of a sweep: a variant alone, or two interleaved.
     Sweep,
+    /// A candidate of a search over ranges against the best so far.
+    Search,
 }
 
 /// How a duel ended.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, param
 
 use crate::error::{Result, StoreError};
 use crate::{
-    AccountsRecord, DuelRecord, Ending, EventRecord, Phase, ProfileRecord, ReplayRecord, RunTime,
+    DuelRecord, Ending, EventRecord, Phase, ProfileRecord, ReplayRecord, ResourceCounters, RunTime,
     SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 
@@ -355,10 +355,15 @@ impl Store {
 
     /// Keeps what was counted over one side's slices of a duel that is about to be stored; a duel that was lost with
     /// its process and is fought again replaces it.
-    pub fn add_accounts(&self, duel: u32, side: u8, accounts: &AccountsRecord) -> Result<()> {
-        let content = serde_json::to_string(accounts).map_err(|e| StoreError::Nonsense {
+    pub fn add_resource_counters(
+        &self,
+        duel: u32,
+        side: u8,
+        counters: &ResourceCounters,
+    ) -> Result<()> {
+        let content = serde_json::to_string(counters).map_err(|e| StoreError::Nonsense {
             path: self.path.clone(),
-            what: "the accounts to be stored",
+            what: "the counters to be stored",
             detail: e.to_string(),
         })?;
         self.write(
@@ -367,8 +372,8 @@ impl Store {
         )
     }
 
-    /// What was counted over the slices of sweeps: duel, side, accounts.
-    pub fn accounts(&self) -> Result<Vec<(u32, u8, AccountsRecord)>> {
+    /// What was counted over the slices of sweeps: duel, side, counters.
+    pub fn resource_counters(&self) -> Result<Vec<(u32, u8, ResourceCounters)>> {
         // Results of older programs have no such table.
         if !self.has_table("account")? {
             return Ok(Vec::new());
@@ -692,6 +697,7 @@ fn phase_word(phase: Phase) -> &'static str {
         Phase::Compare => "compare",
         Phase::Cell => "cell",
         Phase::Sweep => "sweep",
+        Phase::Search => "search",
     }
 }
 
@@ -705,6 +711,7 @@ fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
         Phase::Compare,
         Phase::Cell,
         Phase::Sweep,
+        Phase::Search,
     ]
     .into_iter()
     .find(|phase| phase_word(*phase) == text)

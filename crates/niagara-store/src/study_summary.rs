@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use niagara_stats::Level;
+use niagara_stats::IntervalEstimate;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -52,7 +52,7 @@ pub struct LadderSummary {
     pub alpha: f64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
@@ -137,7 +137,7 @@ pub struct MatrixSummary {
     pub alpha: f64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
@@ -252,7 +252,7 @@ pub struct SweepSummary {
     pub alpha: f64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
@@ -275,7 +275,7 @@ pub struct RatioAt {
     /// Connections.
     pub threads: u32,
     /// Throughput of the second over the first: geometric mean over duels, interval by Student's t on the logarithms.
-    pub ratio: Level,
+    pub ratio: IntervalEstimate,
     /// Duels behind it.
     pub duels: u32,
 }
@@ -310,13 +310,13 @@ pub struct SweepPoint {
     /// Fresh starts behind it.
     pub starts: u32,
     /// Transactions per second: geometric mean over starts, interval by Student's t on the logarithms.
-    pub tps: Level,
+    pub tps: IntervalEstimate,
     /// Median latency, milliseconds, likewise.
-    pub p50_ms: Level,
+    pub p50_ms: IntervalEstimate,
     /// 95th percentile of latency, milliseconds, likewise.
-    pub p95_ms: Level,
+    pub p95_ms: IntervalEstimate,
     /// 99th percentile of latency, milliseconds, likewise.
-    pub p99_ms: Level,
+    pub p99_ms: IntervalEstimate,
     /// Slices in which the machine was disturbed, of all.
     pub disturbed: [u32; 2],
     /// Errors of the server by code, all starts together.
@@ -331,13 +331,13 @@ pub struct SweepPoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Law {
     /// Transactions per second of one thread without company.
-    pub lambda: Level,
+    pub lambda: IntervalEstimate,
     /// Contention: the share of the work that is serial, dimensionless.
-    pub sigma: Level,
+    pub sigma: IntervalEstimate,
     /// Coherency: the cost of keeping pairs consistent, dimensionless.
-    pub kappa: Level,
+    pub kappa: IntervalEstimate,
     /// Threads at which throughput peaks, √((1 − σ)/κ); infinite where κ is 0.
-    pub peak_threads: Level,
+    pub peak_threads: IntervalEstimate,
     /// Throughput there, transactions per second; the limit λ/σ where there is no peak, none without contention either.
     pub peak_tps: Option<f64>,
     /// Root mean square of the residuals of ln X: the typical relative distance of a start from the curve.
@@ -359,7 +359,7 @@ pub struct Knee {
     pub held_back_by: Option<String>,
 }
 
-/// Where the time of a thread count goes, by the kernel's and the server's accounts.
+/// Where the time of a thread count goes, by the kernel's and the server's counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// Online CPUs.
@@ -402,9 +402,9 @@ pub struct Breakdown {
     pub sentence: String,
 }
 
-/// The accounts of one side of a start, over its counted slices.
+/// The counters of one side of a start, over its counted slices.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct AccountsRecord {
+pub struct ResourceCounters {
     /// Seconds of wall clock.
     pub seconds: f64,
     /// Transactions completed in them.

@@ -100,6 +100,35 @@ pub struct Together {
     pub std_err: f64,
 }
 
+/// A search over the ranges of numeric levers: candidates raced in duels against the best so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// What was searched.
+    pub ranges: Vec<SearchedRange>,
+    /// Duels of the search.
+    pub duels: u32,
+    /// The values that it ended with over those that it began with, by the duels that chose them: winner's luck included,
+    /// and so no claim. `None` where it found nothing better.
+    pub effect: Option<Estimate>,
+}
+
+/// One range of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchedRange {
+    /// Lever identifier.
+    pub lever: String,
+    /// The variable.
+    pub variable: String,
+    /// Smallest value, in the variable's unit.
+    pub from: u64,
+    /// Largest value.
+    pub to: u64,
+    /// The value that it began with.
+    pub start: u64,
+    /// The value that it ended with.
+    pub chosen: u64,
+}
+
 /// A lever in the final variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
@@ -147,11 +176,11 @@ pub struct TuneSummary {
     pub alpha: f64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,
-    /// False when it was interrupted: the same command goes on with it.
+    /// False when it was interrupted: the same command continues it.
     pub complete: bool,
     /// Starting point against final variant from fresh duels; `None` when nothing was promoted or time ended.
     pub total: Option<Comparison>,
@@ -162,12 +191,17 @@ pub struct TuneSummary {
     /// Pairs of levers that act on each other, as far as that stands out of the screening's noise.
     #[serde(default)]
     pub together: Vec<Together>,
+    /// What came of the search over the ranges of numeric levers, where there was time for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Searched>,
     /// Levers that were not measured, each with the reason.
     pub not_tried: Vec<NotTried>,
     /// The lever that changes nothing.
-    pub decoy: Option<Screened>,
+    #[serde(alias = "decoy")]
+    pub negative_control: Option<Screened>,
     /// The lever known to slow the server.
-    pub control: Option<Screened>,
+    #[serde(alias = "control")]
+    pub positive_control: Option<Screened>,
     /// Standard deviation of one duel's log score, from this study.
     pub sd_duel: Option<f64>,
     /// What there is to know of the built servers among what was measured.
@@ -176,7 +210,7 @@ pub struct TuneSummary {
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     #[serde(default)]
     pub deployment: Option<Deployment>,
-    /// What a reader must know before believing the rest: a decoy that won, a control that did not lose, …
+    /// What a reader must know before believing the rest: a negative control that won, a positive control that did not lose, …
     pub warnings: Vec<String>,
 }
 
@@ -194,7 +228,7 @@ pub struct CompareSummary {
     pub threads: u32,
     /// Seed.
     pub seed: u64,
-    /// Seconds used, set-up aside.
+    /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
     /// Seconds of those in which a server was under load.
     pub load_seconds: f64,

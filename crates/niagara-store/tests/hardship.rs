@@ -51,7 +51,7 @@ fn assert_whole(store: &Store) -> usize {
 }
 
 #[test]
-fn a_killed_writer_leaves_whole_duels_and_the_next_goes_on() {
+fn a_killed_writer_leaves_whole_duels_and_the_next_continues() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("results.db");
     drop(store_with_variants(&path));
@@ -152,7 +152,7 @@ fn a_full_disk_costs_the_running_duel_only() {
     assert_eq!(
         assert_whole(&store),
         seq as usize,
-        "the store goes on reading"
+        "the store continues reading"
     );
     drop(store);
     let reader = Store::open_read_only(&path).expect("readable on a full disk");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{duel, slices, study, variant};
-use niagara_stats::{Estimate, Judgement, Level, Verdict};
+use niagara_stats::{Estimate, IntervalEstimate, Judgement, Verdict};
 use niagara_store::{
     CompareSummary, Comparison, Ending, EventRecord, Phase, ProfileRecord, Store, StoreError,
     Summary, SweepCurve, SweepPoint, SweepSummary,
@@ -82,7 +82,7 @@ fn profiles_are_kept_one_for_each_subject() {
     let kept = || Store::open_read_only(&path).and_then(|store| store.profiles());
     assert_eq!(kept().expect("there"), [profile("b", 3), profile("a", 2)]);
 
-    // As an older program left it: nothing to read, and room again for whoever goes on with it.
+    // As an older program left it: nothing to read, and room again for whoever continues it.
     let plain = rusqlite::Connection::open(&path).expect("there");
     plain.execute_batch("DROP TABLE profile").expect("room");
     drop(plain);
@@ -261,7 +261,7 @@ fn a_damaged_file_is_called_damaged() {
 /// Codes of errors and thread counts are keys.
 #[test]
 fn a_sweep_with_errors_and_failures_comes_back() {
-    let level = Level {
+    let level = IntervalEstimate {
         value: 5.0,
         low: 4.0,
         high: 6.0,

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold() {
+    fn bucket_bounds_contain_their_values() {
         assert_eq!((bucket(0.0), bucket(1e-3), bucket(1e-9)), (0, 0, 0));
         assert_eq!((bucket(1e5), bucket(1e9)), (COUNT - 1, COUNT - 1));
         assert_eq!(format!("{:.3}", value(COUNT - 1)), "100000.000");

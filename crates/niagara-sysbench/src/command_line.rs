@@ -8,7 +8,7 @@ use crate::option::{
 use crate::values::Values;
 use niagara_load::OptionGroup;
 
-/// A command line whose test is not looked at yet.
+/// A command line whose test is not parsed yet.
 #[derive(Debug, Clone)]
 pub struct CommandLine {
     pub test: Option<String>,

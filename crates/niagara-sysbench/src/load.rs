@@ -23,9 +23,9 @@ const INTERRUPTED: u8 = 130;
 /// Intervals are put together from ticks of this length, and Ctrl-C is seen at their ends.
 const TICK: Duration = Duration::from_secs(1);
 /// Transactions in flight may take this long where nothing else is said: sysbench waits for ever.
-const PATIENCE: Duration = Duration::from_secs(86_400);
+const NO_TIMEOUT: Duration = Duration::from_secs(86_400);
 /// Transactions in flight may take this long after Ctrl-C.
-const PATIENCE_OF_THE_INTERRUPTED: Duration = Duration::from_secs(2);
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The client library's numbers for a connection that is gone.
 const CONNECTION_ERRORS: [u16; 4] = [2006, 2011, 2013, 2055];
 /// A connection is to be there after this long, as with sysbench.
@@ -42,7 +42,7 @@ pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure
         threads: settings.threads,
         seed: settings.seed.unwrap_or_else(fresh_seed),
         connect_timeout: CONNECT_TIMEOUT,
-        stall_timeout: PATIENCE,
+        stall_timeout: NO_TIMEOUT,
         cancel: Arc::clone(&give_up),
         ignored_errors: job.ignored_errors.clone(),
         retry: retry(&job.ignored_errors),
@@ -141,14 +141,14 @@ fn run_options(settings: &Settings) -> RunOptions {
             None => Pacing::Closed,
         },
         interval: Some(TICK),
-        drain_timeout: settings.forced_shutdown.unwrap_or(PATIENCE),
+        drain_timeout: settings.forced_shutdown.unwrap_or(NO_TIMEOUT),
         count_drain: true,
         connections_by_interval: true,
         ..RunOptions::default()
     }
 }
 
-/// Lost connections are made anew where their errors are to be ignored, and for as long as it takes.
+/// Lost connections are re-established where their errors are to be ignored, and for as long as it takes.
 fn retry(ignored: &IgnoredErrors) -> Option<Retry> {
     let ignores = match ignored {
         IgnoredErrors::All => true,
@@ -159,7 +159,7 @@ fn retry(ignored: &IgnoredErrors) -> Option<Retry> {
     ignores.then(|| Retry {
         first: Duration::from_millis(1),
         longest: TICK,
-        give_up_after: PATIENCE,
+        give_up_after: NO_TIMEOUT,
     })
 }
 
@@ -170,7 +170,7 @@ fn give_up_after(interrupt: &Arc<AtomicBool>, give_up: Arc<AtomicBool>) {
         while !interrupt.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(100));
         }
-        std::thread::sleep(TICK + PATIENCE_OF_THE_INTERRUPTED);
+        std::thread::sleep(TICK + INTERRUPT_TIMEOUT);
         give_up.store(true, Ordering::Relaxed);
     });
 }

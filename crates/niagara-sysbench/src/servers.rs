@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_refused_with_its_reason() {
+    fn unsupported_options_are_refused_with_the_reason() {
         for words in [
             "--mysql-compression",
             "--mysql-compression=on",

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_name() {
+    fn impossible_values_are_refused_by_name() {
         for (words, message) in [
             ("--threads=0", "Invalid value for --threads: 0.\n"),
             ("--threads", "Invalid value for --threads: 0.\n"),

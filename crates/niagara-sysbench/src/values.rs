@@ -45,7 +45,7 @@ impl Values {
                 });
             if !entry.given {
                 entry.kind = definition.kind;
-                // Defaults fit their kind: a unit test looks at all of them.
+                // Defaults fit their kind: a unit test checks all of them.
                 entry.values = read(definition.kind, definition.default).unwrap_or_default();
             }
         }

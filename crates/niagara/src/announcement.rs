@@ -56,17 +56,25 @@ fn of_compare(plan: &ComparePlan) -> String {
 }
 
 fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> String {
+    let shows = |detectable: Option<f64>, what: &str| match detectable {
+        Some(detectable) => format!(": {what} {:.1} % or more shows", detectable * 100.0),
+        None => String::new(),
+    };
     let mut text = format!(
         "tuning {server} for {load}\n  \
-         first {} levers, all at once, in {} screening duels of about {:.0} s: a lever that changes throughput by {:.1} % or more shows\n  \
-         then those that help together, against the start, in fresh duels of about {:.0} s: {:.1} % or more shows\n  \
+         first {} levers, all at once, in {} screening duels of about {:.0} s{}\n  \
+         then those that help together, against the start, in fresh duels of about {:.0} s{}\n  \
          time: {}, excluding set-up",
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,
-        plan.detectable_lever * 100.0,
+        if plan.levers.len() >= plan.screening_duels {
+            ", fewer duels than levers: only the strongest show".to_owned()
+        } else {
+            shows(plan.detectable_lever, "a lever that changes throughput by")
+        },
         plan.duel_seconds,
-        plan.detectable_total * 100.0,
+        shows(plan.detectable_total, "a difference of"),
         clock(budget),
     );
     if !plan.left_out.is_empty() {

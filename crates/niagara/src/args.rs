@@ -10,7 +10,7 @@ use niagara_lab::quantity::share as percent;
 use niagara_lab::{Protocol, WantedLevel};
 
 pub use crate::shared_args::{
-    ClientArgs, Format, JudgeArgs, LengthArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
+    ClientArgs, DuelArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
 };
 use crate::shared_args::{assignment, probability};
 
@@ -62,7 +62,7 @@ pub enum Command {
 /// is proven by fresh duels against the start. The folder then holds report.html, report.md,
 /// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
 ///
-/// Ctrl-C keeps what was measured; the same command goes on from there.
+/// Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara tune mariadb-10.11
@@ -96,14 +96,14 @@ pub struct TuneArgs {
     /// All but these levers, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub without: Vec<String>,
-    /// Do not look at what limits the final variant (a short profile at the end, within the budget)
+    /// Do not profile what limits the final variant (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
     /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
     pub screen_couples: Option<u32>,
     #[command(flatten)]
-    pub lengths: LengthArgs,
+    pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub struct CompareArgs {
     /// Stop after this many duels at the latest
     #[arg(long, default_value_t = 44, value_parser = max_duels)]
     pub max_duels: usize,
-    /// Go on to the last duel or the end of the budget even after a verdict, for a narrower interval
+    /// Continue to the last duel or the end of the budget even after a verdict, for a narrower interval
     #[arg(long)]
     pub to_the_end: bool,
     /// How A and B meet: `duel` (both alive, load alternating), `pair` (one after the other, order
@@ -151,7 +151,7 @@ pub struct CompareArgs {
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
     pub protocol: ProtocolArg,
     #[command(flatten)]
-    pub lengths: LengthArgs,
+    pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
@@ -233,7 +233,7 @@ pub enum ServerVerb {
 
 /// Is a server still a correct one? Crash recovery, the same answers, its own regression tests
 ///
-/// Looks at a server that was built or patched. crash: it is killed again and again under write load; every
+/// Checks a server that was built or patched. crash: it is killed again and again under write load; every
 /// acknowledged commit must be there afterwards and no transaction by half. answers: queries, changes and
 /// errors on generated data must come out as they do on another server. suite: its own regression tests, a
 /// listed part of them, against this very binary; what fails on the other server too does not count.
@@ -284,7 +284,7 @@ pub enum PartArg {
 ///
 /// The source is the distribution's source package (or a tree by path), the default flags are the package's own. A
 /// build is kept under the digest of everything that went into it: nothing is built twice, and one that was stopped
-/// goes on. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
+/// continues. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(group = clap::ArgGroup::new("trained").multiple(true))]
@@ -334,7 +334,7 @@ pub struct BuildArgs {
     /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2/oltp_read_write
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub pgo: Option<String>,
-    /// Lay the binary out anew with BOLT: the workloads to train on
+    /// Lay the binary out again with BOLT: the workloads to train on
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub bolt: Option<String>,
     /// How BOLT's profile is taken: counters, branches (the processor's records, by perf) or samples (perf without
@@ -347,6 +347,9 @@ pub struct BuildArgs {
     /// Seconds of training
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
+    /// Train on this machine, even where a profile that comes with the program fits
+    #[arg(long, requires = "trained")]
+    pub train_here: bool,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
@@ -450,23 +453,34 @@ pub struct DoctorArgs {
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara report --verbose
-  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown")]
+  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown
+  niagara report niagara-results/before niagara-results/after --format html > both.html")]
 pub struct ReportArgs {
-    /// Folder of a study [default: the newest in niagara-results]
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-    /// What to print; `files` writes report.html, report.md and deploy/ into the folder anew
+    /// Folder of a study [default: the newest in niagara-results], or of two, which are put side by side
+    #[arg(value_name = "DIR", num_args = 0..=2)]
+    pub folders: Vec<PathBuf>,
+    /// What to print; `files` writes report.html, report.md and deploy/ into the folder again
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// As text: everything, each lever that was not tried with its reason
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
     #[arg(long)]
     pub verbose: bool,
+}
+
+impl ReportArgs {
+    /// What is to be printed.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
 }
 
 /// Any study: compare, ladder, matrix or sweep, as a file describes it
 ///
 /// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
-/// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command goes on from there.
+/// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
 #[command(before_help = r#"Examples:
   niagara run studies/run-time-environment.toml --plan
@@ -489,7 +503,7 @@ pub struct RunArgs {
     /// Time for all measurements, excluding set-up [default: what the file says]
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
-    /// Do not look at what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
+    /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
     /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
@@ -547,14 +561,14 @@ pub struct SweepArgs {
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub budget: Duration,
-    /// Do not look at what limits each variant at its knee (a short profile at the end, within the budget)
+    /// Do not profile what limits each variant at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
     /// Fresh starts of each point at the most
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=128))]
     pub starts: u32,
     #[command(flatten)]
-    pub lengths: LengthArgs,
+    pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     /// Intervals cover at 1 − alpha

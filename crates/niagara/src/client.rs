@@ -25,7 +25,7 @@ pub fn open(
         ] {
             if given {
                 bail!(
-                    "{option} says nothing without a client host\nremedy: name it with --client-host, or leave {option} out"
+                    "{option} requires a client host\nremedy: name it with --client-host, or leave {option} out"
                 );
             }
         }

@@ -14,6 +14,7 @@ mod clock;
 mod cmd;
 mod doctor;
 mod interrupt;
+mod live;
 mod progress;
 mod setting;
 mod shared_args;

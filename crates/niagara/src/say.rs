@@ -1,12 +1,16 @@
 //! What a command says: its result on standard output (`say!`, `say_text!`), all else on standard error (`tell!`).
 //!
-//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study goes on and its results are kept,
+//! A terminal whose locale has no Unicode (LANG=C) gets ASCII; a file or a pipe gets what it is, in UTF-8.
+//!
+//! A reader that goes (`niagara levers | head -3`) is no fault and stops nothing: a study continues and its results are kept,
 //! only what would still be said is not. `println!` would panic there, so the crate does not use it.
 
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
+
+use crate::live::{is_utf8, plain};
 
 /// Exit code of a process whose reader has gone: 128 + SIGPIPE, as of one that does not catch it.
 pub const READER_GONE: u8 = 141;
@@ -38,13 +42,31 @@ pub fn output(words: Arguments<'_>) {
     };
     if ended.is_none() {
         let mut out = io::stdout().lock();
-        *ended = out.write_fmt(words).and_then(|()| out.flush()).err();
+        let written = match !unicode() && out.is_terminal() {
+            true => out.write_all(plain_lines(words).as_bytes()),
+            false => out.write_fmt(words),
+        };
+        *ended = written.and_then(|()| out.flush()).err();
     }
 }
 
 /// Writes on standard error. Where that cannot be written, there is nowhere to say so.
 pub fn remark(words: Arguments<'_>) {
-    let _ = io::stderr().lock().write_fmt(words);
+    let mut err = io::stderr().lock();
+    let _ = match !unicode() && err.is_terminal() {
+        true => err.write_all(plain_lines(words).as_bytes()),
+        false => err.write_fmt(words),
+    };
+}
+
+/// Whether terminals show more than ASCII, by the locale.
+pub fn unicode() -> bool {
+    static UNICODE: LazyLock<bool> = LazyLock::new(|| is_utf8(|name| std::env::var(name).ok()));
+    *UNICODE
+}
+
+fn plain_lines(words: Arguments<'_>) -> String {
+    plain(&words.to_string())
 }
 
 /// How a command ends that would end with `code`: a failure too where its result could not be written.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Load, RateChoice, RemoteShell, names_file};
+use niagara_lab::{Load, RateChoice, RemoteShell, is_workload_file};
 use niagara_load::WorkloadKind;
 use niagara_store::Goal;
 
@@ -33,7 +33,7 @@ impl std::str::FromStr for WorkloadArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if names_file(text) {
+        if is_workload_file(text) {
             return Ok(Self::File(text.into()));
         }
         text.parse().map(Self::Named).map_err(|error| {
@@ -45,7 +45,7 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/own-workload.md); or a capture of your own traffic, shop.capture (docs/replay.md)
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md); or a capture of your own traffic, shop.capture (docs/replay.md)
     #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
     pub workload: WorkloadArg,
     /// Connections
@@ -80,12 +80,12 @@ pub struct LoadArgs {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slices")]
-pub struct LengthArgs {
+pub struct DuelArgs {
     /// Counted time of a slice of load [default: 100ms, 1s for workloads that write, 3ms a thread where that is more; a window of a pair: 5s, of a trimmed run: 10s]
     #[arg(long, value_parser = duration)]
     pub slice: Option<Duration>,
     /// Couples of slices in a duel (windows of a run, in a pair) [default: 40, in a tuning 30, with slices above 250ms 20 and 12;
-    /// a comparison also looks at the machine's earlier noise and at the budget]
+    /// a comparison also takes the machine's earlier noise and the budget into account]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
     /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike

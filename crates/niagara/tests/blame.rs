@@ -1,4 +1,4 @@
-//! Levers that fail only together: one of them is set aside, with a reason that names both, and the study goes on.
+//! Levers that fail only together: one of them is set aside, with a reason that names both, and the study continues.
 
 mod common;
 
@@ -105,7 +105,7 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
         assert!(before[0].contains(word), "no {word:?} in {before:?}");
     }
 
-    // The same command takes the same way: nobody is blamed twice, and the screening goes on without the one.
+    // The same command takes the same way: nobody is blamed twice, and the screening continues without the one.
     let fought = place.duels().len();
     let mut child = tune(&place)
         .stdout(Stdio::null())

@@ -71,7 +71,7 @@ impl Server {
         command
     }
 
-    /// A capture that goes on until it is ended, once its settings are made.
+    /// A capture that continues until it is ended, once its settings are made.
     fn long_capture(&self) -> Child {
         let mut child = self
             .capture("start", &["--for", "1h", "--min-free", "1M"])
@@ -211,7 +211,7 @@ fn ctrl_c_ends_a_capture_and_keeps_it() {
     assert!(lines.contains("while it runs"), "{lines}");
 }
 
-/// Captures for a few seconds while somebody works, and looks at all that can be seen of it.
+/// Captures for a few seconds while somebody works, and checks all that can be seen of it.
 fn what_is_done_is_captured(name: &str) {
     let server = Server::start(name);
     let before = server.rows(SETTINGS);

@@ -34,7 +34,7 @@ fn figures_are_printed_and_kept_for_the_binary() {
     ] {
         assert!(stdout.contains(told), "{told}: {stdout}");
     }
-    // Which of the two depends on what was looked at before, for which the cache has a record.
+    // Which of the two depends on what was checked before, for which the cache has a record.
     assert!(
         stdout.contains("nothing wrong found so far")
             || stdout.contains("correct as far as looked"),

@@ -191,7 +191,7 @@ fn an_agent_that_dies_is_an_error_and_what_was_measured_is_kept() {
     assert!(!kept.is_empty());
     assert!(kept.iter().all(|duel| duel.score.is_some()), "{kept:?}");
 
-    // The same command goes on; and when it is killed, nothing is left here or there.
+    // The same command continues; and when it is killed, nothing is left here or there.
     let mut child = start(Stdio::null());
     place.wait_for_duels(kept.len() + 1, &mut child);
     signal(child.id() as i32, Signal::SIGKILL);
@@ -244,7 +244,7 @@ fn a_sweep_counts_the_load_generators_cpu_where_it_is() {
 #[test]
 fn what_cannot_be_from_another_host_is_told_with_its_remedy() {
     let place = Place::new();
-    // This host by another way: what is looked at here needs no cable.
+    // This host by another way: what is tested here needs no cable.
     let ssh = write_ssh(
         place.folder.path(),
         "export SSH_CONNECTION=\"127.0.0.1 50022 127.0.0.1 22\"",

@@ -12,7 +12,7 @@ use niagara_store::Ending;
 use nix::sys::signal::Signal;
 
 #[test]
-fn ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on() {
+fn ctrl_c_keeps_what_was_measured_and_the_same_command_continues() {
     let place = Place::new();
     let mut child = place.start_small_compare(Stdio::null());
     place.wait_for_duels(2, &mut child);
@@ -33,7 +33,7 @@ fn ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on() {
 
     let (code, _, stderr) = run(&mut place.small_compare());
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("going on with the study"), "{stderr}");
+    assert!(stderr.contains("continuing the study"), "{stderr}");
     let duels = place.duels();
     assert_eq!(duels.iter().filter(|duel| duel.score.is_some()).count(), 8);
     for (place_in_study, duel) in duels.iter().enumerate() {
@@ -61,7 +61,7 @@ fn one_request_that_arrives_as_two_signals_still_prints_the_report() {
 }
 
 #[test]
-fn kill_9_leaves_no_server_and_the_same_command_goes_on() {
+fn kill_9_leaves_no_server_and_the_same_command_continues() {
     let place = Place::new();
     let mut child = place.start_small_compare(Stdio::null());
     place.wait_for_duels(1, &mut child);
@@ -79,7 +79,7 @@ fn kill_9_leaves_no_server_and_the_same_command_goes_on() {
 
     let (code, _, stderr) = run(&mut place.small_compare());
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("going on with the study"), "{stderr}");
+    assert!(stderr.contains("continuing the study"), "{stderr}");
     let left: Vec<_> = std::fs::read_dir(place.work())
         .expect("the work folder")
         .flatten()
@@ -107,7 +107,7 @@ fn a_study_that_runs_is_not_run_by_another_and_one_that_was_killed_is_free() {
     child.wait().expect("niagara is gone");
     let (code, _, stderr) = run(&mut place.small_compare());
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("going on with the study"), "{stderr}");
+    assert!(stderr.contains("continuing the study"), "{stderr}");
     let scored = place
         .duels()
         .iter()

@@ -42,5 +42,5 @@ fn ctrl_c_ends_the_statement_in_flight_and_keeps_the_steps_before() {
         assert!(stdout.contains(word), "no {word:?} in\n{stdout}");
     }
     assert!(!stdout.contains("append by key"), "{stdout}");
-    assert_eq!(query(sleeping), ["0"], "the statement goes on");
+    assert_eq!(query(sleeping), ["0"], "the statement continues");
 }

@@ -136,7 +136,7 @@ fn every_view_of_a_point_select_and_the_files() {
     done_again_from_the_results(&place);
 }
 
-/// `niagara report` makes the files of a profile anew, as they were.
+/// `niagara report` makes the files of a profile again, as they were.
 fn done_again_from_the_results(place: &Place) {
     let files = || -> Vec<(PathBuf, Vec<u8>)> {
         let entries = std::fs::read_dir(place.out()).expect("the folder of the profile");

@@ -14,7 +14,7 @@ fn without_reader() -> PipeWriter {
 }
 
 #[test]
-fn a_result_that_nobody_reads_is_no_panic() {
+fn a_closed_standard_output_is_no_panic() {
     for arguments in [&["levers"][..], &["server", "list"], &["doctor", "--json"]] {
         let place = Place::new();
         let mut niagara = place.niagara(arguments);
@@ -25,7 +25,7 @@ fn a_result_that_nobody_reads_is_no_panic() {
 }
 
 #[test]
-fn a_mistake_that_nobody_reads_is_still_a_failure() {
+fn a_closed_standard_error_keeps_the_exit_code() {
     let place = Place::new();
     let mut niagara = place.niagara(&["tune", "mariadb-10.10"]);
     let (code, ..) = run(niagara.stderr(without_reader()));

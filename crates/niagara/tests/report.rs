@@ -91,9 +91,10 @@ fn tuned(proven: bool) -> TuneSummary {
         }],
         not_helped: vec![],
         together: vec![],
+        searched: None,
         not_tried: vec![],
-        decoy: None,
-        control: None,
+        negative_control: None,
+        positive_control: None,
         sd_duel: Some(0.012),
         builds: Vec::new(),
         deployment: proven.then(|| Deployment {
@@ -186,4 +187,64 @@ fn results_without_the_deployment_leave_what_was_deployed_alone() {
     write_files(&place);
     let kept = std::fs::read_to_string(place.out().join("deploy/README.md")).expect("there");
     assert_eq!(kept, "from before");
+}
+
+/// Writes a study into a folder of its own and says where.
+fn kept(place: &Place, name: &str, tune: TuneSummary) -> std::path::PathBuf {
+    let folder = place.out().join(name);
+    let summary = Summary::Tune(Box::new(tune));
+    store(&folder).set_summary(&summary).expect("room");
+    folder
+}
+
+#[test]
+fn two_studies_are_put_side_by_side() {
+    let place = Place::new();
+    let before = kept(&place, "before", tuned(true));
+    let mut slower = tuned(true);
+    slower.total.as_mut().expect("a total").throughput.estimate =
+        Estimate::from_log(0.0, -0.02, 0.02);
+    let after = kept(&place, "after", slower);
+    let both = |more: &[&str]| {
+        run(place
+            .niagara(&["report"])
+            .args([&before, &after])
+            .args(more))
+    };
+    let (code, stdout, stderr) = both(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stdout.starts_with("The results differ, with the same set-up: throughput B over A"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("No flushing of neighbours"), "{stdout}");
+    let (code, stdout, stderr) = both(&["--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let value: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(value["total"]["differs"], true);
+    assert_eq!(value["studies"][1]["name"], "after");
+    for (form, begins) in [
+        ("markdown", "# The results differ"),
+        ("html", "<!DOCTYPE html>"),
+    ] {
+        let (code, stdout, stderr) = both(&["--format", form]);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.starts_with(begins), "{stdout}");
+    }
+    let (code, _, stderr) = both(&["--format", "csv"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("--format html > both.html"), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_put_side_by_side_is_told_with_a_remedy() {
+    let place = Place::new();
+    let one = kept(&place, "one", tuned(true));
+    let (code, _, stderr) = run(place.niagara(&["report"]).args([&one, &one]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("was named twice"), "{stderr}");
+    let nowhere = place.out().join("nowhere");
+    let (code, _, stderr) = run(place.niagara(&["report"]).args([&one, &nowhere]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("nowhere holds no study"), "{stderr}");
 }

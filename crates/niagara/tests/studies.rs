@@ -1,4 +1,4 @@
-//! Studies from files, on real servers: a ladder, a sweep, one that is interrupted and gone on with.
+//! Studies from files, on real servers: a ladder, a sweep, one that is interrupted and continued.
 
 mod common;
 
@@ -64,7 +64,7 @@ fn report(place: &Place) -> String {
 }
 
 #[test]
-fn a_ladder_goes_on_past_rungs_that_cannot_be_tried() {
+fn a_ladder_continues_past_rungs_that_cannot_be_tried() {
     let place = Place::new();
     let rungs = r#"
 [[rungs]]
@@ -184,7 +184,7 @@ fn a_sweep_says_where_the_time_goes() {
     for point in &curve.points {
         assert_eq!(point.starts, 2);
         assert!(point.tps.low > 0.0 && point.tps.low <= point.tps.value);
-        let breakdown = point.breakdown.as_ref().expect("accounts");
+        let breakdown = point.breakdown.as_ref().expect("counters");
         assert!(
             breakdown.server > 0.0 && breakdown.on_cpu > 0.0,
             "{breakdown:?}"
@@ -414,7 +414,7 @@ levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } 
 }
 
 #[test]
-fn a_study_that_was_interrupted_goes_on() {
+fn an_interrupted_study_continues() {
     let place = Place::new();
     let path = file(&place, "sweep", "threads = [1, 2, 4]", "");
     let mut child = study(&place, &path)
@@ -430,7 +430,7 @@ fn a_study_that_was_interrupted_goes_on() {
     assert!(!summary(&place).is_complete());
     let (code, _, stderr) = run(&mut study(&place, &path));
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("going on with the study"), "{stderr}");
+    assert!(stderr.contains("continuing the study"), "{stderr}");
     let duels = place.duels();
     assert_eq!(duels.len(), 6);
     assert_eq!(duels[..kept.len()], kept);
@@ -464,7 +464,7 @@ fn a_file_with_mistakes_is_told_line_by_line() {
         let (code, _, stderr) = run(place.niagara(verb).arg(&path));
         assert_eq!(code, Some(1), "{stderr}");
         assert!(
-            stderr.contains("sweep.toml:2:1: `threds` is no key"),
+            stderr.contains("sweep.toml:2:1: unknown key `threds`"),
             "{stderr}"
         );
         assert!(stderr.contains("did you mean `threads`?"), "{stderr}");

@@ -556,7 +556,7 @@ fn a_rate_is_kept_and_its_queue_shown() {
 }
 
 #[test]
-fn checkpoints_report_and_begin_anew() {
+fn checkpoints_report_and_reset() {
     let bench = Bench::new();
     bench.succeed(Tool::Niagara, "oltp_point_select --table-size=500 prepare");
     for tool in BOTH {
@@ -750,7 +750,7 @@ fn every_option_of_sysbench_is_known() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_with_its_reason() {
+fn unsupported_options_are_refused_with_the_reason() {
     for (words, reason) in [
         (
             "oltp_read_only --mysql-compression=on run",

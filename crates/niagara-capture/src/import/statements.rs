@@ -24,7 +24,7 @@ impl Known {
     }
 }
 
-/// Skeletons, and the statement that is looked at.
+/// Skeletons, and the statement at hand.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     known: HashMap<u64, Known>,
@@ -53,7 +53,7 @@ impl Statements {
         known
     }
 
-    /// The template of the statement that was looked at last.
+    /// The template of the statement read last.
     pub fn template(&mut self, known: Known, writer: &mut CaptureWriter) -> TemplateId {
         if let Some(id) = known.template {
             // Two skeletons of one key: the later one is kept whole.
@@ -73,7 +73,7 @@ impl Statements {
         id
     }
 
-    /// The parts of `text`, the statement that was looked at last, for this template.
+    /// The parts of `text`, the statement read last, for this template.
     pub fn parts<'a>(
         &'a self,
         text: &'a [u8],

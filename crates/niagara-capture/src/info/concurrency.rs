@@ -120,7 +120,7 @@ impl Timeline {
             .enumerate()
             .map(|(at, bucket)| {
                 let start = at as i64 * width;
-                // The last one is as long as the capture goes on in it.
+                // The last one is as long as the capture continues in it.
                 let length = width.min(span - start).max(1);
                 Interval {
                     start_us: first + start,

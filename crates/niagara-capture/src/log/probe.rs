@@ -105,7 +105,7 @@ impl Probe {
 }
 
 impl Findings {
-    /// Looks at the line at the beginning of `text`; its length.
+    /// Reads the line at the beginning of `text`; its length.
     fn line(&mut self, text: &[u8], zone: &TimeZone) -> usize {
         let (line, length) = first_line(text).unwrap_or((text, text.len()));
         if self.version.is_none() && begins_banner(text, true) == Seen::Yes {

@@ -277,7 +277,7 @@ impl<R: Read> LogReader<R> {
             Cause::BrokenHeader if eof => Cause::CutTail,
             cause => cause,
         };
-        // What goes on from a piece that was counted is the same piece.
+        // What continues a piece that was counted is the same piece.
         let count = u64::from(!self.skipping && !only_space);
         if count > 0 {
             dropped.add(cause, count, next, || place);

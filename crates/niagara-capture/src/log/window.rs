@@ -62,7 +62,7 @@ impl<R: Read> Window<R> {
         &self.reader
     }
 
-    /// Goes on by `count` bytes.
+    /// Advances by `count` bytes.
     pub fn consume(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
         self.line +=

@@ -16,7 +16,7 @@ use super::connection::Connection;
 use super::end::End;
 use super::state::{Process, State, Status};
 
-/// How often the log's length and the disk are looked at.
+/// How often the log's length and the disk are checked.
 const STEP: Duration = Duration::from_millis(100);
 
 /// How long undoing is tried again while the server cannot be reached.
@@ -38,7 +38,7 @@ pub struct Limits {
 pub enum Order {
     /// End it.
     Stop,
-    /// Go on without the command.
+    /// Continue without the command.
     Detach,
 }
 

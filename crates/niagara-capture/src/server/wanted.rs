@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_already_is_left_alone() {
+    fn variables_that_have_their_value_are_left_alone() {
         let server = product(
             Family::Mariadb,
             &[

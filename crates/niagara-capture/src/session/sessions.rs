@@ -109,7 +109,7 @@ mod tests {
         let number = |sessions: &mut Sessions, thread| sessions.get(thread).0.number;
         assert_eq!(number(&mut sessions, 7), 0);
         assert_eq!(number(&mut sessions, 9), 1);
-        // Told to flush its logs: 9 goes on.
+        // Told to flush its logs: 9 continues.
         sessions.log_opened();
         assert_eq!(number(&mut sessions, 9), 1);
         sessions.log_opened();

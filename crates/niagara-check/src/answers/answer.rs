@@ -74,7 +74,7 @@ pub fn ask(admin: &mut Admin, sql: &str) -> Result<Answer, LoadError> {
     })
 }
 
-/// How two answers differ, in words: `ours` is the server in question, `theirs` the one it is compared with.
+/// How two answers differ, in words: `ours` is the server under test, `theirs` the reference.
 pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Option<String> {
     match (&ours.reply, &theirs.reply) {
         (Err((code, message)), Ok(_)) => {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_may_warn_otherwise() {
+    fn warnings_may_differ_between_releases() {
         let warned = |level: &str, number: &str, text: &str| Answer {
             warnings: vec![[level, number, text].map(|part| Some(part.into())).into()],
             ..answer(&[])

@@ -44,7 +44,7 @@ pub struct AnswersOptions {
     pub scale: usize,
     /// Only these engines; none is all that both servers have.
     pub engines: Vec<String>,
-    /// A difference planted into the server in question, to see that it is found.
+    /// A difference planted into the server under test, to see that it is found.
     pub planted: Planted,
 }
 
@@ -72,9 +72,9 @@ impl AnswersOptions {
 /// A difference that a check has to find: what shows that it can fail.
 #[derive(Debug, Clone, Default)]
 pub struct Planted {
-    /// Variables of the server in question.
+    /// Variables of the server under test.
     pub config: Config,
-    /// A statement run on the server in question once its tables are filled.
+    /// A statement run on the server under test once its tables are filled.
     pub statement: Option<String>,
 }
 
@@ -178,9 +178,9 @@ fn session(server: &RunningServer, closeness: Closeness) -> Result<Admin> {
     Ok(admin)
 }
 
-/// Why a comparison cannot go on.
+/// Why a comparison cannot continue.
 enum Lost {
-    /// The server in question is gone.
+    /// The server under test is gone.
     Ours(anyhow::Error),
     /// The reference is gone, the request to stop came, or the file of statements is wrong.
     Other(anyhow::Error),

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn deeds_are_the_same_for_a_seed_and_move_between_two_accounts() {
+    fn transfers_are_the_same_for_a_seed_and_move_between_two_accounts() {
         let rolled_back = (0..1000).filter(|s| deed(7, 1, *s).rolls_back).count();
         assert!((20..150).contains(&rolled_back), "{rolled_back}");
         for sequence in 0..1000 {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_unanswered_may_be_there_or_not_but_stays_so() {
+    fn unacknowledged_transactions_may_be_there_or_not_but_stay_so() {
         for there in [
             &[(0, 0), (0, 2), (1, 0)][..],
             &[(0, 0), (0, 2), (1, 0), (1, 1)],

@@ -75,7 +75,7 @@ fn durable(install: &Install, options: &CrashOptions) -> Config {
     config
 }
 
-/// Kills the server under write load and looks at what is there afterwards.
+/// Kills the server under write load and checks what is there afterwards.
 ///
 /// # Errors
 /// Stopped on request; no clone can be made; the server does not start at all. What it loses is a finding, not an error.
@@ -193,7 +193,7 @@ fn finish(
     report.figure("kills", kills as u64);
     report.figure("ms of restarts", recovery.as_millis() as u64);
     if tally.acknowledged == 0 {
-        report.fail("no commit was ever acknowledged, so nothing was looked at".to_owned());
+        report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
     }
     report.seconds = began.elapsed().as_secs_f64();
     report
@@ -247,9 +247,9 @@ fn write_and_kill(
         .collect();
     // A slow machine gets the time for a first commit, so that there is something to lose.
     let began = Instant::now();
-    let patience = Duration::from_secs(30);
+    let timeout = Duration::from_secs(30);
     while began.elapsed() < delay
-        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < patience)
+        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < timeout)
     {
         thread::sleep(Duration::from_millis(1));
         if cancel.is_cancelled() || !server.is_alive() {

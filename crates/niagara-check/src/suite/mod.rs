@@ -1,4 +1,4 @@
-//! The server's own regression suite: its own runner, a listed part of its tests, against the very binary in question.
+//! The server's own regression suite: its own runner, a listed part of its tests, against the very binary to be checked.
 //!
 //! A test that fails is repeated; one that fails again is put to the server compared with. What fails there too says
 //! something of the tests or the machine, not of the build, and does not count.
@@ -32,7 +32,7 @@ pub struct SuiteOptions {
     pub only: Vec<String>,
     /// Tests at the same time; none is as many as CPUs, at most 4.
     pub parallel: Option<usize>,
-    /// Arguments of the runner while it runs against the server in question: a fault planted to see that it is found.
+    /// Arguments of the runner while it runs against the server under test: a fault planted to see that it is found.
     pub planted: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl TestList {
     }
 }
 
-/// Runs the listed tests of `suite` against `ours`; `theirs` is the yardstick for tests that fail.
+/// Runs the listed tests of `suite` against `ours`; `theirs` is the baseline for tests that fail.
 ///
 /// # Errors
 /// Stopped on request; the runner cannot be started or runs none of the tests. A test that fails is a finding.

@@ -20,7 +20,7 @@ use super::logs::log_of;
 use super::output::{TestLine, Verdict, test_line};
 use niagara_server::Cancel;
 
-/// How often the servers' binaries are looked at.
+/// How often the servers' binaries are examined.
 const LOOK: Duration = Duration::from_millis(100);
 /// Minutes for one test.
 const TEST_MINUTES: u32 = 4;
@@ -41,7 +41,7 @@ pub struct Runner<'a> {
 pub struct Run {
     /// By test: the verdict, and the runner's words.
     pub tests: BTreeMap<String, (Verdict, String)>,
-    /// Servers seen to run from the binary in question.
+    /// Servers seen to run from the binary under test.
     pub servers: usize,
     /// Binaries of other servers that ran for these tests.
     pub strangers: BTreeSet<PathBuf>,
@@ -116,7 +116,7 @@ impl Runner<'_> {
         let mut command = self.command(&work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Behind the runner, in the order of their ends: a server that it leaves behind would go on without its files.
+        // Behind the runner, in the order of their ends: a server that it leaves behind would continue without its files.
         let _servers = EndServersNaming(work.path());
         let mut runner = Helper::spawn(command).map_err(|error| {
             anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
@@ -158,7 +158,7 @@ impl Runner<'_> {
         Ok(run)
     }
 
-    /// The folder in which the runner looks for the server: the binary in question, and the suite's own programs.
+    /// The folder in which the runner looks for the server: the binary under test, and the suite's own programs.
     fn arrange(&self, install: &Install, work: &WorkFolder) -> Result<()> {
         let root = work.path().join("base");
         let link = |from: &Path, to: PathBuf| -> Result<()> {

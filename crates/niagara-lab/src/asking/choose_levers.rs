@@ -5,8 +5,6 @@ use niagara_build::{BuildStore, Forecast, Recipe};
 use niagara_store::NotTried;
 use serde::Serialize;
 
-use crate::asking::default_lengths::DefaultCouples;
-use crate::duels::spec::Lengths;
 use crate::lever::{Context, Lever, Risk, Role};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -47,17 +45,13 @@ impl TuneQuestion {
         Ok(())
     }
 
-    /// Couples of a screening duel.
-    pub(crate) fn screen_couples(&self, lengths: &Lengths) -> u32 {
-        self.screen_couples
-            .unwrap_or_else(|| DefaultCouples::SCREENING.of(lengths.slice_seconds))
-    }
-
-    /// The levers that apply where `context` says with their changes, and the others with the reasons.
+    /// The levers that apply where `context` says with their changes, those first of which most is expected with this
+    /// workload, and the others with the reasons.
     pub(crate) fn choose(
         &self,
         levers: &[Lever],
         mut context: Context,
+        workload: &str,
     ) -> (Vec<Candidate>, Vec<NotTried>) {
         self.permit(levers, &mut context);
         let mut candidates = Vec::new();
@@ -72,6 +66,8 @@ impl TuneQuestion {
                 Ok(change) => candidates.push(Candidate {
                     lever: lever.clone(),
                     change,
+                    span: lever.span(&context),
+                    prior: lever.prior(context.family, workload),
                 }),
                 Err(reason) => not_applicable.push(NotTried {
                     lever: lever.id().to_owned(),
@@ -80,6 +76,10 @@ impl TuneQuestion {
                 }),
             }
         }
+        let expected =
+            |candidate: &Candidate| candidate.lever.expected_gain(context.family, workload);
+        // Stable: levers of which the same is expected stay as the library has them.
+        candidates.sort_by(|x, y| expected(y).total_cmp(&expected(x)));
         (candidates, not_applicable)
     }
 

@@ -69,8 +69,8 @@ pub fn with_replay_options(
     };
     for &(name, value) in options {
         if name == "tables_of" {
-            let tables = if names_file(value) {
-                own_workload(Path::new(value))?
+            let tables = if is_workload_file(value) {
+                file_workload(Path::new(value))?
             } else {
                 let kind: WorkloadKind = value.parse().map_err(anyhow::Error::msg)?;
                 WorkloadSpec::of(kind)
@@ -88,7 +88,7 @@ pub fn with_replay_options(
 const CAPTURE: &str = ".capture";
 
 /// Whether a workload is named by the path of its file rather than by a name of its own.
-pub fn names_file(text: &str) -> bool {
+pub fn is_workload_file(text: &str) -> bool {
     text.contains('/') || text.ends_with(".toml") || text.ends_with(CAPTURE)
 }
 
@@ -96,7 +96,7 @@ pub fn names_file(text: &str) -> bool {
 ///
 /// # Errors
 /// It cannot be read, or has a mistake.
-pub fn own_workload(path: &Path) -> Result<WorkloadSpec> {
+pub fn file_workload(path: &Path) -> Result<WorkloadSpec> {
     if path
         .as_os_str()
         .as_encoded_bytes()
@@ -106,7 +106,7 @@ pub fn own_workload(path: &Path) -> Result<WorkloadSpec> {
     }
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(
-            "cannot read the workload {}\nremedy: name a file as docs/own-workload.md describes it, or one of: {}",
+            "cannot read the workload {}\nremedy: name a file as docs/custom-workload.md describes it, or one of: {}",
             path.display(),
             WorkloadKind::names().join(", ")
         )

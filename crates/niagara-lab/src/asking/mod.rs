@@ -1,7 +1,7 @@
 //! What is asked, as people write it: questions, recipes of variants, loads, quantities, and what they come to.
 
 pub(crate) mod choose_levers;
-pub(crate) mod default_lengths;
+pub(crate) mod duel_defaults;
 pub(crate) mod level_sets;
 pub(crate) mod load_by_name;
 pub mod quantity;

@@ -8,13 +8,13 @@ use niagara_store::{About, Goal};
 use serde::Serialize;
 
 use crate::asking::choose_levers::TuneQuestion;
-use crate::asking::default_lengths::{LengthOptions, lengths};
+use crate::asking::duel_defaults::{DuelOptions, duel_settings};
 use crate::asking::level_sets::AxisRecipe;
 use crate::asking::recipe::VariantRecipe;
-use crate::duels::spec::{Lengths, Load, Protocol};
+use crate::duels::spec::{DuelSettings, Load, Protocol};
 use crate::questions::rate::RateChoice;
 
-/// Left out of what a study is known by, so that studies begun before there were goals go on.
+/// Left out of what a study is known by, so that studies begun before there were goals continue.
 fn is_throughput(goal: &Goal) -> bool {
     *goal == Goal::Throughput
 }
@@ -98,7 +98,7 @@ pub struct StudyDescription {
     /// Seed asked for.
     #[serde(skip)]
     pub seed: Option<u64>,
-    /// Time for all measurements, set-up aside.
+    /// Time for all measurements, excluding setup.
     #[serde(skip)]
     pub budget: Duration,
     /// Most duels for one question.
@@ -114,7 +114,7 @@ pub struct StudyDescription {
     /// The host that the load comes from, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_host: Option<String>,
-    /// Whether the time that is left goes into a look at what limits the final variant, or a sweep's variants where they
+    /// Whether the time that is left goes into a profile of what limits the final variant, or a sweep's variants where they
     /// stop scaling.
     #[serde(skip)]
     pub profile: bool,
@@ -157,7 +157,7 @@ impl StudyDescription {
     }
 
     /// Slices and warm-up, where nothing was said about them by the defaults.
-    pub fn lengths(&self) -> Lengths {
+    pub fn duel_settings(&self) -> DuelSettings {
         let writer = self
             .workloads
             .iter()
@@ -168,13 +168,13 @@ impl StudyDescription {
             threads: self.threads.iter().copied().max().unwrap_or(1),
             ..workload.load.clone()
         };
-        let options = LengthOptions {
+        let options = DuelOptions {
             slice: self.slice,
             couples: self.couples,
             disturbance: self.disturbance,
             warm_up: self.warm_up,
         };
-        lengths(&options, &load, self.protocol, self.goal)
+        duel_settings(&options, &load, self.protocol, self.goal)
     }
 
     /// One of its loads.
@@ -225,7 +225,7 @@ pub enum Question {
     Compare {
         /// A, the baseline, and B, the candidate.
         sides: Box<[VariantRecipe; 2]>,
-        /// Duels go on to the last one or the end of the budget even after a verdict.
+        /// Duels continue to the last one or the end of the budget even after a verdict.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         to_the_end: bool,
     },

@@ -59,8 +59,8 @@ pub(super) fn meet(
 }
 
 /// Where the one comes from who says `token`; others may have found the port.
-fn who_knocked(listener: &TcpListener, token: &str, patience: Duration) -> io::Result<IpAddr> {
-    let deadline = Instant::now() + patience;
+fn who_knocked(listener: &TcpListener, token: &str, timeout: Duration) -> io::Result<IpAddr> {
+    let deadline = Instant::now() + timeout;
     listener.set_nonblocking(true)?;
     loop {
         let (mut stream, from) = match listener.accept() {
@@ -75,7 +75,7 @@ fn who_knocked(listener: &TcpListener, token: &str, patience: Duration) -> io::R
             Err(error) => return Err(error),
         };
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(patience))?;
+        stream.set_read_timeout(Some(timeout))?;
         let mut said = vec![0; token.len()];
         if stream.read_exact(&mut said).is_ok() && said == token.as_bytes() {
             return Ok(from.ip());

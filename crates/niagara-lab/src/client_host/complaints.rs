@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const MAX_LINES: usize = 12;
 const MAX_LINE: usize = 300;
 /// How long the end of a shell that ends may take to come.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The end of a stream of complaints, read as it comes.
 pub(super) struct Complaints {
@@ -38,7 +38,7 @@ impl Complaints {
 
     /// What was said so far; of a shell that ends, to its end.
     pub(super) fn text(&self) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.reader.is_finished() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }

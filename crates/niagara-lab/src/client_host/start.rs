@@ -124,7 +124,7 @@ pub(super) fn start(
     if greeting.binary != hash {
         bail!(
             "the agent on {host} is not this binary (it is Niagara {}, SHA-256 {})\n\
-             remedy: remove {FOLDER}/niagara-{hash} there; the same command copies it anew",
+             remedy: remove {FOLDER}/niagara-{hash} there; the same command copies it again",
             greeting.version,
             greeting.binary
         );

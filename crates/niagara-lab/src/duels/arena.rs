@@ -10,13 +10,13 @@ use niagara_load::{
 };
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
-use niagara_store::{AccountsRecord, ReplayRecord, SliceRecord};
+use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
-use crate::duels::accounts::Tally;
 use crate::duels::histogram;
 use crate::duels::load_driver::{LoadDriver, SegmentLengths};
 use crate::duels::replayed;
-use crate::duels::spec::{DuelSpec, Lengths};
+use crate::duels::resource_counters::CounterReader;
+use crate::duels::spec::{DuelSettings, DuelSpec};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use niagara_server::Cancelled;
@@ -63,7 +63,7 @@ pub(crate) struct Arena<'a> {
     meter: DisturbanceMeter,
     thresholds: Thresholds,
     load_time: Duration,
-    tallies: BTreeMap<usize, Tally>,
+    counter_readers: BTreeMap<usize, CounterReader>,
 }
 
 impl<'a> Arena<'a> {
@@ -109,7 +109,7 @@ impl<'a> Arena<'a> {
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
-        let segments = segments(&spec.lengths);
+        let segments = segments(&spec.duel_settings);
         let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed, segments)
             .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
@@ -120,11 +120,11 @@ impl<'a> Arena<'a> {
             bench,
             spec,
             meter: DisturbanceMeter::new(pids)?,
-            thresholds: thresholds(spec.lengths.disturbance, seats.len() > 1),
+            thresholds: thresholds(spec.duel_settings.disturbance, seats.len() > 1),
             seats,
             driver: Some(driver),
             load_time: Duration::ZERO,
-            tallies: BTreeMap::new(),
+            counter_readers: BTreeMap::new(),
         };
         if arena.seats.len() > 1 {
             for seat in &arena.seats {
@@ -197,10 +197,10 @@ impl<'a> Arena<'a> {
 
     /// Load on `side` alone for the study's warm-up; its throughput curve, transactions per second.
     pub(crate) fn warm_up(&mut self, side: usize) -> Result<Vec<f64>, Trouble> {
-        let seconds = self.spec.lengths.warm_up_seconds;
+        let seconds = self.spec.duel_settings.warm_up_seconds;
         let driver = self.driver.as_ref();
         if let Some(all) = driver.and_then(|driver| driver.segments_left(self.seat(side))) {
-            let wanted = warm_up_segments(&self.spec.lengths).min(all / WARM_UP_SHARE);
+            let wanted = warm_up_segments(&self.spec.duel_settings).min(all / WARM_UP_SHARE);
             self.warm_up_by_segments(self.seat(side), wanted)?;
             // Segments differ: how fast each was says nothing about when it was.
             return Ok(Vec::new());
@@ -244,11 +244,11 @@ impl<'a> Arena<'a> {
     ) -> Result<SliceRecord, Trouble> {
         let seat = self.seat(side);
         self.thaw(seat)?;
-        let (cpu_before, switches_before) = self.accounts(seat)?;
+        let (cpu_before, switches_before) = self.usage_of(seat)?;
         let before = self.meter.sample()?;
         let options = SliceOptions {
-            duration: Duration::from_secs_f64(self.spec.lengths.slice_seconds),
-            ramp: Duration::from_secs_f64(self.spec.lengths.ramp_seconds),
+            duration: Duration::from_secs_f64(self.spec.duel_settings.slice_seconds),
+            ramp: Duration::from_secs_f64(self.spec.duel_settings.ramp_seconds),
             cpus: self.spec.variants[side].runtime.client_cpus.clone(),
             drain_timeout: DRAIN_TIMEOUT,
             // A duel's slices are short: a slice is a few transactions of each connection, all begun at once, and how many of them
@@ -273,13 +273,13 @@ impl<'a> Arena<'a> {
         let cpu_here = driver.cpu_seconds_here(&stats);
         let after = self.meter.sample()?;
         let interval = after.since(&before);
-        let (cpu_after, switches_after) = self.accounts(seat)?;
+        let (cpu_after, switches_after) = self.usage_of(seat)?;
         let cpu = cpu_after.saturating_sub(cpu_before);
         let switches = switches_after.saturating_sub(switches_before);
         self.freeze(seat)?;
         self.load_time += Duration::from_secs_f64(stats.load_seconds);
-        if let Some(tally) = self.tallies.get_mut(&side) {
-            tally.add(&before, &after, &stats, [cpu.as_secs_f64(), cpu_here]);
+        if let Some(counter_reader) = self.counter_readers.get_mut(&side) {
+            counter_reader.add(&before, &after, &stats, [cpu.as_secs_f64(), cpu_here]);
         }
         let microseconds = |nanoseconds: u64| nanoseconds / 1000;
         let latency = |quantile| microseconds(stats.latency.value_at_quantile(quantile));
@@ -351,19 +351,19 @@ impl<'a> Arena<'a> {
     pub(crate) fn begin_accounts(&mut self, side: usize) -> Result<(), Trouble> {
         let seat = self.seat(side);
         self.thaw(seat)?;
-        let tally = Tally::begin(&self.seats[seat].server, self.spec.load.threads);
-        let tally = tally.map_err(|error| self.trouble_of(seat, error))?;
-        self.tallies.insert(side, tally);
+        let counter_reader = CounterReader::begin(&self.seats[seat].server, self.spec.load.threads);
+        let counter_reader = counter_reader.map_err(|error| self.trouble_of(seat, error))?;
+        self.counter_readers.insert(side, counter_reader);
         self.freeze(seat)
     }
 
     /// What was counted of each side since.
-    pub(crate) fn end_accounts(&mut self) -> Result<Vec<(u8, AccountsRecord)>, Trouble> {
+    pub(crate) fn end_counters(&mut self) -> Result<Vec<(u8, ResourceCounters)>, Trouble> {
         let mut records = Vec::new();
-        for (side, tally) in std::mem::take(&mut self.tallies) {
+        for (side, counter_reader) in std::mem::take(&mut self.counter_readers) {
             let seat = self.seat(side);
             self.thaw(seat)?;
-            let record = tally.end(&self.seats[seat].server);
+            let record = counter_reader.end(&self.seats[seat].server);
             records.push((
                 side as u8,
                 record.map_err(|error| self.trouble_of(seat, error))?,
@@ -374,7 +374,7 @@ impl<'a> Arena<'a> {
     }
 
     /// CPU time and context switches of a seat's server so far.
-    fn accounts(&self, seat: usize) -> Result<(Duration, u64), Trouble> {
+    fn usage_of(&self, seat: usize) -> Result<(Duration, u64), Trouble> {
         let server = &self.seats[seat].server;
         server
             .cpu_time()
@@ -428,12 +428,12 @@ impl<'a> Arena<'a> {
 const WARM_UP_SHARE: usize = 5;
 
 /// Segments of a capture that make a warm-up.
-fn warm_up_segments(lengths: &Lengths) -> usize {
+fn warm_up_segments(lengths: &DuelSettings) -> usize {
     (lengths.warm_up_seconds / lengths.slice_seconds.max(1e-3)).ceil() as usize
 }
 
 /// How a capture is cut: a segment is about as long as a slice, and there are enough for a duel.
-fn segments(lengths: &Lengths) -> SegmentLengths {
+fn segments(lengths: &DuelSettings) -> SegmentLengths {
     let couples = lengths.couples as usize;
     SegmentLengths {
         each: Duration::from_secs_f64(lengths.slice_seconds),

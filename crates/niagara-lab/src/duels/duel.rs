@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Result;
 use niagara_load::StepTime;
 use niagara_stats::{Couple, DuelScore, TakenSlope, Weighing, duel_score};
-use niagara_store::{AccountsRecord, DuelRecord, Ending, Phase, ReplayRecord, SliceRecord};
+use niagara_store::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -69,7 +69,7 @@ struct Fought {
     scores: Scores,
     /// It counts although nothing was compared.
     counts: bool,
-    accounts: Vec<(u8, AccountsRecord)>,
+    counters: Vec<(u8, ResourceCounters)>,
     replays: Vec<(u8, ReplayRecord)>,
     dropped: [u32; 2],
     slices: Vec<SliceRecord>,
@@ -155,7 +155,7 @@ impl Fought {
             },
             slices: self.slices,
             warm_up_curves: self.warm_up_curves,
-            accounts: self.accounts,
+            counters: self.counters,
             replays: self.replays,
             steps: self.steps,
         }
@@ -177,7 +177,7 @@ fn duel(
             arena.begin_accounts(1)?;
         }
         let mut slices = Vec::new();
-        for couple in 0..spec.lengths.couples {
+        for couple in 0..spec.duel_settings.couples {
             bench.cancel().check()?;
             if !arena.has_more() {
                 break;
@@ -193,14 +193,14 @@ fn duel(
             slices.push(a);
             slices.push(b);
         }
-        let accounts = arena.end_accounts()?;
+        let counters = arena.end_counters()?;
         arena.check_data()?;
         let replays = arena.replays()?;
         Ok(Fought {
             replays,
-            scores: Scores::of_couples(&slices, spec.taken_slope, spec.lengths.half_weight()),
+            scores: Scores::of_couples(&slices, spec.taken_slope, spec.duel_settings.half_weight()),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
-            accounts,
+            counters,
             slices,
             warm_up_curves,
             ..Fought::default()
@@ -303,7 +303,7 @@ fn pair(
     let mut slices = [Vec::new(), Vec::new()];
     let mut curves = [Vec::new(), Vec::new()];
     for (side, goes_first) in [(first, true), (1 - first, false)] {
-        let windows = 0..spec.lengths.couples;
+        let windows = 0..spec.duel_settings.couples;
         (slices[side], curves[side]) = run(
             bench,
             spec,
@@ -414,7 +414,7 @@ fn solo(
         let curve = arena.warm_up(0)?;
         arena.begin_accounts(0)?;
         let mut slices = Vec::new();
-        for window in 0..spec.lengths.couples {
+        for window in 0..spec.duel_settings.couples {
             bench.cancel().check()?;
             if !arena.has_more() {
                 break;
@@ -422,12 +422,12 @@ fn solo(
             slices.push(arena.slice(0, window, true, observer)?);
         }
         let disturbed = slices.iter().filter(|slice| slice.disturbed).count();
-        let accounts = arena.end_accounts()?;
+        let counters = arena.end_counters()?;
         arena.check_data()?;
         Ok(Fought {
             counts: 2 * disturbed <= slices.len(),
             dropped: [disturbed as u32, 0],
-            accounts,
+            counters,
             slices,
             warm_up_curves: [curve, Vec::new()],
             ..Fought::default()

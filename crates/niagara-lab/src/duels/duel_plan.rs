@@ -2,7 +2,7 @@
 
 use niagara_stats::COUPLES;
 
-use crate::duels::spec::{Lengths, Protocol};
+use crate::duels::spec::{DuelSettings, Protocol};
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
@@ -21,17 +21,17 @@ const TYPICAL_WARM_UP: f64 = 0.75;
 const HAND_OVER_SECONDS: f64 = 0.04;
 
 /// Estimated seconds of one duel, before any was run.
-pub fn duel_seconds(lengths: &Lengths, couples: u32) -> f64 {
-    let warm_up = lengths.warm_up_seconds.min(TYPICAL_WARM_UP);
-    START_SECONDS + 2.0 * warm_up + f64::from(couples) * couple_seconds(lengths)
+pub fn duel_seconds(duel_settings: &DuelSettings, couples: u32) -> f64 {
+    let warm_up = duel_settings.warm_up_seconds.min(TYPICAL_WARM_UP);
+    START_SECONDS + 2.0 * warm_up + f64::from(couples) * couple_seconds(duel_settings)
 }
 
 /// Estimated seconds of one duel, pair, series or start, before any was run.
-pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 {
-    let slice = couple_seconds(lengths) / 2.0;
-    let run = |windows: f64| START_SECONDS + lengths.warm_up_seconds + windows * slice;
+pub fn unit_seconds(protocol: Protocol, duel_settings: &DuelSettings, couples: u32) -> f64 {
+    let slice = couple_seconds(duel_settings) / 2.0;
+    let run = |windows: f64| START_SECONDS + duel_settings.warm_up_seconds + windows * slice;
     match protocol {
-        Protocol::Duel => duel_seconds(lengths, couples),
+        Protocol::Duel => duel_seconds(duel_settings, couples),
         Protocol::Pair => 2.0 * run(f64::from(couples)),
         Protocol::Trimmed => 10.0 * run(1.0),
         Protocol::Solo => run(f64::from(couples)),
@@ -39,17 +39,17 @@ pub fn unit_seconds(protocol: Protocol, lengths: &Lengths, couples: u32) -> f64 
 }
 
 /// Seconds of one couple with its changes of side.
-pub fn couple_seconds(lengths: &Lengths) -> f64 {
-    2.0 * (lengths.slice_seconds + lengths.ramp_seconds + HAND_OVER_SECONDS)
+pub fn couple_seconds(duel_settings: &DuelSettings) -> f64 {
+    2.0 * (duel_settings.slice_seconds + duel_settings.ramp_seconds + HAND_OVER_SECONDS)
 }
 
 /// The couples of a duel, at most `couples`, that take no longer than `seconds`; never fewer than eight: with less, one
 /// disturbed couple weighs too much.
-pub fn couples_within(lengths: &Lengths, couples: u32, seconds: f64) -> u32 {
+pub fn couples_within(duel_settings: &DuelSettings, couples: u32, seconds: f64) -> u32 {
     let least = *COUPLES.start();
     (least..=couples)
         .rev()
-        .find(|&couples| duel_seconds(lengths, couples) <= seconds)
+        .find(|&couples| duel_seconds(duel_settings, couples) <= seconds)
         .unwrap_or(couples.min(least))
 }
 
@@ -59,8 +59,9 @@ const DUELS_TO_JUDGE: usize = 24;
 
 /// The couples of a duel for a budget of so many seconds: `best`, unless that leaves too few duels to judge, or so many
 /// that time is left when the last of them is over.
-pub fn couples_for(lengths: &Lengths, best: u32, seconds: f64, max_duels: usize) -> u32 {
-    let within = |most: u32, duels: usize| couples_within(lengths, most, seconds / duels as f64);
+pub fn couples_for(duel_settings: &DuelSettings, best: u32, seconds: f64, max_duels: usize) -> u32 {
+    let within =
+        |most: u32, duels: usize| couples_within(duel_settings, most, seconds / duels as f64);
     let filling = within(*COUPLES.end(), max_duels.max(1));
     within(best.max(filling), max_duels.clamp(1, DUELS_TO_JUDGE))
 }
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn couples_fill_the_budget_and_leave_enough_duels() {
-        let lengths = Lengths {
+        let duel_settings = DuelSettings {
             couples: 20,
             slice_seconds: 0.2,
             ramp_seconds: 0.01,
@@ -79,18 +80,18 @@ mod tests {
             disturbance: 0.1,
         };
         // A couple takes 0.5 s, a duel 2 s more.
-        assert_eq!(couples_for(&lengths, 14, 300.0, 44), 14);
+        assert_eq!(couples_for(&duel_settings, 14, 300.0, 44), 14);
         // 44 duels of 14 couples would be over after 7 minutes.
-        assert_eq!(couples_for(&lengths, 14, 600.0, 44), 23);
+        assert_eq!(couples_for(&duel_settings, 14, 600.0, 44), 23);
         // Twenty-four duels of 60 couples want more than 5 minutes.
-        assert_eq!(couples_for(&lengths, 60, 300.0, 44), 21);
-        assert_eq!(couples_for(&lengths, 14, 30.0, 44), 8);
-        assert_eq!(couples_within(&lengths, 5, 1.0), 5);
+        assert_eq!(couples_for(&duel_settings, 60, 300.0, 44), 21);
+        assert_eq!(couples_for(&duel_settings, 14, 30.0, 44), 8);
+        assert_eq!(couples_within(&duel_settings, 5, 1.0), 5);
     }
 
     #[test]
     fn an_hour_is_filled_and_five_minutes_hold_four_looks() {
-        let lengths = Lengths {
+        let duel_settings = DuelSettings {
             couples: 40,
             slice_seconds: 0.1,
             ramp_seconds: 0.0,
@@ -98,8 +99,8 @@ mod tests {
             disturbance: 0.05,
         };
         for (seconds, duels) in [(300.0, 24.0..30.0), (3600.0, 40.0..46.0)] {
-            let couples = couples_for(&lengths, 40, seconds, 44);
-            let fitting = seconds / duel_seconds(&lengths, couples);
+            let couples = couples_for(&duel_settings, 40, seconds, 44);
+            let fitting = seconds / duel_seconds(&duel_settings, couples);
             assert!(duels.contains(&fitting), "{fitting} duels of {couples}");
         }
     }

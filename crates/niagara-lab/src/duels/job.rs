@@ -1,4 +1,4 @@
-//! One job on one side of a pair: a cold start, the steps, the accounts.
+//! One job on one side of a pair: a cold start, the steps, the counters.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;

@@ -1,6 +1,5 @@
 //! One duel: two servers in the arena, slices of load by turns, and what comes of them.
 
-pub(crate) mod accounts;
 pub(crate) mod arena;
 pub(crate) mod duel;
 pub(crate) mod duel_plan;
@@ -8,6 +7,7 @@ pub(crate) mod histogram;
 pub(crate) mod job;
 pub(crate) mod load_driver;
 pub(crate) mod replayed;
+pub(crate) mod resource_counters;
 pub(crate) mod spec;
 pub(crate) mod warm_up;
 pub(crate) mod workbench;

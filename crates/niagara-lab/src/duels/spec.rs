@@ -2,7 +2,7 @@
 
 use niagara_load::{StepTime, WorkloadSpec};
 use niagara_stats::TakenSlope;
-use niagara_store::{AccountsRecord, DuelRecord, Phase, ReplayRecord, SliceRecord};
+use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::Variant;
@@ -67,7 +67,7 @@ impl Load {
 
 /// What a duel (or pair) is made of, and which of it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Lengths {
+pub struct DuelSettings {
     /// Couples of slices in a duel; windows per run in a pair.
     pub couples: u32,
     /// Counted seconds of a slice (of a window, in a pair).
@@ -120,7 +120,7 @@ pub struct DuelSpec {
     /// The load for both.
     pub load: Load,
     /// Slices and warm-up.
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
     /// What the study's duels before it tell of throughput and CPU time taken by others.
@@ -131,7 +131,7 @@ pub struct DuelSpec {
     pub rate: Option<f64>,
 }
 
-impl Lengths {
+impl DuelSettings {
     /// The share at which a couple weighs half, as the statistics take it.
     pub(crate) fn half_weight(&self) -> f64 {
         if self.disturbance < 1.0 {
@@ -152,7 +152,7 @@ pub struct DuelOutcome {
     /// Throughput per interval of each side's warm-up, transactions per second.
     pub warm_up_curves: [Vec<f64>; 2],
     /// By side: what was counted over its slices; of a sweep's duels alone.
-    pub accounts: Vec<(u8, AccountsRecord)>,
+    pub counters: Vec<(u8, ResourceCounters)>,
     /// Of a capture: what its replay did, by side.
     pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.

@@ -232,7 +232,7 @@ impl Workbench {
         if free < FULL_BELOW {
             bail!(
                 "no space left on the disk of {} ({} MB free)\n\
-                 remedy: free some, or name a folder on another disk in NIAGARA_WORK; the same command goes on from here",
+                 remedy: free some, or name a folder on another disk in NIAGARA_WORK; the same command continues from here",
                 self.cache.work()?.display(),
                 free >> 20
             );

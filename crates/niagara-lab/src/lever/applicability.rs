@@ -5,6 +5,7 @@ use niagara_server::machine::Fingerprint;
 use super::change::Change;
 use super::context::Context;
 use super::definition::{Lever, Need, WorkloadKind};
+use super::range::Span;
 use super::risk::Risk;
 
 /// How a reason begins that is about the server's branch or version. Reports count such levers together.
@@ -26,6 +27,11 @@ impl Lever {
             return Err(format!("it changes nothing on {}", context.family));
         }
         Ok(change)
+    }
+
+    /// The range of values that may be searched here; `None` where the lever has none, or none is left on this machine.
+    pub fn span(&self, context: &Context) -> Option<Span> {
+        self.range.span(context)
     }
 
     fn check_server(&self, context: &Context) -> Result<(), String> {

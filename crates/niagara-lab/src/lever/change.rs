@@ -154,15 +154,17 @@ fn named(cpus: &[usize]) -> String {
 
 /// `1G` for 1073741824; other values as they are.
 fn readable(value: &str) -> String {
-    let Ok(number) = value.parse::<u64>() else {
-        return value.to_owned();
-    };
+    value.parse().map_or_else(|_| value.to_owned(), sized)
+}
+
+/// A number as people write sizes: `1G` for 1073741824, `1000` for 1000.
+pub(super) fn sized(number: u64) -> String {
     for (unit, bytes) in [("G", 1_u64 << 30), ("M", 1 << 20)] {
         if number >= bytes && number % bytes == 0 {
             return format!("{}{unit}", number / bytes);
         }
     }
-    value.to_owned()
+    number.to_string()
 }
 
 #[cfg(test)]

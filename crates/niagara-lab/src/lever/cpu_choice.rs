@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_left_and_nothing_said() {
+    fn empty_cpu_choices_are_refused() {
         assert!(
             cpus("all but first 9")
                 .expect_err("none left")

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use niagara_server::Family;
 use serde::{Deserialize, Serialize};
 
+use super::measured::Measured;
+use super::range::Range;
 use super::risk::Risk;
 use super::template::Template;
 use super::version_range::VersionRange;
@@ -27,6 +29,9 @@ pub struct Lever {
     pub(crate) when: When,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) template: Template,
+    pub(crate) range: Range,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) recovery: bool,
     pub(crate) deploy: Deploy,
     pub(crate) file: String,
 }
@@ -67,7 +72,7 @@ impl Lever {
         self.risk
     }
 
-    /// Lever, decoy or control.
+    /// Lever, negative control or positive control.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -102,6 +107,16 @@ impl Lever {
         &self.elsewhere
     }
 
+    /// What it did where it was measured.
+    pub fn measured(&self) -> &[Measured] {
+        &self.measured
+    }
+
+    /// Whether it touches what a server recovers from after a crash: logs, flushing, durability.
+    pub fn touches_recovery(&self) -> bool {
+        self.recovery || self.risk == Risk::Durability
+    }
+
     /// What deploying takes beyond variables.
     pub fn deploy(&self) -> &Deploy {
         &self.deploy
@@ -128,15 +143,17 @@ impl Lever {
 
 /// What a lever is in a study.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Hoped to help.
     #[default]
     Lever,
     /// Changes nothing that matters: shows what chance looks like.
-    Decoy,
+    #[serde(alias = "decoy")]
+    NegativeControl,
     /// Known to slow the server: shows that a real effect would be seen.
-    Control,
+    #[serde(alias = "control")]
+    PositiveControl,
 }
 
 /// How often a lever helps. Decides who is left out of a short budget, nothing else.

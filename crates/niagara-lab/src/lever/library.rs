@@ -134,7 +134,7 @@ net_buffer_length = "= 16K * cpus"
             .expect_err("a mistake")
             .to_string();
         assert!(
-            error.starts_with(&format!("{}:4:1: `rsik` is no key", path.display())),
+            error.starts_with(&format!("{}:4:1: unknown key `rsik`", path.display())),
             "{error}"
         );
         assert!(error.contains("did you mean `risk`?"), "{error}");

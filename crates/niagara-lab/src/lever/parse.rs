@@ -9,6 +9,8 @@ use niagara_server::{Scheduling, TransportKind, normalise_variable};
 use super::cpu_choice::{self, CpuChoice};
 use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
+use super::read_measured::measured;
+use super::read_range::range;
 use super::risk::Risk;
 use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
@@ -16,7 +18,7 @@ use super::version_range::VersionRange;
 use niagara_build::check_build_setting;
 use niagara_server::did_you_mean;
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 18] = [
     "title",
     "factor",
     "level",
@@ -31,6 +33,9 @@ const TOP: [&str; 15] = [
     "when",
     "elsewhere",
     "change",
+    "range",
+    "measured",
+    "recovery",
     "deploy",
 ];
 const ELSEWHERE: [&str; 3] = ["mariadb", "mysql", "percona"];
@@ -128,6 +133,17 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever> {
             .transpose()?
             .unwrap_or_default(),
         template,
+        range: top
+            .inner("range", "[range]")?
+            .map(|table| range(&table))
+            .transpose()?
+            .unwrap_or_default(),
+        measured: measured(&top)?,
+        recovery: top
+            .get("recovery")
+            .map(|node| node.yes_no())
+            .transpose()?
+            .unwrap_or_default(),
         deploy: top
             .inner("deploy", "[deploy]")?
             .map(|table| deploy(&table))
@@ -144,10 +160,13 @@ const RISKS: [(&str, Risk); 5] = [
     ("security", Risk::Security),
     ("system", Risk::System),
 ];
-const ROLES: [(&str, Role); 3] = [
+/// The last two are how files spelt it before: still read, not offered.
+const ROLES: [(&str, Role); 5] = [
     ("lever", Role::Lever),
-    ("decoy", Role::Decoy),
-    ("control", Role::Control),
+    ("negative-control", Role::NegativeControl),
+    ("positive-control", Role::PositiveControl),
+    ("decoy", Role::NegativeControl),
+    ("control", Role::PositiveControl),
 ];
 const PROMISES: [(&str, Promise); 3] = [
     ("high", Promise::High),
@@ -459,7 +478,7 @@ malloc = \"jemalloc\"
         let error = mistake("malloc = \"jemalloc\"\n", "maloc = \"jemalloc\"\n");
         assert!(
             error.starts_with(
-                "levers/x.toml:9:1: `maloc` is no key of [change]\nremedy: did you mean `malloc`?"
+                "levers/x.toml:9:1: unknown key `maloc` in [change]\nremedy: did you mean `malloc`?"
             ),
             "{error}"
         );

@@ -73,14 +73,17 @@ fn every_lever_says_what_it_is() {
             .filter(move |lever| lever.role() == role)
             .count()
     };
-    assert_eq!((with(Role::Decoy), with(Role::Control)), (1, 1));
+    assert_eq!(
+        (with(Role::NegativeControl), with(Role::PositiveControl)),
+        (1, 1)
+    );
 }
 
 /// The page that lists the levers; the list stands between these two lines and is written from the files.
 const PAGE: &str = "docs/levers.md";
 const LIST: [&str; 2] = ["<!-- the list begins -->\n", "<!-- the list ends -->"];
 
-/// `make docs-levers` writes the list anew.
+/// `make docs-levers` writes the list again.
 #[test]
 fn the_list_in_the_documentation_is_what_the_files_say() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -97,7 +100,7 @@ fn the_list_in_the_documentation_is_what_the_files_say() {
     }
     assert!(
         text[begin..end] == list,
-        "{PAGE} does not say what levers/ says: make docs-levers writes its list anew"
+        "{PAGE} does not say what levers/ says: make docs-levers writes its list again"
     );
 }
 

@@ -70,7 +70,7 @@ impl<'a> Table<'a> {
                 } else {
                     self.name.to_owned()
                 };
-                let cause = format!("`{name}` is no key of {place}");
+                let cause = format!("unknown key `{name}` in {place}");
                 let remedy = format!(
                     "{}keys: {}",
                     did_you_mean(name, known.iter().copied()),
@@ -104,15 +104,7 @@ impl<'a> Table<'a> {
             return Ok(None);
         };
         match node.value.get_ref() {
-            DeValue::Table(table) => {
-                let Range { start, end } = node.value.span();
-                Ok(Some(Table {
-                    source: self.source,
-                    name,
-                    table,
-                    span: (start, end),
-                }))
-            }
+            DeValue::Table(_) => node.table(name).map(Some),
             _ => Err(node.error(
                 &format!("`{key}` is not a table"),
                 &format!("write {name} on a line, then its keys"),
@@ -180,6 +172,40 @@ impl<'a> Node<'a> {
                 "write a number without quotes",
             )
         })
+    }
+
+    /// A number, whole or not.
+    pub(crate) fn number(&self) -> Result<f64> {
+        match self.value.get_ref() {
+            DeValue::Integer(number) => number.to_string().parse().ok(),
+            DeValue::Float(number) => number.to_string().parse().ok(),
+            _ => None,
+        }
+        .ok_or_else(|| {
+            self.error(
+                "a number was expected here",
+                "write a number without quotes, as in 1.19",
+            )
+        })
+    }
+
+    /// A table.
+    pub(crate) fn table(&self, name: &'static str) -> Result<Table<'a>> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => {
+                let Range { start, end } = self.value.span();
+                Ok(Table {
+                    source: self.source,
+                    name,
+                    table,
+                    span: (start, end),
+                })
+            }
+            _ => Err(self.error(
+                "a table was expected here",
+                &format!("write {name} on a line, then its keys"),
+            )),
+        }
     }
 
     pub(crate) fn list(&self) -> Result<Vec<Node<'a>>> {

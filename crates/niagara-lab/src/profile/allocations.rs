@@ -14,7 +14,7 @@ use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
-/// Looks at the allocations: side 0 is the variant as it is, side 1 the same with the library.
+/// Profiles the allocations: side 0 is the variant as it is, side 1 the same with the library.
 pub(super) fn allocations(
     bench: &Workbench,
     variant: &Variant,

@@ -69,7 +69,7 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
 pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut seen.waiting);
-    // Threads that were looked at answered this many of the queries.
+    // Threads that were observed answered this many of the queries.
     let part = ratio(seen.threads.1 as f64, seen.threads.0 as f64);
     let queries = watched.queries as f64 * part;
     let us_per_query = ratio(seen.observed * 1e6, queries);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lever_that_is_pulled_already_is_no_advice() {
+    fn levers_in_use_are_not_recommended() {
         let busy = Profile {
             time: Some(ThreadTime {
                 running: 1.0,

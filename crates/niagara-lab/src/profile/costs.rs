@@ -60,7 +60,7 @@ impl Watched {
         self.server_cpu_off += without.1;
     }
 
-    /// CPU time of the server per query while nothing was looked at, in microseconds.
+    /// CPU time of the server per query while nothing was observed, in microseconds.
     pub(super) fn cpu_us_per_query(&self) -> f64 {
         match self.queries_off {
             0 => 0.0,

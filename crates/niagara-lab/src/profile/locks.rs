@@ -29,7 +29,7 @@ const COUNTED: f64 = 0.5;
 /// Bound on an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// Looks at the locks: side 0 is the variant as it is, side 1 the same with its instruments.
+/// Profiles the locks: side 0 is the variant as it is, side 1 the same with its instruments.
 pub(super) fn locks(
     bench: &Workbench,
     variant: &Variant,

@@ -1,4 +1,4 @@
-//! Where a variant's time goes: one server under load, looked at in one way after another.
+//! Where a variant's time goes: one server under load, observed in one way after another.
 //!
 //! A view is switched on in every other slice of load, the order within each couple by a fair coin, so that what it
 //! shows and what it costs come from the same slices. Views never overlap: none sees another's work.
@@ -30,7 +30,7 @@ pub use short::ShortProfile;
 pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
 use stage::Stage;
 
-/// One way to look at a server.
+/// One view of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// What runs, by samples.
@@ -82,13 +82,13 @@ impl std::str::FromStr for View {
 /// How a profile is taken.
 #[derive(Debug, Clone)]
 pub struct ProfileOptions {
-    /// What to look at.
+    /// What to profile.
     pub views: Vec<View>,
     /// Seconds of load for each view, half of them with it switched on.
     pub seconds: f64,
     /// Seconds of a slice.
     pub slice_seconds: f64,
-    /// Load before anything is looked at, in seconds.
+    /// Load before anything is observed, in seconds.
     pub warm_up_seconds: f64,
     /// Folders with symbols in files of their own.
     pub symbols: DebugFolders,
@@ -231,7 +231,7 @@ fn or_missing(
     Ok(())
 }
 
-/// What was measured while nothing was looked at.
+/// What was measured while nothing was observed.
 #[derive(Default)]
 struct Plain {
     queries: Vec<f64>,

@@ -1,7 +1,7 @@
 //! The short profile at the end of a study: what limits now, in a few per cent of its budget.
 //!
 //! Only the two views that limits are told from, on the study's own server: what runs, and what is waited for. What was
-//! looked at once is kept in the results and not looked at again.
+//! observed once is kept in the results and not observed again.
 
 use anyhow::{Context, Result};
 use niagara_profile::StoredProfile;
@@ -25,7 +25,7 @@ const MAX_SECONDS: f64 = 20.0;
 const MAX_SHARE: f64 = 0.15;
 /// What a study says that has no time for them.
 pub(crate) const NO_TIME_FOR_A_PROFILE: &str =
-    "what limits now was not looked at: the budget is too short for a profile";
+    "what limits now was not observed: the budget is too short for a profile";
 const VIEWS: [View; 2] = [View::Cpu, View::OffCpu];
 
 /// What a study's short profiles are taken with.
@@ -83,7 +83,7 @@ pub(crate) fn look(
         Err(error) => {
             bench.cancel().check()?;
             Ok(Some(format!(
-                "what limits {subject} could not be looked at: {error:#}"
+                "what limits {subject} could not be observed: {error:#}"
             )))
         }
     }
@@ -108,7 +108,7 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duels::spec::{Lengths, Load, Protocol};
+    use crate::duels::spec::{DuelSettings, Load, Protocol};
     use crate::studies::study::StudyOptions;
     use niagara_load::WorkloadSpec;
     use niagara_server::Cancel;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_looked_at_is_not_looked_at_again_and_what_cannot_be_is_a_warning() -> Result<()> {
+    fn a_variant_is_profiled_once_and_a_failure_is_a_warning() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let record = StudyRecord {
             kind: "tune".into(),
@@ -158,7 +158,7 @@ mod tests {
             machine: serde_json::json!({}),
             niagara_version: "0".into(),
         };
-        let lengths = Lengths {
+        let duel_settings = DuelSettings {
             couples: 4,
             slice_seconds: 0.5,
             ramp_seconds: 0.05,
@@ -168,7 +168,7 @@ mod tests {
         let options = StudyOptions {
             folder: folder.path().join("study"),
             budget_seconds: 600.0,
-            lengths,
+            duel_settings,
             protocol: Protocol::Duel,
         };
         let mut study = Study::open(&record, options)?;
@@ -176,7 +176,7 @@ mod tests {
             subject: "kept".to_owned(),
             content: serde_json::json!({}),
         })?;
-        // A workbench on which no server was set up: whoever looks at one fails.
+        // A workbench on which no server was set up: whoever asks for one fails.
         let bench = Workbench::new(
             Cache::at(&folder.path().join("cache"))?,
             Catalog::load(&[])?,
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(look_at("kept")?, None);
         let warning = look_at("the final variant")?.unwrap_or_default();
         assert!(
-            warning.starts_with("what limits the final variant could not be looked at: "),
+            warning.starts_with("what limits the final variant could not be observed: "),
             "{warning}"
         );
         assert_eq!(study.store().profiles()?.len(), 1);

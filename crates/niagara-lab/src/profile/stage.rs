@@ -107,7 +107,7 @@ impl<'b> Stage<'b> {
         Ok(())
     }
 
-    /// Load that nobody looks at, on a server that is not frozen.
+    /// Load that nobody measures, on a server that is not frozen.
     pub(super) fn run(&mut self, side: usize, length: f64) -> Result<()> {
         if length <= 0.0 {
             return Ok(());

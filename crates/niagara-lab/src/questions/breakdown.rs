@@ -1,6 +1,6 @@
 //! From the counters of a thread count to what holds it back there: shares, and a sentence.
 
-use niagara_store::{AccountsRecord, Breakdown};
+use niagara_store::{Breakdown, ResourceCounters};
 
 /// With less than this share of the CPUs idle they are what everybody waits for.
 const NO_CPU_LEFT: f64 = 0.08;
@@ -9,15 +9,15 @@ const MANY_LOCKS: f64 = 0.25;
 /// Of the load generator in the CPU time that is used: above it, it is as much in the way as the server.
 const BUSY_CLIENT: f64 = 0.45;
 
-/// The accounts of several starts as one.
-pub(crate) fn together(records: &[&AccountsRecord]) -> Option<AccountsRecord> {
-    let mut sum = AccountsRecord {
+/// The counters of several starts as one.
+pub(crate) fn together(records: &[&ResourceCounters]) -> Option<ResourceCounters> {
+    let mut sum = ResourceCounters {
         threads: records.first()?.threads,
         cpus: records.first()?.cpus,
         cpu_stall_seconds: Some(0.0),
         io_stall_seconds: Some(0.0),
         run_delay_seconds: Some(0.0),
-        ..AccountsRecord::default()
+        ..ResourceCounters::default()
     };
     let plus = |sum: &mut Option<f64>, more: Option<f64>| *sum = sum.zip(more).map(|(a, b)| a + b);
     for record in records {
@@ -40,23 +40,23 @@ pub(crate) fn together(records: &[&AccountsRecord]) -> Option<AccountsRecord> {
     Some(sum)
 }
 
-/// What the time of `accounts` went into; `None` without time or transactions.
-pub(crate) fn breakdown(accounts: &AccountsRecord) -> Option<Breakdown> {
-    let machine = accounts.seconds * f64::from(accounts.cpus);
-    let connections = accounts.seconds * f64::from(accounts.threads);
-    if machine <= 0.0 || connections <= 0.0 || accounts.transactions == 0 {
+/// What the time of `counters` went into; `None` without time or transactions.
+pub(crate) fn breakdown(counters: &ResourceCounters) -> Option<Breakdown> {
+    let machine = counters.seconds * f64::from(counters.cpus);
+    let connections = counters.seconds * f64::from(counters.threads);
+    if machine <= 0.0 || connections <= 0.0 || counters.transactions == 0 {
         return None;
     }
-    let transactions = accounts.transactions as f64;
+    let transactions = counters.transactions as f64;
     let share = |seconds: f64| (seconds / machine).clamp(0.0, 1.0);
-    let server = share(accounts.server_cpu_seconds);
-    let client = share(accounts.client_cpu_seconds);
-    let idle = share(accounts.idle_seconds);
+    let server = share(counters.server_cpu_seconds);
+    let client = share(counters.client_cpu_seconds);
+    let idle = share(counters.idle_seconds);
     let of_time = |seconds: f64| (seconds / connections).clamp(0.0, 1.0);
-    let on_cpu = of_time(accounts.server_cpu_seconds);
-    let run_queue = accounts.run_delay_seconds.map(of_time);
+    let on_cpu = of_time(counters.server_cpu_seconds);
+    let run_queue = counters.run_delay_seconds.map(of_time);
     // Only InnoDB counts them: without its counters nothing is known, with them an absent change is none.
-    let counted = |name: &str| accounts.status.get(name).copied();
+    let counted = |name: &str| counters.status.get(name).copied();
     let innodb = counted("Innodb_buffer_pool_read_requests").is_some()
         || counted("Innodb_data_writes").is_some();
     let innodb_counter = |name: &str| match counted(name) {
@@ -68,31 +68,31 @@ pub(crate) fn breakdown(accounts: &AccountsRecord) -> Option<Breakdown> {
     let each = |value: f64| value / transactions;
     let known = on_cpu + run_queue.unwrap_or(0.0) + row_locks.unwrap_or(0.0);
     let mut found = Breakdown {
-        cpus: accounts.cpus,
+        cpus: counters.cpus,
         server,
         client,
         idle,
-        iowait: share(accounts.iowait_seconds),
+        iowait: share(counters.iowait_seconds),
         other: (1.0 - server - client - idle).max(0.0),
         on_cpu,
         run_queue,
         row_locks,
         elsewhere: (1.0 - known).max(0.0),
-        cpu_us: each(accounts.server_cpu_seconds * 1e6),
-        switches: accounts.switches.map(|count| each(count as f64)),
+        cpu_us: each(counters.server_cpu_seconds * 1e6),
+        switches: counters.switches.map(|count| each(count as f64)),
         row_lock_waits: innodb_counter("Innodb_row_lock_waits").map(each),
         deadlocks: counted("Innodb_deadlocks").map(|count| each(count as f64)),
         log_syncs: counted("Innodb_os_log_fsyncs").map(|count| each(count as f64)),
-        io_pressure: accounts
+        io_pressure: counters
             .io_stall_seconds
-            .map(|seconds| (seconds / accounts.seconds).clamp(0.0, 1.0)),
-        cpu_pressure: accounts
+            .map(|seconds| (seconds / counters.seconds).clamp(0.0, 1.0)),
+        cpu_pressure: counters
             .cpu_stall_seconds
-            .map(|seconds| (seconds / accounts.seconds).clamp(0.0, 1.0)),
+            .map(|seconds| (seconds / counters.seconds).clamp(0.0, 1.0)),
         bound: String::new(),
         sentence: String::new(),
     };
-    let (bound, sentence) = verdict(&found, accounts.threads);
+    let (bound, sentence) = verdict(&found, counters.threads);
     found.bound = bound.to_owned();
     found.sentence = sentence;
     Some(found)
@@ -177,8 +177,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn accounts(server: f64, client: f64, idle: f64, status: &[(&str, i64)]) -> AccountsRecord {
-        AccountsRecord {
+    fn counters(server: f64, client: f64, idle: f64, status: &[(&str, i64)]) -> ResourceCounters {
+        ResourceCounters {
             seconds: 10.0,
             transactions: 1000,
             threads: 8,
@@ -193,14 +193,14 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value))
                 .collect::<BTreeMap<_, _>>(),
-            ..AccountsRecord::default()
+            ..ResourceCounters::default()
         }
     }
 
     #[test]
     fn used_up_cpus_are_named_with_their_users() {
         let found =
-            breakdown(&accounts(15.0, 4.0, 0.2, &[("Innodb_data_writes", 5)])).expect("time");
+            breakdown(&counters(15.0, 4.0, 0.2, &[("Innodb_data_writes", 5)])).expect("time");
         assert_eq!(found.bound, "cpu");
         assert!((found.server - 0.75).abs() < 1e-9 && (found.on_cpu - 0.1875).abs() < 1e-9);
         assert_eq!((found.run_queue, found.row_locks), (Some(0.2), Some(0.0)));
@@ -214,7 +214,7 @@ mod tests {
             ("Innodb_row_lock_waits", 900),
             ("Innodb_data_writes", 5),
         ];
-        let found = breakdown(&accounts(4.0, 2.0, 12.0, &status)).expect("time");
+        let found = breakdown(&counters(4.0, 2.0, 12.0, &status)).expect("time");
         assert_eq!(
             (found.bound.as_str(), found.row_locks),
             ("row-locks", Some(0.5))
@@ -224,15 +224,15 @@ mod tests {
 
     #[test]
     fn what_the_engine_does_not_count_is_not_zero() {
-        let found = breakdown(&accounts(4.0, 2.0, 13.0, &[("Handler_read_key", 7)])).expect("time");
+        let found = breakdown(&counters(4.0, 2.0, 13.0, &[("Handler_read_key", 7)])).expect("time");
         assert_eq!((found.row_locks, found.log_syncs), (None, None));
         assert_eq!(found.bound, "waits");
-        assert_eq!(breakdown(&AccountsRecord::default()), None);
+        assert_eq!(breakdown(&ResourceCounters::default()), None);
     }
 
     #[test]
     fn a_slow_log_is_told_from_a_slow_disk() {
-        let mut slow = accounts(
+        let mut slow = counters(
             3.0,
             1.0,
             15.0,
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn starts_add_up() {
-        let one = accounts(15.0, 4.0, 0.2, &[("a", 1)]);
+        let one = counters(15.0, 4.0, 0.2, &[("a", 1)]);
         let mut other = one.clone();
         other.run_delay_seconds = None;
         let sum = together(&[&one, &other]).expect("two");

@@ -42,7 +42,7 @@ pub(crate) fn build_notes(
 }
 
 /// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
-/// check that were not looked at yet are looked at now, which takes some minutes. What to say where that cannot be done
+/// check that were not checked yet are checked now, which takes some minutes. What to say where that cannot be done
 /// here; a server that fails the check says so in its note.
 ///
 /// # Errors

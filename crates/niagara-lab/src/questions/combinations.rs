@@ -9,7 +9,7 @@ use niagara_store::{Axis, MatrixWorkload};
 use crate::asking::level_sets::{AxisRecipe, level_sets};
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::questions::matrix::{Combination, MatrixOptions};
 use crate::studies::observer::Observer;
@@ -80,7 +80,7 @@ impl Combinations {
     pub(crate) fn options(
         &self,
         set_up: &SetUp<'_>,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> MatrixOptions<'_> {
         let study = set_up.study;
@@ -106,7 +106,7 @@ impl Combinations {
             alpha: study.alpha,
             rule: study.rule(),
             duels: study.duels,
-            couples: lengths.couples,
+            couples: duel_settings.couples,
             seed,
             budget_seconds: study.budget.as_secs_f64(),
         }

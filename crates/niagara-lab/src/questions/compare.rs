@@ -12,8 +12,8 @@ use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::build_notes;
 use crate::questions::couples::recalled_couples;
-use crate::questions::judged::{Answer, Question, ask, comparison};
 use crate::questions::rate::{RateChoice, find_rate};
+use crate::questions::sequential_test::{SequentialTest, TestOutcome, comparison, run_test};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
 use crate::studies::measuring::{Found, Measuring};
@@ -52,7 +52,7 @@ pub(crate) struct Comparing<'a> {
     options: CompareOptions,
     plan: ComparePlan,
     about: Option<About>,
-    answer: Option<Answer>,
+    outcome: Option<TestOutcome>,
     warnings: Vec<String>,
 }
 
@@ -85,21 +85,21 @@ impl<'a> Comparing<'a> {
             history,
             plan,
             about: question.words(),
-            answer: None,
+            outcome: None,
             warnings: Vec::new(),
         })
     }
 
-    fn question(&self) -> Question<'_> {
+    fn test(&self) -> SequentialTest<'_> {
         let options = &self.options;
-        Question {
+        SequentialTest {
             phase: Phase::Compare,
             subject: "",
             goal: options.goal,
             a: &options.a,
             b: &options.b,
             errors: match options.protocol {
-                // One series of five and five: there is nothing to look at twice.
+                // One series of five and five: there is nothing to test twice.
                 Protocol::Trimmed => ErrorBudget {
                     max_duels: 1,
                     ..options.errors
@@ -114,13 +114,13 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    fn warnings(&self, answer: &Answer, caution: Option<&String>) -> Vec<String> {
+    fn warnings(&self, outcome: &TestOutcome, caution: Option<&String>) -> Vec<String> {
         let options = &self.options;
-        let mut warnings = answer.warnings.clone();
-        warnings.extend(answer.failure.clone());
+        let mut warnings = outcome.warnings.clone();
+        warnings.extend(outcome.failure.clone());
         warnings.extend(caution.cloned());
         warnings.extend(self.bench.client().map(ClientHost::remark));
-        let errors = self.question().errors;
+        let errors = self.test().errors;
         if errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
             warnings.push(format!(
                 "{} duels can call no difference at α = {}: give more with --max-duels",
@@ -154,8 +154,8 @@ impl Measuring for Comparing<'_> {
             name: "compare",
             seconds: study.left_seconds(),
         });
-        let answer = ask(self.bench, study, &self.question(), observer)?;
-        if let (Some(failure), true) = (&answer.failure, answer.duels.is_empty()) {
+        let outcome = run_test(self.bench, study, &self.test(), observer)?;
+        if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }
         // The history is of duels whose load came from this host.
@@ -166,11 +166,15 @@ impl Measuring for Comparing<'_> {
             && study.rate().is_none()
         {
             let slices = study.store().slices(None)?;
-            self.history
-                .add(self.bench.load(), &study.lengths(), &answer.duels, &slices)?;
+            self.history.add(
+                self.bench.load(),
+                &study.duel_settings(),
+                &outcome.duels,
+                &slices,
+            )?;
         }
-        let interrupted = answer.interrupted;
-        self.answer = Some(answer);
+        let interrupted = outcome.interrupted;
+        self.outcome = Some(outcome);
         if interrupted {
             return Err(Cancelled.into());
         }
@@ -183,9 +187,9 @@ impl Measuring for Comparing<'_> {
 
     fn found(&self, study: &Study, complete: bool) -> Result<Found> {
         let (options, bench) = (&self.options, self.bench);
-        let answer = self.answer.as_ref().ok_or(Cancelled)?;
-        let comparison = comparison(study, &self.question(), answer)?;
-        let scores: Vec<f64> = answer
+        let outcome = self.outcome.as_ref().ok_or(Cancelled)?;
+        let comparison = comparison(study, &self.test(), outcome)?;
+        let scores: Vec<f64> = outcome
             .duels
             .iter()
             .filter_map(|duel| options.goal.gain(duel))
@@ -198,9 +202,9 @@ impl Measuring for Comparing<'_> {
             seed: options.seed,
             elapsed_seconds: study.used_seconds(),
             load_seconds: study.load_seconds(),
-            complete: complete && answer.failure.is_none(),
+            complete: complete && outcome.failure.is_none(),
             builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
-            warnings: self.warnings(answer, comparison.caution.as_ref()),
+            warnings: self.warnings(outcome, comparison.caution.as_ref()),
             comparison,
             sd_duel: niagara_stats::standard_deviation(&scores),
         }))))
@@ -214,15 +218,15 @@ pub fn compare_plan(
     couples: u32,
     history: Option<&History>,
 ) -> ComparePlan {
-    let lengths = question.lengths();
+    let duel_settings = question.duel_settings();
     let load = question.load(0, question.threads[0]);
     let seconds = question.budget.as_secs_f64();
-    let duel_seconds = duel_seconds(&lengths, couples);
+    let duel_seconds = duel_seconds(&duel_settings, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);
     let detectable =
         (question.protocol == Protocol::Duel && question.goal == Goal::Throughput && duels > 0)
             .then(|| {
-                let known = history.and_then(|history| history.components(&load, &lengths));
+                let known = history.and_then(|history| history.components(&load, &duel_settings));
                 let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
                 detectable(sd, duels)
             });

@@ -13,16 +13,16 @@ use crate::studies::study::Study;
 /// showed of this machine's noise; by the defaults while too little is known. `history` is absent where the load comes
 /// from another host: it is of loads that came from this one.
 pub fn couples_of(question: &StudyDescription, history: Option<&History>) -> u32 {
-    let lengths = question.lengths();
+    let duel_settings = question.duel_settings();
     if question.couples.is_some() || question.protocol != Protocol::Duel {
-        return lengths.couples;
+        return duel_settings.couples;
     }
     let load = question.load(0, question.threads[0]);
     let best = history
-        .and_then(|history| history.best_couples(&load, &lengths))
-        .unwrap_or(lengths.couples);
+        .and_then(|history| history.best_couples(&load, &duel_settings))
+        .unwrap_or(duel_settings.couples);
     let seconds = question.budget.as_secs_f64();
-    couples_for(&lengths, best, seconds, question.duels)
+    couples_for(&duel_settings, best, seconds, question.duels)
 }
 
 /// The same for a study: it keeps to its choice, whatever is learned of the noise later.
@@ -34,7 +34,7 @@ pub(crate) fn recalled_couples(
     study.recall_or(&checkpoint::couples(), || {
         // A study that was begun before this was decided had the default.
         Ok(match study.is_resumed() {
-            true => question.lengths().couples,
+            true => question.duel_settings().couples,
             false => couples_of(question, history),
         })
     })

@@ -155,7 +155,12 @@ mod tests {
             .into_iter()
             .find(|lever| lever.id() == id)
             .expect("a shipped lever");
-        Candidate { lever, change }
+        Candidate {
+            lever,
+            change,
+            span: None,
+            prior: None,
+        }
     }
 
     #[test]

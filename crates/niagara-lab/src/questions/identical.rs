@@ -7,8 +7,8 @@ use niagara_store::{DuelRecord, Goal, Phase};
 use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couple_seconds;
 use crate::duels::workbench::Workbench;
-use crate::questions::judged::{Question, ask};
 use crate::questions::noise::{ALPHA, Noise};
+use crate::questions::sequential_test::{SequentialTest, run_test};
 use crate::studies::history::{History, score_again};
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
@@ -50,7 +50,7 @@ impl Measuring for Watching<'_> {
             name: "identical servers",
             seconds: study.left_seconds(),
         });
-        let question = Question {
+        let test = SequentialTest {
             phase: Phase::Noise,
             subject: "",
             goal: Goal::Throughput,
@@ -66,29 +66,33 @@ impl Measuring for Watching<'_> {
             reserve_seconds: 0.0,
             must_answer: false,
         };
-        let answer = ask(self.bench, study, &question, observer)?;
-        if let (Some(failure), true) = (&answer.failure, answer.duels.is_empty()) {
+        let outcome = run_test(self.bench, study, &test, observer)?;
+        if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }
         let slices = study.store().slices(None)?;
-        self.history
-            .add(self.bench.load(), &study.lengths(), &answer.duels, &slices)?;
-        self.duels = answer.duels;
+        self.history.add(
+            self.bench.load(),
+            &study.duel_settings(),
+            &outcome.duels,
+            &slices,
+        )?;
+        self.duels = outcome.duels;
         Ok(())
     }
 
-    /// A look at the noise has no summary, and what was measured until a stop is worth as much as the rest.
+    /// A measurement of the noise has no summary, and what was measured until a stop is worth as much as the rest.
     fn warn(&mut self, _text: &str) {}
 
     fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
         let slices = study.store().slices(None)?;
-        let lengths = study.lengths();
+        let duel_settings = study.duel_settings();
         let duels: Vec<DuelScore> = self
             .duels
             .iter()
-            .filter_map(|duel| score_again(duel.seq, &slices, &lengths))
+            .filter_map(|duel| score_again(duel.seq, &slices, &duel_settings))
             .collect();
-        let couple_seconds = couple_seconds(&lengths);
+        let couple_seconds = couple_seconds(&duel_settings);
         let start_seconds = niagara_stats::median(
             &self
                 .duels
@@ -102,7 +106,7 @@ impl Measuring for Watching<'_> {
             duels,
             start_seconds,
             couple_seconds,
-            lengths,
+            duel_settings,
         }))
     }
 }

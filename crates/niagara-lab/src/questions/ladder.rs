@@ -7,11 +7,11 @@ use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, 
 use crate::asking::question::RungRecipe;
 use crate::asking::resolve::resolve_or_reason;
 use crate::client_host::ClientHost;
-use crate::duels::spec::{Lengths, Protocol};
+use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::questions::judged::{
-    Answer, Question, ask, comparison, first_look_seconds, share_seconds,
+use crate::questions::sequential_test::{
+    SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
 };
 use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
@@ -66,7 +66,7 @@ impl<'a> Climbing<'a> {
         bench: &'a mut Workbench,
         start: Variant,
         rungs: &[RungRecipe],
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> Self {
         let study = set_up.study;
@@ -87,7 +87,7 @@ impl<'a> Climbing<'a> {
                     alpha: study.alpha,
                     rule: study.rule(),
                     duels: study.duels,
-                    couples: lengths.couples,
+                    couples: duel_settings.couples,
                     seed,
                     budget_seconds: study.budget.as_secs_f64(),
                 },
@@ -220,7 +220,7 @@ impl Climb<'_> {
             first_look_seconds(study, errors, options.couples),
         );
         let best = self.best.clone();
-        let question = Question {
+        let test = SequentialTest {
             phase: Phase::Claim,
             subject: &rung.title,
             goal: Goal::Throughput,
@@ -233,12 +233,12 @@ impl Climb<'_> {
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
         };
-        let answer = ask(bench, study, &question, observer)?;
-        self.warn(&rung.title, &answer);
-        let measured = answer.duels.iter().any(|duel| duel.score.is_some());
+        let tested = run_test(bench, study, &test, observer)?;
+        self.warn(&rung.title, &tested);
+        let measured = tested.duels.iter().any(|duel| duel.score.is_some());
         let outcome = if measured {
-            let claim = Box::new(comparison(study, &question, &answer)?);
-            let is_faster = answer.judgement.verdict == Some(Verdict::Faster);
+            let claim = Box::new(comparison(study, &test, &tested)?);
+            let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
             if is_faster && claim.may_be_recommended() {
                 self.best = candidate;
                 RungOutcome::Kept { claim }
@@ -247,9 +247,9 @@ impl Climb<'_> {
             }
         } else {
             RungOutcome::NotTried {
-                reason: match &answer.failure {
+                reason: match &tested.failure {
                     Some(reason) => in_short(reason),
-                    None if answer.interrupted => "stopped before it was measured".to_owned(),
+                    None if tested.interrupted => "stopped before it was measured".to_owned(),
                     None => "the time ended before it: give a longer --budget".to_owned(),
                 },
             }
@@ -257,7 +257,7 @@ impl Climb<'_> {
         Ok(Trial {
             change,
             outcome,
-            interrupted: answer.interrupted,
+            interrupted: tested.interrupted,
         })
     }
 
@@ -281,7 +281,7 @@ impl Climb<'_> {
             seconds: study.left_seconds(),
         });
         let best = self.best.clone();
-        let question = Question {
+        let test = SequentialTest {
             phase: Phase::Total,
             subject: "",
             goal: Goal::Throughput,
@@ -294,27 +294,27 @@ impl Climb<'_> {
             reserve_seconds: 0.0,
             must_answer: true,
         };
-        let answer = ask(bench, study, &question, observer)?;
-        self.warn("total", &answer);
-        if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &question, &answer)?;
+        let outcome = run_test(bench, study, &test, observer)?;
+        self.warn("total", &outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, &test, &outcome)?;
             self.warnings.extend(total.caution.clone());
             self.total = Some(total);
         }
         self.keep(bench, study)?;
-        if answer.interrupted {
+        if outcome.interrupted {
             return Err(Cancelled.into());
         }
         Ok(())
     }
 
-    fn warn(&mut self, what: &str, answer: &Answer) {
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
         // A rung without any duel says itself why.
-        let untold = answer
+        let untold = outcome
             .failure
             .as_ref()
-            .filter(|_| !answer.duels.is_empty() || what == "total");
-        let all = answer.warnings.iter().chain(untold);
+            .filter(|_| !outcome.duels.is_empty() || what == "total");
+        let all = outcome.warnings.iter().chain(untold);
         self.warnings
             .extend(all.map(|text| format!("{what}: {}", in_short(text))));
     }

@@ -20,10 +20,10 @@ use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{BEST, build_notes, not_recommended};
-use crate::questions::judged::{
-    Answer, Question, ask, comparison, first_look_seconds, share_seconds,
-};
 use crate::questions::ladder::{in_short, pooled_sd};
+use crate::questions::sequential_test::{
+    SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
+};
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -142,7 +142,7 @@ impl<'a> Filling<'a> {
             let open = study.left_seconds() - first_look;
             let share = share_seconds(open, count - done, first_look);
             let reserve = (study.left_seconds() - share).max(0.0);
-            let (outcome, interrupted) = self.ask(
+            let (outcome, interrupted) = self.judge_cell(
                 study,
                 place,
                 &subject,
@@ -185,7 +185,7 @@ impl<'a> Filling<'a> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a cell is all of these")]
-    fn ask(
+    fn judge_cell(
         &mut self,
         study: &mut Study,
         place: Place,
@@ -201,7 +201,7 @@ impl<'a> Filling<'a> {
             let reason = "its load was not set up".to_owned();
             return Ok((CellOutcome::NotTried { reason }, false));
         };
-        let question = Question {
+        let test = SequentialTest {
             phase,
             subject,
             goal: Goal::Throughput,
@@ -214,10 +214,10 @@ impl<'a> Filling<'a> {
             reserve_seconds,
             must_answer: phase == Phase::Total,
         };
-        let answer = ask(bench, study, &question, observer)?;
-        self.warn(subject, &answer);
-        let outcome = if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            let comparison = comparison(study, &question, &answer)?;
+        let tested = run_test(bench, study, &test, observer)?;
+        self.warn(subject, &tested);
+        let outcome = if tested.duels.iter().any(|duel| duel.score.is_some()) {
+            let comparison = comparison(study, &test, &tested)?;
             let caution = comparison.caution.as_ref();
             self.warnings
                 .extend(caution.map(|text| format!("{subject}: {text}")));
@@ -226,18 +226,21 @@ impl<'a> Filling<'a> {
             }
         } else {
             CellOutcome::NotTried {
-                reason: answer.failure.as_deref().map(in_short).unwrap_or_else(|| {
+                reason: tested.failure.as_deref().map(in_short).unwrap_or_else(|| {
                     "the time ended before it: give a longer --budget".to_owned()
                 }),
             }
         };
-        Ok((outcome, answer.interrupted))
+        Ok((outcome, tested.interrupted))
     }
 
-    fn warn(&mut self, what: &str, answer: &Answer) {
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
         // A cell without any duel says itself why.
-        let untold = answer.failure.as_ref().filter(|_| !answer.duels.is_empty());
-        let all = answer.warnings.iter().chain(untold);
+        let untold = outcome
+            .failure
+            .as_ref()
+            .filter(|_| !outcome.duels.is_empty());
+        let all = outcome.warnings.iter().chain(untold);
         self.warnings
             .extend(all.map(|text| format!("{what}: {}", in_short(text))));
     }
@@ -304,7 +307,7 @@ impl<'a> Filling<'a> {
             name: &format!("confirming {title}"),
             seconds: study.left_seconds(),
         });
-        let (outcome, interrupted) = self.ask(
+        let (outcome, interrupted) = self.judge_cell(
             study,
             place,
             "",

@@ -4,7 +4,7 @@ use niagara_stats::{Components, DuelScore, ErrorBudget, detectable_in, optimal_c
 
 use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couples_for;
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 
 /// Error probability at which what can be seen is told.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -21,7 +21,7 @@ pub struct Noise {
     /// Wall-clock seconds of a couple.
     pub couple_seconds: f64,
     /// Of its slices.
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
 }
 
 impl Noise {
@@ -33,7 +33,7 @@ impl Noise {
     /// The effect that a comparison of `seconds` shows 4 times in 5, as a fraction, with the couples that pay best here.
     pub fn detectable(&self, seconds: f64) -> Option<f64> {
         let best = optimal_couples(&self.components?, self.start_seconds, self.couple_seconds);
-        let couples = couples_for(&self.lengths, best, seconds, MAX_DUELS);
+        let couples = couples_for(&self.duel_settings, best, seconds, MAX_DUELS);
         let duel_seconds = self.start_seconds + f64::from(couples) * self.couple_seconds;
         let errors = ErrorBudget::two_sided(ALPHA, MAX_DUELS);
         let plan = errors.plan((seconds / duel_seconds) as usize);

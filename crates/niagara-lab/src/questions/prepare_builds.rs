@@ -14,7 +14,7 @@ const MAX_BUILDS: usize = 16;
 
 /// Builds the servers of all levers among `candidates` that change the build, and of all their combinations that a
 /// duel can have. Levers whose server cannot be built, or failed `niagara server check`, are taken out and returned with
-/// the reason: the rest goes on without them.
+/// the reason: the rest continues without them.
 ///
 /// # Errors
 /// [`Cancelled`] when stopped; more combinations than can be built in reason.
@@ -33,8 +33,8 @@ pub fn prepare_builds(
     }
     let mut left_out = Vec::new();
     // Whatever is taken out, the combinations without it are begun again: what is built is found at once.
-    while let Some((culprit, reason)) = first_refused(bench, base, candidates, observer)? {
-        let candidate = candidates.remove(culprit);
+    while let Some((failing, reason)) = first_refused(bench, base, candidates, observer)? {
+        let candidate = candidates.remove(failing);
         observer.see(Event::Note(&format!(
             "{} is left out: {}",
             candidate.lever.title(),
@@ -90,7 +90,7 @@ fn first_refused(
     for set in combinations(candidates) {
         let variant = with_all(base, candidates, &set);
         if let Some(reason) = refusal(bench, &variant, observer)?
-            && let Some(&culprit) = set.last()
+            && let Some(&failing) = set.last()
         {
             let company: Vec<&str> = set[..set.len() - 1]
                 .iter()
@@ -100,7 +100,7 @@ fn first_refused(
                 [] => reason,
                 _ => format!("{reason}\n(together with {})", company.join(", ")),
             };
-            return Ok(Some((culprit, reason)));
+            return Ok(Some((failing, reason)));
         }
     }
     Ok(None)
@@ -150,6 +150,8 @@ mod tests {
             Candidate {
                 lever: lever.expect("a shipped lever").clone(),
                 change,
+                span: None,
+                prior: None,
             }
         })
         .collect();

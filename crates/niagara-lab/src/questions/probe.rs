@@ -65,8 +65,8 @@ pub(crate) fn probe(
 /// all of them, or when the search takes too many starts.
 ///
 /// # Errors
-/// The study was stopped, or cannot go on here.
-pub(crate) fn culprits(
+/// The study was stopped, or cannot continue here.
+pub(crate) fn failing_levers(
     bench: &Workbench,
     base: &Variant,
     candidates: &[Candidate],
@@ -100,7 +100,7 @@ pub(crate) fn culprits(
     let Some(together) = smallest_failing(&sorted, &mut fails, MAX_STARTS)? else {
         return Ok(Vec::new());
     };
-    // The one that comes later in the list goes; decoy and control stay as long as a lever can go.
+    // The one that comes later in the list goes; the controls stay as long as a lever can go.
     let goes = together
         .iter()
         .rev()
@@ -296,7 +296,7 @@ fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Op
 }
 
 /// What a started `variant` says of its variables, or why it did not start. An error is no fault of the variant's.
-fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
+pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Settings>> {
     let clone = bench.clone_for(variant)?;
     let started = bench
         .spawn(variant, &clone)
@@ -359,6 +359,8 @@ mod tests {
                 Candidate {
                     lever: lever.clone(),
                     change: lever.applicability(&context).expect("applies"),
+                    span: lever.span(&context),
+                    prior: None,
                 }
             })
             .collect()

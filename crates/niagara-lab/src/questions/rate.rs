@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use niagara_store::{Ending, Phase};
 
 use crate::duels::duel::{fight, throughput};
-use crate::duels::spec::{DuelSpec, Lengths, Protocol};
+use crate::duels::spec::{DuelSettings, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
@@ -100,10 +100,10 @@ fn share_of_start(
         subject: "rate".to_owned(),
         variants: [start.clone(), start.clone()],
         load: bench.load().clone(),
-        lengths: Lengths {
+        duel_settings: DuelSettings {
             couples: WINDOWS,
             slice_seconds: WINDOW_SECONDS,
-            ..study.lengths()
+            ..study.duel_settings()
         },
         seed: study.seed(),
         taken_slope: Default::default(),

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Factor, Fit, Observation, Row, design_among, effects, interactions,
-    strongest_effects, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
+    is_promising, strongest_beside, student,
 };
 use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
-use crate::questions::probe::culprits;
-use crate::questions::promotion::{SURE, is_promising};
+use crate::questions::probe::failing_levers;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -21,12 +20,12 @@ use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
-/// A duel this lopsided has a lever on one side that wrecks it: throughput halved.
-const WRECKED: f64 = std::f64::consts::LN_2;
+/// A duel this lopsided has a lever on one side that halves throughput, or worse.
+const HALVED: f64 = std::f64::consts::LN_2;
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const MIN_DF: f64 = 4.0;
 /// Duels that must agree before a lever is set aside for it.
-const WITNESSES: usize = 4;
+const MIN_LOPSIDED_DUELS: usize = 4;
 
 /// How the screening goes about it.
 #[derive(Debug, Clone)]
@@ -87,17 +86,19 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
-struct Floor {
+struct ScreeningState {
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
     observations: Vec<Observation>,
-    /// The same duels by throughput, whatever the goal: a server that is wrecked shows there.
+    /// The same duels by throughput, whatever the goal: a server whose throughput collapses shows there.
     throughput: Vec<Observation>,
     /// Duels of which one side failed.
     failed: u32,
     set_aside: Vec<(usize, NotTried)>,
-    /// By candidate: neither decoy nor control.
+    /// By candidate: neither the negative nor the positive control.
     is_lever: Vec<bool>,
+    /// What is expected of levers that were measured elsewhere.
+    expected: Vec<Expected>,
 }
 
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
@@ -110,7 +111,11 @@ pub(crate) fn screen(
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
     let factors = factors(candidates);
-    let mut floor = Floor {
+    let mut state = ScreeningState {
+        expected: match options.goal {
+            Goal::Throughput => expected(candidates, &factors),
+            Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
+        },
         shapes: factors.iter().map(LeverFactor::shape).collect(),
         factors,
         observations: Vec::new(),
@@ -123,14 +128,14 @@ pub(crate) fn screen(
             .collect(),
     };
     let ended = study.recall(&checkpoint::screening_ended())?;
-    let mut fought = 0;
+    let mut begun = 0;
     let mut generation = 0;
     observer.see(Event::Stage {
         name: "screening",
         seconds: options.time.ends(study)[0] - study.used_seconds(),
     });
     'designs: loop {
-        let rows = floor.rows(
+        let rows = state.rows(
             options.duels,
             derive_seed(options.seed, "design", generation),
         );
@@ -139,22 +144,22 @@ pub(crate) fn screen(
             let then = study.used_seconds() + study.duel_seconds(options.couples);
             let [until, latest] = options.time.ends(study);
             let late =
-                then > latest || (then > until && floor.is_anything_promising(options.worthwhile));
+                then > latest || (then > until && state.is_anything_promising(options.worthwhile));
             let over = match ended {
-                Some(duels) => fought >= duels,
+                Some(duels) => begun >= duels,
                 None => late && !study.has_recalled(),
             };
             if over {
                 if ended.is_none() {
-                    study.keep(&checkpoint::screening_ended(), &fought)?;
+                    study.keep(&checkpoint::screening_ended(), &begun)?;
                 }
                 break 'designs;
             }
             let sides = [&row.a, &row.b]
-                .map(|levels| with_levels(base, candidates, &floor.factors, levels));
-            let seed = derive_seed(options.seed, "screen", fought);
-            fought += 1;
-            let fought_out = study.duel(
+                .map(|levels| with_levels(base, candidates, &state.factors, levels));
+            let seed = derive_seed(options.seed, "screen", begun);
+            begun += 1;
+            let outcome = study.duel(
                 bench,
                 Phase::Screen,
                 "",
@@ -163,23 +168,23 @@ pub(crate) fn screen(
                 seed,
                 observer,
             );
-            let record = match fought_out {
+            let record = match outcome {
                 Ok(record) => record,
                 Err(error) if error.is::<Cancelled>() => {
-                    return Ok(floor.screening(candidates, true));
+                    return Ok(state.screening(candidates, true));
                 }
                 Err(error) => return Err(error),
             };
-            let aside_before = floor.set_aside.len();
+            let aside_before = state.set_aside.len();
             match &record.ending {
                 Ending::Failed { side, reason } => {
                     let levels = if *side == 0 { &row.a } else { &row.b };
-                    floor.failed += 1;
-                    let blamed =
-                        floor.blame(bench, study, base, candidates, levels, fought, reason);
-                    match blamed {
+                    state.failed += 1;
+                    let named = state
+                        .set_aside_failing(bench, study, base, candidates, levels, begun, reason);
+                    match named {
                         Err(error) if error.is::<Cancelled>() => {
-                            return Ok(floor.screening(candidates, true));
+                            return Ok(state.screening(candidates, true));
                         }
                         other => other?,
                     }
@@ -189,18 +194,19 @@ pub(crate) fn screen(
                         continue;
                     };
                     if let Some(throughput) = record.score {
-                        floor.throughput.push(Observation {
+                        state.throughput.push(Observation {
                             row: row.clone(),
                             score: throughput,
                         });
                     }
-                    floor.observations.push(Observation { row, score });
-                    floor.look_for_wreckers(study, candidates)?;
+                    state.observations.push(Observation { row, score });
+                    state.set_aside_lever_that_halves(study, candidates)?;
+                    state.show(candidates, observer);
                 }
                 Ending::Disturbed => {}
             }
-            if floor.set_aside.len() > aside_before {
-                for (_, lever) in &floor.set_aside[aside_before..] {
+            if state.set_aside.len() > aside_before {
+                for (_, lever) in &state.set_aside[aside_before..] {
                     observer.see(Event::Note(&format!(
                         "set aside: {} ({})",
                         lever.lever, lever.reason
@@ -209,17 +215,34 @@ pub(crate) fn screen(
                 continue 'designs;
             }
         }
-        if floor
+        if state
             .worst_std_err()
             .is_some_and(|worst| worst <= options.enough)
         {
             break;
         }
     }
-    Ok(floor.screening(candidates, false))
+    Ok(state.screening(candidates, false))
 }
 
-impl Floor {
+/// What is expected of the levels of the design that were measured elsewhere.
+fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> {
+    let levels = factors.iter().enumerate().flat_map(|(factor, of)| {
+        let levels = of.levels.iter().enumerate();
+        levels.map(move |(place, &index)| (factor, place + 1, index))
+    });
+    levels
+        .filter_map(|(factor, level, index)| {
+            Some(Expected {
+                factor,
+                level,
+                log_effect: candidates[index].prior?.log_effect,
+            })
+        })
+        .collect()
+}
+
+impl ScreeningState {
     fn is_aside(&self, candidate: usize) -> bool {
         self.set_aside.iter().any(|(index, _)| *index == candidate)
     }
@@ -248,7 +271,8 @@ impl Floor {
         if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
-        (strongest_effects(&self.shapes, &self.observations), true)
+        let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
+        (fit, true)
     }
 
     fn fit(&self) -> Fit {
@@ -261,10 +285,7 @@ impl Floor {
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
-        let fit = self.fit();
-        if fit.residual_df < MIN_DF {
-            return false;
-        }
+        let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.is_lever[index]
@@ -294,7 +315,7 @@ impl Floor {
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.
     #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
-    fn blame(
+    fn set_aside_failing(
         &mut self,
         bench: &Workbench,
         study: &Study,
@@ -312,7 +333,7 @@ impl Floor {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = culprits(bench, base, candidates, &levers)?;
+            let found = failing_levers(bench, base, candidates, &levers)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;
@@ -326,23 +347,27 @@ impl Floor {
     }
 
     /// Sets aside a lever that was on the slower side of every lopsided duel.
-    fn look_for_wreckers(&mut self, study: &Study, candidates: &[Candidate]) -> Result<()> {
+    fn set_aside_lever_that_halves(
+        &mut self,
+        study: &Study,
+        candidates: &[Candidate],
+    ) -> Result<()> {
         let lopsided: Vec<&Observation> = self
             .throughput
             .iter()
-            .filter(|observation| observation.score.abs() > WRECKED)
+            .filter(|observation| observation.score.abs() > HALVED)
             .collect();
         let Some(suspect) = self.suspect(&lopsided) else {
             return Ok(());
         };
         let (factor, level) = suspect;
         let index = self.factors[factor].levels[level - 1];
-        let witnesses = lopsided.len();
+        let count = lopsided.len();
         let mut sizes: Vec<f64> = lopsided.iter().map(|o| o.score.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let typical = (-sizes[sizes.len() / 2]).exp();
         let reason = format!(
-            "wrecks the server: × {typical:.2} on its side in {witnesses} duels, then set aside"
+            "throughput halved or worse: × {typical:.2} on its side in {count} duels, then set aside"
         );
         study.note(
             "set aside",
@@ -364,7 +389,7 @@ impl Floor {
     /// The one (factor, level) that was on the slower side of all lopsided duels and not on the faster; `None` while
     /// several were.
     fn suspect(&self, lopsided: &[&Observation]) -> Option<(usize, usize)> {
-        if lopsided.len() < WITNESSES {
+        if lopsided.len() < MIN_LOPSIDED_DUELS {
             return None;
         }
         let slower: Vec<(&Vec<usize>, &Vec<usize>)> = lopsided
@@ -380,10 +405,10 @@ impl Floor {
         let mut suspects = BTreeSet::new();
         for (f, factor) in self.factors.iter().enumerate() {
             for level in 1..=factor.levels.len() {
-                let guilty = slower
+                let always_slower = slower
                     .iter()
                     .all(|(slow, fast)| slow[f] == level && fast[f] != level);
-                if guilty && !self.is_aside(factor.levels[level - 1]) {
+                if always_slower && !self.is_aside(factor.levels[level - 1]) {
                     suspects.insert((f, level));
                 }
             }
@@ -394,9 +419,9 @@ impl Floor {
         }
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
-        let (fit, strongest_only) = self.fit_or_strongest();
-        let mut found: Vec<Option<Screened>> = vec![None; candidates.len()];
+    /// The effects of a fit, by index of the candidate.
+    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+        let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -412,6 +437,32 @@ impl Floor {
                 duels: effect.duels as u32,
             });
         }
+        found
+    }
+
+    /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
+    /// is decided by what is shown here.
+    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
+            true => self
+                .screened(&fit, candidates)
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
+        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        observer.see(Event::Screened {
+            levers: &levers,
+            from,
+        });
+    }
+
+    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+        let (fit, strongest_only) = self.fit_or_strongest();
+        let found = self.screened(&fit, candidates);
         let together = fit
             .interactions
             .iter()

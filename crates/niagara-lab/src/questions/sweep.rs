@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
-use niagara_stats::{Level, Start, scalability};
+use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
-    About, AccountsRecord, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, SliceRecord,
+    About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, SliceRecord,
     Summary, SweepCurve, SweepPoint, SweepSummary,
 };
 use rand::SeedableRng;
@@ -55,7 +55,7 @@ pub(crate) struct SweepOptions<'a> {
     pub budget_seconds: f64,
     /// The load in one line, threads aside.
     pub workload: String,
-    /// How each variant is looked at where it stops scaling; `None` leaves it out.
+    /// How each variant is profiled where it stops scaling; `None` leaves it out.
     pub profile: Option<ShortProfile>,
 }
 
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
         index: usize,
         study: &Study,
         by_duel: &BTreeMap<u32, Vec<&SliceRecord>>,
-        accounts: &[(u32, u8, AccountsRecord)],
+        counters: &[(u32, u8, ResourceCounters)],
     ) -> SweepCurve {
         let options = self.options;
         let (title, variant) = &options.variants[index];
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
                 .filter_map(|duel| {
-                    Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, accounts)
+                    Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, counters)
                 })
                 .collect();
             starts.extend(of_point.iter().map(|measured| Start {
@@ -324,14 +324,14 @@ impl<'a> Run<'a> {
     fn summary(&self, study: &Study, complete: bool) -> Result<SweepSummary> {
         let options = self.options;
         let slices = study.store().slices(None)?;
-        let accounts = study.store().accounts()?;
+        let counters = study.store().resource_counters()?;
         let mut by_duel: BTreeMap<u32, Vec<&SliceRecord>> = BTreeMap::new();
         for slice in &slices {
             by_duel.entry(slice.duel).or_default().push(slice);
         }
         let variants = 0..options.variants.len();
         let curves: Vec<SweepCurve> = variants
-            .map(|index| self.curve(index, study, &by_duel, &accounts))
+            .map(|index| self.curve(index, study, &by_duel, &counters))
             .collect();
         Ok(SweepSummary {
             about: options.about.clone(),
@@ -382,7 +382,7 @@ impl<'a> Run<'a> {
                 .collect();
             Some(RatioAt {
                 threads,
-                ratio: Level::geometric(&ratios, self.options.alpha)?,
+                ratio: IntervalEstimate::geometric(&ratios, self.options.alpha)?,
                 duels: ratios.len() as u32,
             })
         };
@@ -459,7 +459,7 @@ struct Measured<'a> {
     disturbed: u32,
     slices: u32,
     errors: BTreeMap<u16, u64>,
-    accounts: Option<&'a AccountsRecord>,
+    counters: Option<&'a ResourceCounters>,
 }
 
 impl<'a> Measured<'a> {
@@ -468,7 +468,7 @@ impl<'a> Measured<'a> {
         duel: &DuelRecord,
         side: u8,
         slices: &[&SliceRecord],
-        accounts: &'a [(u32, u8, AccountsRecord)],
+        counters: &'a [(u32, u8, ResourceCounters)],
     ) -> Option<Self> {
         let own: Vec<&&SliceRecord> = slices.iter().filter(|slice| slice.side == side).collect();
         let sound: Vec<&&&SliceRecord> = own.iter().filter(|slice| !slice.disturbed).collect();
@@ -492,7 +492,7 @@ impl<'a> Measured<'a> {
             disturbed: (own.len() - sound.len()) as u32,
             slices: own.len() as u32,
             errors,
-            accounts: accounts
+            counters: counters
                 .iter()
                 .find(|(seq, its, _)| *seq == duel.seq && *its == side)
                 .map(|(_, _, record)| record),
@@ -503,13 +503,13 @@ impl<'a> Measured<'a> {
 fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<SweepPoint> {
     let level = |figure: &dyn Fn(&Measured<'_>) -> f64| {
         let figures: Vec<f64> = measured.iter().map(figure).collect();
-        Level::geometric(&figures, alpha)
+        IntervalEstimate::geometric(&figures, alpha)
     };
     let mut errors = BTreeMap::new();
     for (&code, count) in measured.iter().flat_map(|start| &start.errors) {
         *errors.entry(code).or_default() += count;
     }
-    let accounts: Vec<&AccountsRecord> = measured.iter().filter_map(|m| m.accounts).collect();
+    let counters: Vec<&ResourceCounters> = measured.iter().filter_map(|m| m.counters).collect();
     Some(SweepPoint {
         threads,
         starts: measured.len() as u32,
@@ -522,7 +522,7 @@ fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<Sw
             measured.iter().map(|start| start.slices).sum(),
         ],
         errors,
-        breakdown: together(&accounts).and_then(|sum| breakdown(&sum)),
+        breakdown: together(&counters).and_then(|sum| breakdown(&sum)),
     })
 }
 

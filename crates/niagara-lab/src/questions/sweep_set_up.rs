@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::asking::recipe::VariantRecipe;
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
 use crate::questions::sweep::SweepOptions;
@@ -64,7 +64,7 @@ impl SweepSetUp {
     pub(crate) fn options(
         &self,
         set_up: &SetUp<'_>,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> SweepOptions<'_> {
         let study = set_up.study;
@@ -73,7 +73,7 @@ impl SweepSetUp {
             variants: self.variants.clone(),
             benches: &self.benches,
             rounds: study.duels as u32,
-            couples: lengths.couples,
+            couples: duel_settings.couples,
             alpha: study.alpha,
             seed,
             budget_seconds: study.budget.as_secs_f64(),

@@ -1,49 +1,48 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
-use anyhow::{Result, bail};
-use niagara_stats::{Components, ErrorBudget, Rule, Verdict};
+use anyhow::Result;
+use niagara_stats::{Bond, Components, ErrorBudget, Prior, Prospect, Rule, Verdict, promote};
 use niagara_store::{
-    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Summary,
-    Together, TuneSummary,
+    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Searched,
+    Summary, Together, TuneSummary,
 };
 
+use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::client_host::ClientHost;
-use crate::duels::duel_plan::{assumed_sd, duel_seconds};
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::questions::deployment::deployment;
-use crate::questions::judged::{Answer, Question, SPARE_TIME, ask, comparison, first_look_seconds};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
-use crate::questions::promotion::{Bond, Prospect, promote};
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::screen::{ScreenOptions, ScreenTime, Screening, screen};
+use crate::questions::search::{
+    SearchOptions, Space, fewest_duels, search, starting_values, worth_searching,
+};
+use crate::questions::sequential_test::{
+    SPARE_TIME, SequentialTest, TestOutcome, comparison, first_look_seconds, run_test,
+};
+use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS, TuneTime};
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
-use crate::variants::candidate::{Candidate, crowded_out, factors, with_all};
+use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
-/// Duels of the total that are to fit behind the screening; those of its first look must.
-const TOTAL_DUELS: usize = 8;
 /// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
 const PROFILE_OVERRUN: f64 = 0.1;
-/// Share of the budget that the screening gets at least, or there is no point in it.
-const MIN_SCREENING: f64 = 0.25;
-/// Share of the budget that the screening takes at most: rungs want claims of their own.
-const MAX_SCREENING: f64 = 0.6;
-/// Design rows beyond the number of effects, so that the residual has degrees of freedom.
-const SPARE_ROWS: usize = 10;
-/// A decoy or control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
+/// Share of the time between the screening and the total that a search over ranges takes at most: rungs want some of it.
+const SEARCH_SHARE: f64 = 0.6;
+/// A control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
 const ALARM_STD_ERRS: f64 = 2.6;
-/// Screening goes on with further replicates of the design until every standard error is below this.
+/// Screening continues with further replicates of the design until every standard error is below this.
 const EXACT_ENOUGH: f64 = 0.002;
 
 /// How a server is tuned.
@@ -51,7 +50,7 @@ const EXACT_ENOUGH: f64 = 0.002;
 pub(crate) struct TuneOptions {
     /// Where the ladder starts.
     pub base: Variant,
-    /// Levers that apply here, decoy and control among them.
+    /// Levers that apply here, the controls among them.
     pub candidates: Vec<Candidate>,
     /// Levers that do not apply here, each with the reason.
     pub not_applicable: Vec<NotTried>,
@@ -63,17 +62,19 @@ pub(crate) struct TuneOptions {
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
     pub rule: Rule,
-    /// Seconds for all of it, set-up aside.
+    /// Seconds for all of it, excluding setup.
     pub budget_seconds: f64,
-    /// Couples of a screening duel.
-    pub screen_couples: u32,
-    /// Couples of a duel that judges.
-    pub couples: u32,
+    /// Couples of a screening duel, where asked for.
+    pub screen_couples: Option<u32>,
+    /// Couples of a duel that judges, where asked for.
+    pub couples: Option<u32>,
+    /// Counted time of a slice.
+    pub slice_seconds: f64,
     /// Seed.
     pub seed: u64,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
-    /// How the final variant is looked at; `None` leaves it out.
+    /// How the final variant is profiled; `None` leaves it out.
     pub profile: Option<ShortProfile>,
     /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.
     pub noise: Option<Components>,
@@ -91,17 +92,16 @@ impl TuneOptions {
         self.total_errors().fewest_duels().unwrap_or(TOTAL_DUELS)
     }
 
-    /// Standard deviation of a duel's score: by this machine's own history, where there is one.
-    fn sd_duel(&self, couples: u32) -> f64 {
-        let known = self.noise.map(|noise| noise.duel_sd(couples));
-        known.unwrap_or_else(|| assumed_sd(couples))
+    /// Couples of a study that was begun before its budget decided them.
+    fn usual_couples(&self, usual: DefaultCouples, asked: Option<u32>) -> u32 {
+        asked.unwrap_or_else(|| usual.of(self.slice_seconds))
     }
 
-    fn screen_time(&self) -> ScreenTime {
+    fn screen_time(&self, couples: u32) -> ScreenTime {
         ScreenTime {
             budget_seconds: self.budget_seconds,
             share: MAX_SCREENING,
-            judging_couples: self.couples,
+            judging_couples: couples,
             total_duels: [
                 TOTAL_DUELS.max(self.fewest_total_duels()),
                 self.fewest_total_duels(),
@@ -131,10 +131,13 @@ pub(crate) struct Ladder<'a> {
     not_tried: Vec<NotTried>,
     warnings: Vec<String>,
     screening: Option<Screening>,
+    searched: Option<Searched>,
     rungs: Vec<Rung>,
     total: Option<Comparison>,
     complete: bool,
     last: Variant,
+    /// Couples of a duel that judges.
+    couples: u32,
 }
 
 impl Measuring for Ladder<'_> {
@@ -159,6 +162,7 @@ impl Measuring for Ladder<'_> {
         let plan = self.plan(study)?;
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
+        let promoted = self.search(study, &plan, promoted, observer)?;
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
@@ -187,14 +191,16 @@ impl<'a> Ladder<'a> {
             not_tried: options.not_applicable.clone(),
             warnings: Vec::new(),
             screening: None,
+            searched: None,
             rungs: Vec::new(),
             total: None,
             complete: false,
             last: options.base.clone(),
+            couples: options.usual_couples(DefaultCouples::LADDER, options.couples),
         }
     }
 
-    /// A build is handed over only when it is known to be correct; that is looked at once it is known to be faster.
+    /// A build is handed over only when it is known to be correct; that is checked once it is known to be faster.
     fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         if !self.is_proven() {
             return Ok(());
@@ -228,77 +234,35 @@ impl<'a> Ladder<'a> {
         study.recall_or(&checkpoint::tune_plan(), || self.new_plan(study))
     }
 
-    /// What there is time for: levers and duels of the screening, with the total behind it.
     fn new_plan(&self, study: &Study) -> Result<TunePlan> {
         let options = self.options;
-        let screening_duel_seconds = duel_seconds(&study.lengths(), options.screen_couples);
-        let judging_duel_seconds = duel_seconds(&study.lengths(), options.couples);
-        // What has to fit behind the screening. The profile gives way.
-        let total_duels = options.screen_time().total_duels;
-        let total_seconds = total_duels[0] as f64 * judging_duel_seconds * SPARE_TIME;
-        let screening_until =
-            (options.budget_seconds - total_seconds).min(options.budget_seconds * MAX_SCREENING);
-        let affordable = (screening_until / screening_duel_seconds).max(0.0) as usize;
-        if screening_until < options.budget_seconds * MIN_SCREENING || affordable < SPARE_ROWS + 3 {
-            let least = (total_seconds / (1.0 - MIN_SCREENING))
-                .max(total_seconds + (SPARE_ROWS + 4) as f64 * screening_duel_seconds);
-            bail!(
-                "a budget of {:.0} s is too short: a duel that judges takes about {judging_duel_seconds:.0} s \
-                 here, and the total wants {} of them behind the screening\n\
-                 remedy: --budget {:.0}m, or shorter duels (--slice, --couples)",
-                options.budget_seconds,
-                total_duels[0],
-                (least / 60.0).ceil()
-            );
-        }
-        let mut kept: Vec<usize> = (0..self.candidates.len()).collect();
-        let mut left_out = Vec::new();
-        let crowded = crowded_out(&factors(&self.candidates), affordable);
-        // Levers alone: a control that is a level of a choice stays.
-        let is_lever = |index: &usize| self.candidates[*index].lever.role() == Role::Lever;
-        for index in crowded.into_iter().filter(is_lever) {
-            kept.retain(|&other| other != index);
-            left_out.push(self.candidates[index].lever.id().to_owned());
-        }
-        // Levers drop out from the end of the list, decoy and control never.
-        while kept.len() + SPARE_ROWS > affordable {
-            let Some(place) = kept
-                .iter()
-                .rposition(|&index| self.candidates[index].lever.role() == Role::Lever)
-            else {
-                break;
-            };
-            left_out.push(self.candidates[kept.remove(place)].lever.id().to_owned());
-        }
-        let screening_duels = niagara_stats::design_order(kept.len() + SPARE_ROWS);
-        let fought = screening_duels.min(affordable) as f64;
-        let plan = TunePlan {
-            levers: kept
-                .iter()
-                .map(|&index| self.candidates[index].lever.id().to_owned())
-                .collect(),
-            left_out,
-            screening_duels,
-            screening_duel_seconds,
-            duel_seconds: judging_duel_seconds,
-            screening_until,
-            detectable_lever: niagara_stats::detectable(
-                options.sd_duel(options.screen_couples),
-                fought as usize,
-            ),
-            detectable_total: niagara_stats::detectable(
-                options.sd_duel(options.couples),
-                total_duels[0],
-            ),
+        let time = TuneTime {
+            duel_settings: study.duel_settings(),
+            budget_seconds: options.budget_seconds,
+            goal: options.goal,
+            candidates: &self.candidates,
+            screen_couples: options.screen_couples,
+            couples: options.couples,
+            noise: options.noise,
+            fewest_total_duels: options.fewest_total_duels(),
+            spare: SPARE_TIME,
         };
-        Ok(plan)
+        time.plan()
     }
 
+    /// The levers of the plan, in its order: what is known of them may order them otherwise in a later sitting.
     fn keep_only(&mut self, plan: &TunePlan) {
-        let (kept, left_out) = std::mem::take(&mut self.candidates)
-            .into_iter()
-            .partition(|candidate| plan.levers.iter().any(|id| id == candidate.lever.id()));
+        let place = |candidate: &Candidate| {
+            let mut ids = plan.levers.iter();
+            ids.position(|id| id == candidate.lever.id())
+        };
+        let (mut kept, left_out): (Vec<Candidate>, Vec<Candidate>) =
+            std::mem::take(&mut self.candidates)
+                .into_iter()
+                .partition(|candidate| place(candidate).is_some());
+        kept.sort_by_key(place);
         self.candidates = kept;
+        self.couples = plan.couples.unwrap_or(self.couples);
         self.not_tried
             .extend(left_out.into_iter().map(|candidate| {
                 NotTried {
@@ -324,9 +288,9 @@ impl<'a> Ladder<'a> {
             &self.candidates,
             &ScreenOptions {
                 duels: plan.screening_duels,
-                couples: options.screen_couples,
+                couples: self.screen_couples(plan),
                 goal: options.goal,
-                time: options.screen_time(),
+                time: options.screen_time(self.couples),
                 worthwhile: options.rule.min_effect,
                 enough: EXACT_ENOUGH,
                 seed: options.seed,
@@ -357,7 +321,7 @@ impl<'a> Ladder<'a> {
                     .to_owned(),
             );
         } else {
-            self.warnings.extend(self.missing_guards());
+            self.warnings.extend(self.missing_controls());
         }
         self.keep_summary(study)?;
         if stopped {
@@ -391,6 +355,14 @@ impl<'a> Ladder<'a> {
             .map_or(&[], |screening| &screening.together)
     }
 
+    /// What is known of a lever from elsewhere; it speaks of throughput.
+    fn prior(&self, index: usize) -> Option<Prior> {
+        match self.options.goal {
+            Goal::Throughput => self.candidates[index].prior,
+            Goal::Cpu | Goal::P95 | Goal::P99 => None,
+        }
+    }
+
     /// What the screening promotes, by identifiers.
     fn newly_promoted(&self) -> Vec<String> {
         let factors = factors(&self.candidates);
@@ -402,6 +374,7 @@ impl<'a> Ladder<'a> {
                     factor: factors.iter().position(|f| f.levels.contains(&index))?,
                     log_effect: screened.effect.ratio.ln(),
                     std_err: screened.std_err,
+                    prior: self.prior(index),
                 })
             })
             .collect();
@@ -420,7 +393,7 @@ impl<'a> Ladder<'a> {
             .collect()
     }
 
-    /// The levers that go on, best first; of an exclusive choice only the best.
+    /// The levers that continue, best first; of an exclusive choice only the best.
     fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
         let ids = study.recall_or(&checkpoint::promoted(), || Ok(self.newly_promoted()))?;
         Ok(ids
@@ -431,6 +404,82 @@ impl<'a> Ladder<'a> {
                     .position(|candidate| candidate.lever.id() == id)
             })
             .collect())
+    }
+
+    /// The time that is left before the total goes into a search over the ranges that matter; the levers that go on after
+    /// it, with the values that it chose.
+    fn search(
+        &mut self,
+        study: &mut Study,
+        plan: &TunePlan,
+        promoted: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>> {
+        let options = self.options;
+        let couples = self.screen_couples(plan);
+        let until_seconds = self.search_until(study);
+        let ranges = study.recall_or(&checkpoint::searching(), || {
+            let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
+            // Of results from before there was a search: it had none.
+            if study.has_recalled() || study.used_seconds() + seconds > until_seconds {
+                return Ok(Vec::new());
+            }
+            let chosen = worth_searching(&self.candidates, &promoted, options.goal, |index| {
+                self.effect(index)
+            });
+            let start = with_all(&options.base, &self.candidates, &promoted);
+            starting_values(self.bench, &start, &self.candidates, &chosen)
+        })?;
+        if ranges.is_empty() {
+            return Ok(promoted);
+        }
+        let names: Vec<String> = ranges.iter().map(|range| range.span.one_line()).collect();
+        observer.see(Event::Stage {
+            name: "search",
+            seconds: until_seconds - study.used_seconds(),
+        });
+        observer.see(Event::Note(&format!("searching {}", names.join("; "))));
+        let space = Space {
+            base: &options.base,
+            candidates: &self.candidates,
+            promoted: &promoted,
+            ranges: &ranges,
+        };
+        let search_options = SearchOptions {
+            couples,
+            goal: options.goal,
+            until_seconds,
+            seed: options.seed,
+        };
+        let outcome = search(self.bench, study, &space, &search_options, observer)?;
+        self.candidates = outcome.candidates;
+        self.searched = Some(Searched {
+            ranges: outcome.ranges,
+            duels: outcome.duels,
+            effect: outcome.effect,
+        });
+        self.keep_summary(study)?;
+        if outcome.stopped {
+            return Err(Cancelled.into());
+        }
+        Ok(outcome.promoted)
+    }
+
+    /// Seconds of the budget at which a search ends: half of what the total's first looks and the profile leave is for the
+    /// rungs.
+    fn search_until(&self, study: &Study) -> f64 {
+        let total = self.options.screen_time(self.couples).total_duels[0] as f64
+            * study.duel_seconds(self.couples)
+            * SPARE_TIME;
+        let free = study.left_seconds() - total - self.options.profile_seconds();
+        study.used_seconds() + SEARCH_SHARE * free.max(0.0)
+    }
+
+    fn screen_couples(&self, plan: &TunePlan) -> u32 {
+        let options = self.options;
+        plan.screen_couples.unwrap_or_else(|| {
+            options.usual_couples(DefaultCouples::SCREENING, options.screen_couples)
+        })
     }
 
     fn judge_total(
@@ -445,7 +494,11 @@ impl<'a> Ladder<'a> {
             .filter_map(|&index| {
                 let lever = &self.candidates[index].lever;
                 Some(Rung {
-                    screened: self.effect(index)?.clone(),
+                    screened: Screened {
+                        // With the value that the search chose.
+                        change: self.candidates[index].change.one_line(),
+                        ..self.effect(index)?.clone()
+                    },
                     claim: None,
                     why: lever.why().to_owned(),
                     risk: lever.risk().to_string(),
@@ -461,22 +514,22 @@ impl<'a> Ladder<'a> {
         });
         let options = self.options;
         let last = self.last.clone();
-        let question = self.question(
+        let test = self.test(
             Phase::Total,
             "",
             &options.base,
             &last,
             options.total_errors(),
         );
-        let answer = ask(self.bench, study, &question, observer)?;
-        self.warn("total", &answer);
-        if answer.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &question, &answer)?;
+        let outcome = run_test(self.bench, study, &test, observer)?;
+        self.warn("total", &outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, &test, &outcome)?;
             self.warnings.extend(total.caution.clone());
             self.total = Some(total);
         }
         self.keep_summary(study)?;
-        stop_if_interrupted(&answer)
+        stop_if_interrupted(&outcome)
     }
 
     /// Rung by rung, best first, each against the best so far, as far as the time goes.
@@ -498,8 +551,8 @@ impl<'a> Ladder<'a> {
         for (rung, &index) in promoted.iter().enumerate() {
             let candidate = self.candidates[index].clone();
             let with = best.with(candidate.lever.id(), &candidate.change);
-            let needed = first_look_seconds(study, errors, self.options.couples)
-                + self.options.profile_seconds();
+            let needed =
+                first_look_seconds(study, errors, self.couples) + self.options.profile_seconds();
             if !study.has_recalled() && study.left_seconds() < needed {
                 break;
             }
@@ -508,21 +561,21 @@ impl<'a> Ladder<'a> {
                 name: &name,
                 seconds: study.left_seconds(),
             });
-            let question = self.question(Phase::Claim, candidate.lever.id(), &best, &with, errors);
-            let answer = ask(self.bench, study, &question, observer)?;
-            self.warn(candidate.lever.title(), &answer);
-            if answer.duels.iter().any(|duel| duel.score.is_some()) {
-                self.rungs[rung].claim = Some(comparison(study, &question, &answer)?);
+            let test = self.test(Phase::Claim, candidate.lever.id(), &best, &with, errors);
+            let outcome = run_test(self.bench, study, &test, observer)?;
+            self.warn(candidate.lever.title(), &outcome);
+            if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+                self.rungs[rung].claim = Some(comparison(study, &test, &outcome)?);
             }
             self.keep_summary(study)?;
-            stop_if_interrupted(&answer)?;
+            stop_if_interrupted(&outcome)?;
             let claim = self.rungs[rung].claim.as_ref();
             if claim.is_some_and(|claim| !claim.may_be_recommended()) {
                 self.warnings.push(format!(
                     "{} was left out of what follows: its replay gave other answers, or was not that of the capture",
                     candidate.lever.title()
                 ));
-            } else if answer.judgement.verdict == Some(Verdict::Slower) {
+            } else if outcome.judgement.verdict == Some(Verdict::Slower) {
                 self.warnings.push(format!(
                     "{} made it worse in its fresh duels: the total was judged with it, a \
                      ladder without it may do better (--without {})",
@@ -536,15 +589,15 @@ impl<'a> Ladder<'a> {
         Ok(())
     }
 
-    fn question<'q>(
+    fn test<'q>(
         &self,
         phase: Phase,
         subject: &'q str,
         a: &'q Variant,
         b: &'q Variant,
         errors: ErrorBudget,
-    ) -> Question<'q> {
-        Question {
+    ) -> SequentialTest<'q> {
+        SequentialTest {
             phase,
             subject,
             goal: self.options.goal,
@@ -552,7 +605,7 @@ impl<'a> Ladder<'a> {
             b,
             errors,
             rule: self.options.rule,
-            couples: self.options.couples,
+            couples: self.couples,
             seed: derive_seed(self.options.seed, "question", phase as u64),
             reserve_seconds: self.options.profile_seconds(),
             must_answer: phase == Phase::Total,
@@ -587,38 +640,38 @@ impl<'a> Ladder<'a> {
         Ok(())
     }
 
-    fn warn(&mut self, what: &str, answer: &Answer) {
-        let all = answer.warnings.iter().chain(&answer.failure);
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
+        let all = outcome.warnings.iter().chain(&outcome.failure);
         self.warnings
             .extend(all.map(|text| format!("{what}: {text}")));
     }
 
-    /// A ladder without its guards says so.
-    fn missing_guards(&self) -> Vec<String> {
-        [(Role::Decoy, "decoy"), (Role::Control, "control")]
+    /// A tuning without one of its controls says so.
+    fn missing_controls(&self) -> Vec<String> {
+        [(Role::NegativeControl, "negative control"), (Role::PositiveControl, "positive control")]
             .into_iter()
             .filter(|(role, _)| self.screened(*role).next().is_none())
             .map(|(_, name)| {
-                format!("this ladder has no {name}: it could not be measured here, so nothing checks the method")
+                format!("this tuning has no {name}: it could not be measured here, so nothing checks the method")
             })
             .collect()
     }
 
     fn alarms(&self) -> Vec<String> {
         let mut alarms = Vec::new();
-        for (_, decoy) in self.screened(Role::Decoy) {
-            if decoy.effect.ratio.ln().abs() > ALARM_STD_ERRS * decoy.std_err {
+        for (_, control) in self.screened(Role::NegativeControl) {
+            if control.effect.ratio.ln().abs() > ALARM_STD_ERRS * control.std_err {
                 alarms.push(format!(
-                    "the decoy, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
+                    "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
                      else moves these figures, distrust the small ones",
-                    decoy.effect.ratio, decoy.effect.low, decoy.effect.high
+                    control.effect.ratio, control.effect.low, control.effect.high
                 ));
             }
         }
-        for (_, control) in self.screened(Role::Control) {
+        for (_, control) in self.screened(Role::PositiveControl) {
             if control.effect.high >= 1.0 {
                 alarms.push(format!(
-                    "the control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
+                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
                      study does not see what it should see",
                     control.effect.ratio, control.effect.low, control.effect.high
                 ));
@@ -676,12 +729,19 @@ impl<'a> Ladder<'a> {
             load_seconds: study.load_seconds(),
             complete: self.complete,
             total: self.total.clone(),
-            decoy: self.screened(Role::Decoy).next().map(|(_, s)| s.clone()),
-            control: self.screened(Role::Control).next().map(|(_, s)| s.clone()),
+            negative_control: self
+                .screened(Role::NegativeControl)
+                .next()
+                .map(|(_, s)| s.clone()),
+            positive_control: self
+                .screened(Role::PositiveControl)
+                .next()
+                .map(|(_, s)| s.clone()),
             sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
             rungs: self.rungs.clone(),
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
+            searched: self.searched.clone(),
             not_tried,
             builds,
             deployment,
@@ -700,8 +760,8 @@ impl<'a> Ladder<'a> {
     }
 }
 
-fn stop_if_interrupted(answer: &Answer) -> Result<()> {
-    if answer.interrupted {
+fn stop_if_interrupted(outcome: &TestOutcome) -> Result<()> {
+    if outcome.interrupted {
         Err(Cancelled.into())
     } else {
         Ok(())

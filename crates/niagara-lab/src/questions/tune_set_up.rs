@@ -5,8 +5,7 @@ use niagara_build::BuildStore;
 use niagara_store::NotTried;
 
 use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
-use crate::asking::default_lengths::DefaultCouples;
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
 use crate::questions::prepare_builds::prepare_builds;
@@ -38,7 +37,8 @@ impl TuneSetUp {
         let mut bench = set_up.first_bench();
         bench.set_up_variant(base, observer)?;
         let context = lever_context(&inventory.fingerprint()?, &bench, &base.server)?;
-        let (mut candidates, mut not_applicable) = tune.choose(&inventory.levers, context);
+        let (mut candidates, mut not_applicable) =
+            tune.choose(&inventory.levers, context, bench.load().workload.name());
         let builds = builds_ahead(&BuildStore::new(&inventory.cache), base, &candidates);
         if !builds.is_empty() {
             observer.see(Event::ToBuild(&builds));
@@ -62,7 +62,7 @@ impl TuneSetUp {
         &self,
         set_up: &SetUp<'_>,
         tune: &TuneQuestion,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         seed: u64,
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
@@ -76,10 +76,9 @@ impl TuneSetUp {
             alpha: study.alpha,
             rule: study.rule(),
             budget_seconds: study.budget.as_secs_f64(),
-            screen_couples: tune.screen_couples(lengths),
-            couples: study
-                .couples
-                .unwrap_or_else(|| DefaultCouples::LADDER.of(lengths.slice_seconds)),
+            screen_couples: tune.screen_couples,
+            couples: study.couples,
+            slice_seconds: duel_settings.slice_seconds,
             seed,
             machine: match &inventory.client {
                 Some(client) => format!("{machine}, loaded from {}", client.name()),
@@ -89,7 +88,7 @@ impl TuneSetUp {
             // The history is of loads that came from this host.
             noise: match &inventory.client {
                 Some(_) => None,
-                None => History::of(&inventory.cache).components(self.bench.load(), lengths),
+                None => History::of(&inventory.cache).components(self.bench.load(), duel_settings),
             },
         })
     }

@@ -50,7 +50,7 @@ pub struct ComparePlan {
 /// What a tuning is about to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TunePlan {
-    /// Levers that go into the screening, decoy and control included.
+    /// Levers that go into the screening, the controls included.
     pub levers: Vec<String>,
     /// Levers left out because the budget is too short for them.
     pub left_out: Vec<String>,
@@ -62,8 +62,18 @@ pub struct TunePlan {
     pub duel_seconds: f64,
     /// Seconds of the budget at which the screening ends when it found something.
     pub screening_until: f64,
-    /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction.
-    pub detectable_lever: f64,
-    /// Smallest effect of the total that its first looks show, as a fraction.
-    pub detectable_total: f64,
+    /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction; `None` where it is not
+    /// throughput that is tuned for, of whose noise nothing is known yet, and where there are more levers than duels.
+    #[serde(default)]
+    pub detectable_lever: Option<f64>,
+    /// Smallest effect of the total that its first looks show, as a fraction; `None` where nothing is known of the noise of
+    /// what is tuned for.
+    #[serde(default)]
+    pub detectable_total: Option<f64>,
+    /// Couples of a screening duel; `None` of studies begun before the budget decided it.
+    #[serde(default)]
+    pub screen_couples: Option<u32>,
+    /// Couples of a duel that judges; `None` as before.
+    #[serde(default)]
+    pub couples: Option<u32>,
 }

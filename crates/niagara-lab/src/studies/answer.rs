@@ -51,7 +51,7 @@ pub fn answer(
         }
         Ok(study)
     };
-    let lengths = &opening.lengths;
+    let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {
             let mut bench = set_up.first_bench();
@@ -65,7 +65,7 @@ pub fn answer(
         Question::Tune(tune) => {
             let parts = TuneSetUp::new(&set_up, tune, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, tune, lengths, study.seed())?;
+            let options = parts.options(&set_up, tune, duel_settings, study.seed())?;
             let mut ladder = Ladder::new(&parts.bench, &options);
             let found = conduct(&mut ladder, &mut study, observer)?;
             (study, found)
@@ -74,22 +74,28 @@ pub fn answer(
             let mut bench = set_up.first_bench();
             let start = set_up.variant(start, &mut bench, observer)?;
             let mut study = open(observer)?;
-            let mut climbing =
-                Climbing::new(&set_up, &mut bench, start, rungs, lengths, study.seed());
+            let mut climbing = Climbing::new(
+                &set_up,
+                &mut bench,
+                start,
+                rungs,
+                duel_settings,
+                study.seed(),
+            );
             let found = conduct(&mut climbing, &mut study, observer)?;
             (study, found)
         }
         Question::Matrix { start, axes, all } => {
             let parts = combinations(&set_up, start, axes, *all, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, lengths, study.seed());
+            let options = parts.options(&set_up, duel_settings, study.seed());
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
             (study, found)
         }
         Question::Sweep { variants } => {
             let parts = SweepSetUp::new(&set_up, variants, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, lengths, study.seed());
+            let options = parts.options(&set_up, duel_settings, study.seed());
             let found = conduct(&mut Run::new(&options), &mut study, observer)?;
             (study, found)
         }
@@ -97,7 +103,7 @@ pub fn answer(
             let mut bench = set_up.first_bench();
             bench.set_up_variant(&set_up.base, observer)?;
             let mut study = open(observer)?;
-            let mut watching = Watching::new(&set_up, &bench, lengths.couples, study.seed());
+            let mut watching = Watching::new(&set_up, &bench, duel_settings.couples, study.seed());
             let found = conduct(&mut watching, &mut study, observer)?;
             (study, found)
         }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use niagara_stats::LookPlan;
 use niagara_store::{NotTried, Phase};
 
+use crate::lever::Searching;
 use crate::studies::announced::TunePlan;
 
 /// The key of a decision that is a `T`.
@@ -44,7 +45,7 @@ pub(crate) fn couples() -> Checkpoint<u32> {
     Checkpoint::named("couples")
 }
 
-/// The looks at the question of a phase and a subject.
+/// The looks of the test of a phase and a subject.
 pub(crate) fn looks(phase: Phase, subject: &str) -> Checkpoint<LookPlan> {
     Checkpoint::named(format!("looks {phase:?} {subject}"))
 }
@@ -77,6 +78,16 @@ pub(crate) fn rate() -> Checkpoint<f64> {
 /// What a tuning does with its time.
 pub(crate) fn tune_plan() -> Checkpoint<TunePlan> {
     Checkpoint::named("plan")
+}
+
+/// The ranges that are searched, with the values to begin with; empty where there is no time for it.
+pub(crate) fn searching() -> Checkpoint<Vec<Searching>> {
+    Checkpoint::named("searching")
+}
+
+/// Duels after which the time of the search ended.
+pub(crate) fn search_ended() -> Checkpoint<u64> {
+    Checkpoint::named("search ended")
 }
 
 /// Identifiers of the levers that go into the final variant, best first.

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::duels::duel::score_alone;
 use crate::duels::duel_plan::{couple_seconds, duel_seconds};
-use crate::duels::spec::{Lengths, Load};
+use crate::duels::spec::{DuelSettings, Load};
 
 /// File in the cache, a comparison a line.
 const FILE: &str = "noise-history.jsonl";
-/// Comparisons that are looked at, newest first: a machine changes.
+/// Comparisons that are read, newest first: a machine changes.
 const MAX_COMPARISONS: usize = 40;
 /// Degrees of freedom below which the history is no guide: within duels, between duels.
 const ENOUGH: (f64, f64) = (100.0, 12.0);
@@ -59,14 +59,14 @@ impl History {
     pub fn add(
         &self,
         load: &Load,
-        lengths: &Lengths,
+        duel_settings: &DuelSettings,
         duels: &[DuelRecord],
         slices: &[SliceRecord],
     ) -> Result<()> {
         let duels: Vec<Duel> = duels
             .iter()
             .filter(|duel| duel.score.is_some())
-            .filter_map(|duel| score_again(duel.seq, slices, lengths))
+            .filter_map(|duel| score_again(duel.seq, slices, duel_settings))
             .map(|score| Duel {
                 score: score.score,
                 couple_sd: score.couple_sd,
@@ -79,7 +79,7 @@ impl History {
         let line = serde_json::to_string(&Comparison {
             workload: load.workload.name().to_owned(),
             threads: load.threads,
-            slice_seconds: lengths.slice_seconds,
+            slice_seconds: duel_settings.slice_seconds,
             duels,
         })?;
         let mut file = OpenOptions::new()
@@ -91,7 +91,7 @@ impl History {
     }
 
     /// Variance components for this kind of load and slice, when enough is known.
-    pub fn components(&self, load: &Load, lengths: &Lengths) -> Option<Components> {
+    pub fn components(&self, load: &Load, duel_settings: &DuelSettings) -> Option<Components> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         let known: Vec<Vec<DuelScore>> = text
             .lines()
@@ -101,7 +101,7 @@ impl History {
             .filter(|comparison| {
                 comparison.workload == load.workload.name()
                     && comparison.threads == load.threads
-                    && comparison.slice_seconds == lengths.slice_seconds
+                    && comparison.slice_seconds == duel_settings.slice_seconds
             })
             .take(MAX_COMPARISONS)
             .map(|comparison| comparison.duels.iter().map(Duel::as_score).collect())
@@ -111,12 +111,12 @@ impl History {
     }
 
     /// Couples of a duel that give the narrowest interval per minute here; `None` while too little is known.
-    pub fn best_couples(&self, load: &Load, lengths: &Lengths) -> Option<u32> {
-        let components = self.components(load, lengths)?;
+    pub fn best_couples(&self, load: &Load, duel_settings: &DuelSettings) -> Option<u32> {
+        let components = self.components(load, duel_settings)?;
         Some(optimal_couples(
             &components,
-            duel_seconds(lengths, 0),
-            couple_seconds(lengths),
+            duel_seconds(duel_settings, 0),
+            couple_seconds(duel_settings),
         ))
     }
 }
@@ -135,7 +135,11 @@ impl Duel {
 }
 
 /// The score of one duel with its spread, from its slices.
-pub fn score_again(duel: u32, slices: &[SliceRecord], lengths: &Lengths) -> Option<DuelScore> {
+pub fn score_again(
+    duel: u32,
+    slices: &[SliceRecord],
+    duel_settings: &DuelSettings,
+) -> Option<DuelScore> {
     let of_duel: Vec<&SliceRecord> = slices.iter().filter(|slice| slice.duel == duel).collect();
-    score_alone(&of_duel, lengths.half_weight())
+    score_alone(&of_duel, duel_settings.half_weight())
 }

@@ -9,7 +9,7 @@ use crate::studies::observer::Observer;
 use crate::studies::study::Study;
 
 /// What every summary of a study that was stopped says.
-const STOPPED: &str = "stopped on request: the same command goes on from here";
+const STOPPED: &str = "stopped on request: the same command continues from here";
 
 /// What came of a question.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use niagara_build::Forecast;
 use niagara_stats::Judgement;
-use niagara_store::{DuelRecord, SliceRecord};
+use niagara_store::{DuelRecord, Screened, SliceRecord};
 
 use crate::studies::announced::Announced;
 
@@ -37,7 +37,14 @@ pub enum Event<'a> {
     Slice(&'a SliceRecord),
     /// A duel ended.
     Duel(&'a DuelRecord),
-    /// The comparison under way was judged anew.
+    /// What the screening knows of the levers by now, in passing: nothing is decided by it.
+    Screened {
+        /// Their effects so far; empty while they cannot be told apart.
+        levers: &'a [Screened],
+        /// Duels from which on they can.
+        from: usize,
+    },
+    /// The comparison under way was judged again.
     Judged(&'a Judgement),
 }
 

@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
-use crate::duels::spec::Lengths;
+use crate::duels::spec::DuelSettings;
 use crate::studies::results_folder::{ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{Study, StudyOptions};
@@ -18,7 +19,7 @@ use crate::studies::study::{Study, StudyOptions};
 pub(crate) struct Opening<'a> {
     question: &'a StudyDescription,
     session: &'a Session<'a>,
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
     plan: Value,
     key: String,
     folder: ResultsFolder,
@@ -28,12 +29,12 @@ impl<'a> Opening<'a> {
     /// Finds the study's folder; nothing is written yet.
     pub(crate) fn choose(question: &'a StudyDescription, session: &'a Session<'a>) -> Result<Self> {
         let kind = question.question.kind().to_string();
-        let lengths = question.lengths();
+        let duel_settings = question.duel_settings();
         let plan = identity(question)?;
         let key = study_key(&(
             &kind,
             &plan,
-            lengths,
+            duel_settings,
             question.protocol,
             question.budget,
             question.seed,
@@ -42,7 +43,7 @@ impl<'a> Opening<'a> {
         Ok(Self {
             question,
             session,
-            lengths,
+            duel_settings,
             plan,
             key,
             folder,
@@ -79,7 +80,7 @@ impl<'a> Opening<'a> {
             StudyOptions {
                 folder: self.folder.path.clone(),
                 budget_seconds: self.question.budget.as_secs_f64(),
-                lengths: self.lengths,
+                duel_settings: self.duel_settings,
                 protocol: self.question.protocol,
             },
         )
@@ -104,7 +105,10 @@ fn identity(study: &StudyDescription) -> Result<Value> {
         "without": tune.without,
         "alpha": study.alpha,
         "min_effect": study.min_effect,
-        "screen_couples": tune.screen_couples(&study.lengths()),
+        // Where nobody asked for a number the budget decides it, which is no part of what a study is: the usual one stands here.
+        "screen_couples": tune.screen_couples.unwrap_or_else(|| {
+            DefaultCouples::SCREENING.of(study.duel_settings().slice_seconds)
+        }),
     });
     if tune.with_builds {
         plan["with_builds"] = Value::Bool(true);
@@ -119,7 +123,7 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     Ok(plan)
 }
 
-/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals go on.
+/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals continue.
 fn add_rate(plan: &mut Value, study: &StudyDescription) {
     if let Some(rate) = study.rate {
         plan["rate"] = Value::from(rate.to_string());

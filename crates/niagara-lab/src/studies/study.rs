@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::duels::arena::unix_ms;
 use crate::duels::duel::{fight, learn_taken};
 use crate::duels::duel_plan::unit_seconds;
-use crate::duels::spec::{DuelSpec, Lengths, Load, Protocol};
+use crate::duels::spec::{DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
 use crate::studies::checkpoint::{self, Checkpoint};
@@ -37,7 +37,7 @@ const PACE_DUELS: usize = 12;
 pub const RESULTS_FILE: &str = "results.db";
 
 /// A study with its results file. Everything it decides is a function of what the file holds, so
-/// that a study opened again goes on where it stopped.
+/// that a study opened again continues where it stopped.
 pub struct Study {
     store: Store,
     // Held as long as the results may be written.
@@ -47,7 +47,7 @@ pub struct Study {
     recalled: Vec<DuelRecord>,
     next: usize,
     done: Vec<DuelRecord>,
-    lengths: Lengths,
+    duel_settings: DuelSettings,
     warm_up: WarmUpPlan,
     protocol: Protocol,
     budget_seconds: f64,
@@ -65,16 +65,16 @@ pub struct Study {
 pub struct StudyOptions {
     /// Folder of the results, made if it is not there.
     pub folder: PathBuf,
-    /// Seconds that the study may take, set-up aside.
+    /// Seconds that the study may take, excluding setup.
     pub budget_seconds: f64,
     /// Slices and the longest warm-up.
-    pub lengths: Lengths,
+    pub duel_settings: DuelSettings,
     /// How variants meet.
     pub protocol: Protocol,
 }
 
 impl Study {
-    /// Begins the study in its folder, or goes on with it when the folder holds the same one (same key).
+    /// Begins the study in its folder, or continues it when the folder holds the same one (same key).
     ///
     /// # Errors
     /// Another Niagara runs it, the folder holds the results of another study, or cannot be written.
@@ -117,9 +117,9 @@ impl Study {
         used_before.elapsed_seconds = used_before.elapsed_seconds.max(wall);
         used_before.load_seconds = used_before.load_seconds.max(load);
         let mut study = Self {
-            warm_up: WarmUpPlan::new(options.lengths.warm_up_seconds),
+            warm_up: WarmUpPlan::new(options.duel_settings.warm_up_seconds),
             folder: options.folder,
-            lengths: options.lengths,
+            duel_settings: options.duel_settings,
             protocol: options.protocol,
             budget_seconds: options.budget_seconds,
             recalled,
@@ -154,7 +154,7 @@ impl Study {
     }
 
     /// Keeps the curves of a duel that is about to be stored, as long as the warm-up is not settled. Kept before the
-    /// duel: one that is lost with its process is fought again and its curves are kept anew.
+    /// duel: one that is lost with its process is fought again and its curves are kept again.
     fn keep_curves(&self, seq: u32, curves: &[Vec<f64>; 2]) -> Result<()> {
         if self.warm_up.is_settled() {
             return Ok(());
@@ -169,7 +169,7 @@ impl Study {
         Ok(())
     }
 
-    /// The seed of every random choice: of a study that goes on, the one it began with.
+    /// The seed of every random choice: of a study that continues, the one it began with.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -207,10 +207,10 @@ impl Study {
     /// Every start is warmed up for the longest time: where loads differ within a study, what one of them shows says
     /// nothing about the others.
     pub fn fix_warm_up(&mut self) {
-        self.warm_up.decided(self.lengths.warm_up_seconds);
+        self.warm_up.decided(self.duel_settings.warm_up_seconds);
     }
 
-    /// Seconds used, set-up aside, earlier sittings included.
+    /// Seconds used, excluding setup, earlier sittings included.
     pub fn used_seconds(&self) -> f64 {
         let now = self
             .clock
@@ -234,10 +234,10 @@ impl Study {
     }
 
     /// The study's lengths, with the warm-up as it stands.
-    pub fn lengths(&self) -> Lengths {
-        Lengths {
+    pub fn duel_settings(&self) -> DuelSettings {
+        DuelSettings {
             warm_up_seconds: self.warm_up.seconds(),
-            ..self.lengths
+            ..self.duel_settings
         }
     }
 
@@ -273,7 +273,7 @@ impl Study {
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
-        unit_seconds(self.protocol, &self.lengths(), couples)
+        unit_seconds(self.protocol, &self.duel_settings(), couples)
     }
 
     /// How many times longer than planned the last duels took. One duel as planned counts among them.
@@ -365,7 +365,7 @@ impl Study {
     /// of a side that failed comes back as such.
     ///
     /// # Errors
-    /// The study was stopped, or cannot go on here.
+    /// The study was stopped, or cannot continue here.
     #[expect(clippy::too_many_arguments, reason = "a duel is all of these")]
     pub fn duel(
         &mut self,
@@ -387,9 +387,9 @@ impl Study {
                     subject: subject.to_owned(),
                     variants: variants.clone(),
                     load: bench.load().clone(),
-                    lengths: Lengths {
+                    duel_settings: DuelSettings {
                         couples,
-                        ..self.lengths()
+                        ..self.duel_settings()
                     },
                     seed: seed.wrapping_add(u64::from(repeats) << 48),
                     taken_slope: self.taken_slope(bench.load()),
@@ -426,7 +426,7 @@ impl Study {
             {
                 bail!(
                     "{}: duel {} is not the one this command would have run next; \
-                     levers or servers changed since: start anew with another --out",
+                     levers or servers changed since: start again with another --out",
                     self.folder.join(RESULTS_FILE).display(),
                     self.next
                 );
@@ -454,9 +454,9 @@ impl Study {
         }
         let curves = outcome.warm_up_curves.map(as_kept);
         self.keep_curves(outcome.record.seq, &curves)?;
-        for (side, accounts) in &outcome.accounts {
+        for (side, counters) in &outcome.counters {
             self.store
-                .add_accounts(outcome.record.seq, *side, accounts)?;
+                .add_resource_counters(outcome.record.seq, *side, counters)?;
         }
         for (side, replay) in &outcome.replays {
             self.store.add_replay(outcome.record.seq, *side, replay)?;
@@ -528,7 +528,7 @@ mod tests {
             StudyOptions {
                 folder: folder.to_owned(),
                 budget_seconds: 600.0,
-                lengths: Lengths {
+                duel_settings: DuelSettings {
                     couples: 4,
                     slice_seconds: 0.5,
                     ramp_seconds: 0.05,
@@ -597,32 +597,32 @@ mod tests {
     }
 
     #[test]
-    fn a_study_that_goes_on_settles_the_same_warm_up_after_the_same_duel() {
+    fn a_continued_study_settles_the_same_warm_up_after_the_same_duel() {
         let whole = tempfile::tempdir().expect("a temporary folder");
         let mut study = open(whole.path()).expect("new");
         for seq in 0..3 {
             assert_eq!(
-                study.lengths().warm_up_seconds,
+                study.duel_settings().warm_up_seconds,
                 LONGEST,
                 "after {seq} duels"
             );
             fought(&mut study, seq);
         }
-        let settled = study.lengths().warm_up_seconds;
+        let settled = study.duel_settings().warm_up_seconds;
         assert!(settled < LONGEST);
 
         let parts = tempfile::tempdir().expect("a temporary folder");
         for seq in 0..3 {
-            let mut study = open(parts.path()).expect("new, or gone on with");
+            let mut study = open(parts.path()).expect("new, or continued");
             assert_eq!(
-                study.lengths().warm_up_seconds,
+                study.duel_settings().warm_up_seconds,
                 LONGEST,
                 "after {seq} duels"
             );
             fought(&mut study, seq);
         }
-        let study = open(parts.path()).expect("gone on with");
-        assert_eq!(study.lengths().warm_up_seconds, settled);
+        let study = open(parts.path()).expect("continued");
+        assert_eq!(study.duel_settings().warm_up_seconds, settled);
     }
 
     #[test]
@@ -635,10 +635,10 @@ mod tests {
         let steep = [start(30), start(30)];
         study.keep_curves(2, &steep).expect("room");
         drop(study);
-        let mut study = open(folder.path()).expect("gone on with");
-        assert_eq!(study.lengths().warm_up_seconds, LONGEST);
+        let mut study = open(folder.path()).expect("continued");
+        assert_eq!(study.duel_settings().warm_up_seconds, LONGEST);
         fought(&mut study, 2);
-        assert!(study.lengths().warm_up_seconds < LONGEST);
+        assert!(study.duel_settings().warm_up_seconds < LONGEST);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::mistake::{Mistake, Mistakes};
 use super::shape::SIZES;
 use super::structure;
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
-use crate::asking::load_by_name::{load_of, names_file, own_workload, settings_of};
+use crate::asking::load_by_name::{file_workload, is_workload_file, load_of, settings_of};
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -733,9 +733,9 @@ impl Reader<'_> {
     ) -> Option<WorkloadSpec> {
         let at = name.span().start;
         let text = name.get_ref().trim();
-        if names_file(text) {
+        if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
-            return match own_workload(&self.known.folder.join(path)) {
+            return match file_workload(&self.known.folder.join(path)) {
                 Ok(workload) => Some(workload),
                 Err(error) => {
                     if let Some(mistake) = error.downcast_ref::<LoadError>() {
@@ -746,7 +746,7 @@ impl Reader<'_> {
                     mistakes.add(
                         at,
                         format!("the workload `{text}` cannot be read: {reason}"),
-                        "name a file as docs/own-workload.md describes it, by its path from this file's folder",
+                        "name a file as docs/custom-workload.md describes it, by its path from this file's folder",
                     );
                     None
                 }

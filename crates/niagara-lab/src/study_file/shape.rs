@@ -159,7 +159,7 @@ static BUILD_KEYS: Group = Group {
         key(
             "bolt",
             Shape::TextOr(&TRAINING),
-            "The finished binary laid out anew by a profile: the workloads to train on",
+            "The finished binary laid out again by a profile: the workloads to train on",
         ),
         key(
             "bolt_profile",
@@ -339,7 +339,7 @@ static SIZE: Group = Group {
         key(
             "budget",
             Shape::Duration,
-            "Time for all measurements in this size, set-up aside",
+            "Time for all measurements in this size, excluding setup",
         ),
         key(
             "duels",
@@ -421,9 +421,9 @@ pub(crate) static FILE: Group = Group {
         key(
             "a",
             Shape::Text,
-            "compare: the yardstick, a variant's name or an expression such as base",
+            "compare: the baseline, a variant's name or an expression such as base",
         ),
-        key("b", Shape::Text, "compare: the one in question"),
+        key("b", Shape::Text, "compare: the candidate"),
         key(
             "start",
             Shape::Text,
@@ -482,7 +482,7 @@ pub(crate) static FILE: Group = Group {
         key(
             "budget",
             Shape::Duration,
-            "Time for all measurements, set-up aside; 10m unless given",
+            "Time for all measurements, excluding setup; 10m unless given",
         ),
         key(
             "duels",

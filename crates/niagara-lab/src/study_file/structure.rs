@@ -28,7 +28,7 @@ fn check_table(table: &DeTable<'_>, at: usize, group: &Group, mistakes: &mut Mis
                 let names = group.names();
                 mistakes.add(
                     key.span().start,
-                    format!("`{name}` is no key of {}", group.name),
+                    format!("unknown key `{name}` in {}", group.name),
                     format!(
                         "{}keys: {}",
                         did_you_mean(name, names.iter().copied()),
@@ -259,7 +259,7 @@ fn plain(value: &DeValue<'_>, shape: Shape) -> Result<(), (String, String)> {
                 "write a text, a number, true or false".into(),
             )
         }),
-        // Tables and lists are looked at above.
+        // Tables and lists are handled above.
         _ => Ok(()),
     }
 }

@@ -115,13 +115,13 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "[size.small]",
         "[size.smal]",
-        "x.toml:20:7: `smal` is no key of [size]",
+        "x.toml:20:7: unknown key `smal` in [size]",
         "did you mean `small`?",
     );
     mistake(
         "threads = 8",
         "thread = 8",
-        "x.toml:6:1: `thread` is no key",
+        "x.toml:6:1: unknown key `thread`",
         "did you mean `threads`?",
     );
     mistake(

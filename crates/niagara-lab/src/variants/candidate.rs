@@ -1,8 +1,8 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
-use niagara_stats::Factor;
+use niagara_stats::{Factor, Prior};
 
-use crate::lever::{Change, Lever};
+use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;
 
 /// Duels that each level of a choice is to be in. A choice of k levels is told with an error of about sd · √((k − 1) / duels),
@@ -16,6 +16,10 @@ pub struct Candidate {
     pub lever: Lever,
     /// What it changes here.
     pub change: Change,
+    /// The values that may be searched here, where it has a number to choose.
+    pub span: Option<Span>,
+    /// What its measurements elsewhere make one expect of it with this server and workload.
+    pub prior: Option<Prior>,
 }
 
 /// A factor of the design: one lever, or several of which at most one is in force.

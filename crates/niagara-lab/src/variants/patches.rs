@@ -26,7 +26,7 @@ pub(crate) fn patch(name: &str, source: &Source) -> Result<Patch> {
             .collect();
         bail!(
             "the patch {name} is not for {} {} ({}): it is written for {}\n\
-             remedy: leave it out, build a version that it is written for, or write it anew for this one \
+             remedy: leave it out, build a version that it is written for, or write it again for this one \
              (patches/README.md)",
             source.family,
             source.version,

@@ -75,11 +75,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_build_says_that_it_can_be_gone_on_with() {
+    fn a_stopped_build_says_that_it_can_be_continued() {
         let error = stopped(anyhow::Error::new(BuildStopped).context("cannot build it"));
         assert!(error.is::<Cancelled>());
         assert!(
-            error.to_string().contains("goes on with the build"),
+            error.to_string().contains("continues with the build"),
             "{error}"
         );
         let other = stopped(anyhow::anyhow!("disk full"));

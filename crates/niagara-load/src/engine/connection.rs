@@ -24,7 +24,7 @@ pub(crate) enum State {
     },
 }
 
-/// Why a transaction cannot go on.
+/// Why a transaction cannot continue.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Lost(Lost),
@@ -109,7 +109,7 @@ impl Connection {
         self.link.is_some()
     }
 
-    /// Goes on with a fresh link.
+    /// Continues with a fresh link.
     pub(crate) fn relink(&mut self, link: Link, io: &mut Io) -> io::Result<()> {
         self.link = Some(link);
         self.state = State::Idle;
@@ -124,7 +124,7 @@ impl Connection {
         self.restart(plan)
     }
 
-    /// Writes the first statement of the transaction in flight anew.
+    /// Writes the first statement of the transaction in flight again.
     pub(crate) fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
         self.state = State::Running;
         self.transaction.restart(plan);
@@ -263,7 +263,7 @@ impl Connection {
         }
     }
 
-    /// Goes on with a command of which the system has taken `sent` bytes only.
+    /// Continues with a command of which the system has taken `sent` bytes only.
     pub(crate) fn resume_sending(&mut self, sent: usize, io: &mut Io) -> Result<(), Lost> {
         match &mut self.link {
             Some(link) => link.resume_sending(sent, io, self.token),
@@ -271,7 +271,7 @@ impl Connection {
         }
     }
 
-    /// Goes on with a command for which there was no room.
+    /// Continues with a command for which there was no room.
     pub(crate) fn go_on_sending(&mut self, io: &mut Io) -> Result<(), Lost> {
         match &mut self.link {
             Some(link) => link.flush(io, self.token),

@@ -88,8 +88,8 @@ impl Driver {
             reconnect_after: options
                 .reconnect_after
                 .or((reconnect > 0).then_some(u64::from(reconnect))),
-            patience: options.patience,
-            gathers_by_itself: gathers_by_itself(sides, spec, options.threads)?,
+            coalescing: options.coalescing,
+            auto_coalesces: auto_coalesces(sides, spec, options.threads)?,
         };
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
@@ -293,8 +293,8 @@ impl Driver {
         );
         let last_moment = order.stop_at + run.drain_timeout + GRACE;
         while !collecting.is_complete() {
-            let patience = last_moment.saturating_duration_since(Instant::now());
-            match self.reports.recv_timeout(patience) {
+            let timeout = last_moment.saturating_duration_since(Instant::now());
+            match self.reports.recv_timeout(timeout) {
                 Ok((index, report)) => collecting.take(index, report),
                 Err(RecvTimeoutError::Disconnected) => return Err(dead()),
                 Err(RecvTimeoutError::Timeout) => {
@@ -383,12 +383,12 @@ fn loops_for(
     Ok(loops.min(options.threads as usize))
 }
 
-/// Connections for each CPU of the machine from which on answers may gather by themselves.
+/// Connections for each CPU of the machine from which on wake-ups are coalesced by default.
 const CROWDED: usize = 8;
 
-/// Whether answers may gather where nobody says: half of the statements of so many connections keep the servers, which
+/// Whether wake-ups are coalesced by default: half of the statements of so many connections keep the servers, which
 /// are on this machine, as busy as all of them, and what waits holds no locks.
-fn gathers_by_itself(
+fn auto_coalesces(
     sides: &[Vec<Endpoint>],
     spec: &WorkloadSpec,
     threads: u32,

@@ -5,7 +5,7 @@
 
 use crate::engine::connection::Connection;
 use crate::engine::link::Link;
-use crate::engine::options::Patience;
+use crate::engine::options::CoalescingChoice;
 use crate::engine::order::{Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
@@ -138,16 +138,16 @@ impl EventLoop {
         }
     }
 
-    /// How long answers may gather where this loop is now.
-    fn patience(&self, connections: usize) -> Result<Duration, LoadError> {
-        Ok(match self.policy.patience {
-            Patience::For(patience) => patience,
-            Patience::Auto
-                if self.policy.gathers_by_itself && self.placement.cpus() < machine_cpus()? =>
+    /// The longest delay of a wake-up where this loop is now.
+    fn max_delay(&self, connections: usize) -> Result<Duration, LoadError> {
+        Ok(match self.policy.coalescing {
+            CoalescingChoice::For(delay) => delay,
+            CoalescingChoice::Auto
+                if self.policy.auto_coalesces && self.placement.cpus() < machine_cpus()? =>
             {
-                Patience::among(connections)
+                CoalescingChoice::among(connections)
             }
-            Patience::Auto => Duration::ZERO,
+            CoalescingChoice::Auto => Duration::ZERO,
         })
     }
 
@@ -157,7 +157,7 @@ impl EventLoop {
         reports: &Sender<(usize, Report)>,
     ) -> Result<Report, LoadError> {
         self.placement.place(order.cpus.as_ref())?;
-        let patience = self.patience(self.sides[order.side].connections.len())?;
+        let max_delay = self.max_delay(self.sides[order.side].connections.len())?;
         let side = &mut self.sides[order.side];
         let report = |window, per_connection| {
             // Without a listener the order to stop follows soon.
@@ -170,7 +170,7 @@ impl EventLoop {
             order,
             &mut side.io,
             &mut self.reconnector,
-            patience,
+            max_delay,
         )?
         .run(
             &mut side.connections,

@@ -222,7 +222,7 @@ impl Link {
         self.flush(io, token)
     }
 
-    /// Goes on with a command of which the system has taken `sent` bytes only.
+    /// Continues with a command of which the system has taken `sent` bytes only.
     pub(crate) fn resume_sending(
         &mut self,
         sent: usize,

@@ -20,8 +20,8 @@ pub struct DriverOptions {
     pub loops: Option<usize>,
     /// How the system is asked for input and output. Default [`IoChoice::Auto`].
     pub io: IoChoice,
-    /// How long answers may gather before they are taken. Default [`Patience::Auto`].
-    pub patience: Patience,
+    /// Whether wake-ups for answers are coalesced. Default [`CoalescingChoice::Auto`].
+    pub coalescing: CoalescingChoice,
     /// Seed of everything that is drawn. A connection draws the same on every side. Default 1.
     pub seed: u64,
     /// Bound on a login, and on preparing each statement after it. Default 10 s.
@@ -36,7 +36,7 @@ pub struct DriverOptions {
     pub ignored_errors: IgnoredErrors,
     /// What becomes of a connection that is lost under load. `None` (the default): the run fails.
     pub retry: Option<Retry>,
-    /// Every connection is made anew after so many transactions. `None` (the default): as the workload's `reconnect` says.
+    /// Every connection is re-established after so many transactions. `None` (the default): as the workload's `reconnect` says.
     pub reconnect_after: Option<u64>,
     /// Of a capture: about how long a segment takes at the captured pace. Default 1 s.
     #[serde(default = "default_segment")]
@@ -60,7 +60,7 @@ impl Default for DriverOptions {
             threads: 1,
             loops: None,
             io: IoChoice::Auto,
-            patience: Patience::Auto,
+            coalescing: CoalescingChoice::Auto,
             seed: 1,
             connect_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(60),
@@ -74,15 +74,15 @@ impl Default for DriverOptions {
     }
 }
 
-/// How long answers may gather before a loop that waits is woken for them; io_uring and closed loops only.
+/// Wake-up coalescing: for how long a loop that waits lets answers come in before it is woken for them; io_uring and closed loops only.
 ///
 /// A loop on CPUs of its own is faster than the server, so it sleeps before every answer, and waking a sleeping CPU
-/// costs the server's thread time (in a virtual machine much of it). Up to half of the answers that are expected may gather; the statements of
+/// costs the server's thread time (in a virtual machine much of it). It is woken for at most half of the answers that are expected at once; the statements of
 /// the other connections keep the server busy meanwhile. An answer is seen later by up to this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Patience {
-    /// [`Patience::among`] the connections where that does not keep the server waiting: in a closed loop of a workload
+pub enum CoalescingChoice {
+    /// [`CoalescingChoice::among`] the connections where that does not keep the server waiting: in a closed loop of a workload
     /// that only reads, on a server of this machine, with eight connections or more for each CPU, where the loops may
     /// not use all CPUs. Else none.
     #[default]
@@ -91,7 +91,7 @@ pub enum Patience {
     For(Duration),
 }
 
-impl Patience {
+impl CoalescingChoice {
     /// What `Auto` comes to among so many connections of a loop: 100 µs for every 32, no more than 1 ms. The more of them
     /// share a server, the longer each waits for its turn, and the less such a time is beside that.
     pub fn among(connections: usize) -> Duration {
@@ -102,31 +102,31 @@ impl Patience {
     }
 }
 
-impl fmt::Display for Patience {
+impl fmt::Display for CoalescingChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Patience::Auto => f.write_str("auto"),
-            Patience::For(Duration::ZERO) => f.write_str("off"),
-            Patience::For(time) => write!(f, "{}us", time.as_micros()),
+            CoalescingChoice::Auto => f.write_str("auto"),
+            CoalescingChoice::For(Duration::ZERO) => f.write_str("off"),
+            CoalescingChoice::For(time) => write!(f, "{}us", time.as_micros()),
         }
     }
 }
 
-impl FromStr for Patience {
+impl FromStr for CoalescingChoice {
     type Err = String;
 
     /// `auto`, `off`, or microseconds: `50us`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let microseconds = match text {
-            "auto" => return Ok(Patience::Auto),
+            "auto" => return Ok(CoalescingChoice::Auto),
             "off" => Some(0),
             _ => text
                 .strip_suffix("us")
                 .and_then(|number| number.parse().ok()),
         };
         match microseconds {
-            Some(0) => Ok(Patience::For(Duration::ZERO)),
-            Some(some @ 1..=10_000) => Ok(Patience::For(Duration::from_micros(some))),
+            Some(0) => Ok(CoalescingChoice::For(Duration::ZERO)),
+            Some(some @ 1..=10_000) => Ok(CoalescingChoice::For(Duration::from_micros(some))),
             _ => Err(format!(
                 "'{text}' is neither auto nor off nor a time from 1us to 10000us"
             )),
@@ -183,7 +183,7 @@ impl FromStr for IgnoredErrors {
     }
 }
 
-/// How a lost connection is made anew. The wait doubles from `first` to `longest` with every attempt.
+/// How a lost connection is re-established. The wait doubles from `first` to `longest` with every attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     /// Before the first attempt. Default 10 ms.
@@ -215,7 +215,7 @@ pub struct SliceOptions {
     pub cpus: Option<Vec<usize>>,
     /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
     pub drain_timeout: Duration,
-    /// Counted time goes on until the transactions in flight are finished: a slice is then a batch of whole transactions,
+    /// Counted time continues until the transactions in flight are finished: a slice is then a batch of whole transactions,
     /// and where it was cut says nothing about its rate. Default false.
     pub count_drain: bool,
 }
@@ -249,7 +249,7 @@ pub struct RunOptions {
     pub cpus: Option<Vec<usize>>,
     /// How long transactions in flight may take to finish; then the server counts as lost. Default 30 s.
     pub drain_timeout: Duration,
-    /// Counted time goes on until the transactions in flight are finished, as sysbench counts: they are part of the
+    /// Counted time continues until the transactions in flight are finished, as sysbench counts: they are part of the
     /// figures, and so is their time. Default false.
     pub count_drain: bool,
     /// Of a capture: replay its next segment, the whole of it and no more, however long that takes; counted time is then
@@ -346,23 +346,23 @@ mod tests {
     }
 
     #[test]
-    fn patience_grows_with_connections() {
-        let of = |connections| Patience::among(connections).as_micros();
+    fn the_delay_grows_with_connections() {
+        let of = |connections| CoalescingChoice::among(connections).as_micros();
         assert_eq!([0, 8, 32, 64, 4096].map(of), [0, 25, 100, 200, 1000]);
     }
 
     #[test]
-    fn patience_as_it_is_written() {
+    fn coalescing_as_it_is_written() {
         for text in ["auto", "off", "50us"] {
-            assert_eq!(text.parse::<Patience>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<CoalescingChoice>().unwrap().to_string(), text);
         }
         for text in ["", "50", "50ms", "-1us", "20000us"] {
-            assert!(text.parse::<Patience>().is_err(), "{text}");
+            assert!(text.parse::<CoalescingChoice>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn runs_that_cannot_be() {
+    fn impossible_run_options_are_refused() {
         let refused = |options: RunOptions| options.validate().unwrap_err();
         refused(RunOptions {
             duration: Some(Duration::ZERO),

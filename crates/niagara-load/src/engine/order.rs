@@ -1,6 +1,6 @@
 //! What a driver and its loops say to each other: orders, what each connection did, reports.
 
-use crate::engine::options::{IgnoredErrors, Patience, Retry};
+use crate::engine::options::{CoalescingChoice, IgnoredErrors, Retry};
 use crate::engine::pacing::Arrivals;
 use crate::engine::recorder::Window;
 use crate::error::LoadError;
@@ -77,10 +77,10 @@ pub(crate) struct Policy {
     pub ignored_errors: IgnoredErrors,
     pub retry: Option<Retry>,
     pub reconnect_after: Option<u64>,
-    /// How long answers may gather before they are taken.
-    pub patience: Patience,
-    /// With [`Patience::Auto`] they may, where the loop has CPUs of its own.
-    pub gathers_by_itself: bool,
+    /// Whether wake-ups for answers are coalesced.
+    pub coalescing: CoalescingChoice,
+    /// With [`CoalescingChoice::Auto`] they are, where the loop has CPUs of its own.
+    pub auto_coalesces: bool,
 }
 
 /// An error of this machine while doing `what`.

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn text_goes_both_ways() {
+    fn text_round_trips() {
         for text in ["800@1", "500@30,1000@30", "100-5000@120", "0-10@1.5,10@3"] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }

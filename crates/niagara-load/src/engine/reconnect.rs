@@ -1,4 +1,4 @@
-//! Makes connections anew while others are under load: connecting blocks, so a thread of its own does it.
+//! Re-establishes connections while others are under load: connecting blocks, so a thread of its own does it.
 
 use crate::engine::link::Link;
 use crate::engine::options::Retry;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// What a loop needs to have its connections made anew.
+/// What a loop needs to have its connections re-established.
 pub(crate) struct Reconnector {
     sides: Vec<Vec<Endpoint>>,
     first: u32,

@@ -7,7 +7,7 @@ use crate::engine::order::{Order, Policy, Report, Served, client};
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::{Kinds, Recorder, Window};
 use crate::error::LoadError;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
 use crate::protocol::response::Progress;
 use crate::workload::plan::Plan;
@@ -19,7 +19,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The longest wait before the flags are looked at.
+/// The longest wait before the flags are checked.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 /// The longest drain after the user has cancelled.
 const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
@@ -58,8 +58,8 @@ pub(crate) struct Running<'a> {
     reserved: Option<Instant>,
     /// Of a workload with think times: connections that rest, and until when.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// How long answers may gather.
-    patience: Duration,
+    /// The longest delay of a wake-up.
+    max_delay: Duration,
 }
 
 impl<'a> Running<'a> {
@@ -70,7 +70,7 @@ impl<'a> Running<'a> {
         order: &'a Order,
         io: &'a mut Io,
         reconnector: &'a mut Reconnector,
-        patience: Duration,
+        max_delay: Duration,
     ) -> Result<Self, LoadError> {
         Ok(Running {
             plan,
@@ -96,7 +96,7 @@ impl<'a> Running<'a> {
             unsent: Vec::new(),
             reserved: None,
             resting: BinaryHeap::new(),
-            patience,
+            max_delay,
         })
     }
 
@@ -117,9 +117,9 @@ impl<'a> Running<'a> {
 
         while self.in_flight > 0 || self.goes_on(now) {
             let wait = self.wait(boundary, now);
-            let gather = self.gather();
+            let coalescing = self.coalescing();
             self.io
-                .wait(events, gather, wait)
+                .wait(events, coalescing, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
             if !events.is_empty() || self.in_flight == 0 {
@@ -251,12 +251,12 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// How long answers may gather.
-    fn gather(&self) -> Gather {
-        if self.patience.is_zero() || self.order.arrivals.is_some() {
-            return Gather::NOTHING;
+    /// The longest delay of a wake-up.
+    fn coalescing(&self) -> Coalescing {
+        if self.max_delay.is_zero() || self.order.arrivals.is_some() {
+            return Coalescing::NONE;
         }
-        Gather::half_of(self.in_flight, self.patience)
+        Coalescing::half_of(self.in_flight, self.max_delay)
     }
 
     /// Sends a report for every interval that is over, and returns the end of the one at hand. The last interval ends
@@ -360,7 +360,7 @@ impl<'a> Running<'a> {
         {
             self.resting.pop();
             let connection = &mut connections[token];
-            // One that was lost meanwhile goes on when it is there again.
+            // One that was lost meanwhile continues when it is there again.
             if connection.state == State::Idle && self.may_begin(now) {
                 connection.intended = due;
                 self.begin(connection, now)?;
@@ -445,7 +445,7 @@ impl<'a> Running<'a> {
         self.answer(connection, progress, now)
     }
 
-    /// An answer goes on or is complete: counts it and writes what comes next.
+    /// An answer continues or is complete: counts it and writes what comes next.
     fn answer(
         &mut self,
         connection: &mut Connection,
@@ -550,7 +550,7 @@ impl<'a> Running<'a> {
         Ok(Answered::Underway)
     }
 
-    /// A lost connection is made anew if the options say so; everything else ends the run.
+    /// A lost connection is re-established if the options say so; everything else ends the run.
     fn put_up_with(
         &mut self,
         connection: &mut Connection,
@@ -585,7 +585,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Has the link made anew, after a delay if it was lost, at once if it has served its time.
+    /// Has the link re-established, after a delay if it was lost, at once if it has served its time.
     fn lose(
         &mut self,
         connection: &mut Connection,
@@ -652,7 +652,7 @@ fn shares(connections: &[Connection]) -> Vec<Served> {
 
 /// What came of an event on a connection.
 enum Answered {
-    /// The transaction goes on.
+    /// The transaction continues.
     Underway,
     /// It has been answered to its end.
     Completed,

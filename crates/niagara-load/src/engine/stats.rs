@@ -34,9 +34,9 @@ pub struct SliceStats {
     pub drain_seconds: f64,
     /// Errors after which a transaction was rolled back and begun again, by the server's number; whole.
     pub errors: BTreeMap<u16, u64>,
-    /// Connections that were lost and made anew; whole.
+    /// Connections that were lost and re-established; whole.
     pub reconnects: u64,
-    /// Connections made anew because they had served their number of transactions; whole.
+    /// Connections re-established because they had served their number of transactions; whole.
     pub renewals: u64,
     /// Latency of the transactions completed in counted time, in nanoseconds, to 3 significant digits: from
     /// the intended start to the last statement's answer, restarts after errors included. The intended start is the

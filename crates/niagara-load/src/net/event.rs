@@ -1,4 +1,4 @@
-//! What a loop hears of its sockets, and how long it lets answers gather.
+//! What a loop hears of its sockets, and how long wake-ups for answers may be coalesced.
 
 use std::time::Duration;
 
@@ -23,33 +23,33 @@ pub(crate) enum Event {
     Writable(u32),
 }
 
-/// How long answers may gather before they are taken.
+/// Wake-ups for answers coalesced into one: a loop that waits is woken for several at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gather {
-    /// So many are taken at once.
+pub(crate) struct Coalescing {
+    /// Answers that wake the loop at once.
     pub want: usize,
-    /// Fewer are after this time.
-    pub patience: Duration,
+    /// Fewer wake it after this time.
+    pub max_delay: Duration,
 }
 
-/// Answers gather up to one in so many of those that are expected: the others' statements keep the server busy.
-const GATHERED_OF: usize = 2;
+/// Wake-ups are coalesced for at most one in so many of the answers expected: the others' statements keep the server busy.
+const COALESCED_OF: usize = 2;
 /// And no more than this: there are buffers for twice as many.
-const MAX_GATHERED: usize = 32;
+const MAX_COALESCED: usize = 32;
 
-impl Gather {
+impl Coalescing {
     /// Up to half of the answers `expected`.
-    pub(crate) fn half_of(expected: usize, patience: Duration) -> Gather {
-        Gather {
-            want: (expected / GATHERED_OF).clamp(1, MAX_GATHERED),
-            patience,
+    pub(crate) fn half_of(expected: usize, max_delay: Duration) -> Coalescing {
+        Coalescing {
+            want: (expected / COALESCED_OF).clamp(1, MAX_COALESCED),
+            max_delay,
         }
     }
 
     /// Whatever comes is taken at once.
-    pub(crate) const NOTHING: Gather = Gather {
+    pub(crate) const NONE: Coalescing = Coalescing {
         want: 1,
-        patience: Duration::ZERO,
+        max_delay: Duration::ZERO,
     };
 }
 
@@ -58,9 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_of_the_answers_gather() {
-        let patience = Duration::from_micros(50);
-        let want = |expected| Gather::half_of(expected, patience).want;
+    fn wake_ups_are_coalesced_for_half_of_the_answers_expected() {
+        let max_delay = Duration::from_micros(50);
+        let want = |expected| Coalescing::half_of(expected, max_delay).want;
         assert_eq!([0, 1, 2, 32, 64, 4096].map(want), [1, 1, 1, 16, 32, 32]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::net::io_choice::{IoChoice, is_encrypted};
 use crate::net::poll::{self, Poll, Waker};
 use crate::net::uring::Ring;
@@ -115,7 +115,7 @@ impl Io {
     pub(crate) fn wait(
         &mut self,
         events: &mut Vec<Event>,
-        gather: Gather,
+        coalescing: Coalescing,
         timeout: Duration,
     ) -> io::Result<()> {
         match self {
@@ -128,7 +128,7 @@ impl Io {
                 }));
                 Ok(())
             }
-            Io::Uring(ring) => ring.wait(events, gather.want, gather.patience, timeout),
+            Io::Uring(ring) => ring.wait(events, coalescing.want, coalescing.max_delay, timeout),
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Connects before `deadline`. Names are resolved anew; the resolver has bounds of its own.
+    /// Connects before `deadline`. Names are resolved again; the resolver has bounds of its own.
     pub(crate) fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
         match transport {
             Transport::Unix(path) => Self::unix(path, deadline),

@@ -87,7 +87,7 @@ impl TlsClient {
             Err(_) if options.mode == TlsMode::VerifyIdentity => {
                 return Err(TlsError(format!("no certificate can name '{name}'")));
             }
-            // Never looked at.
+            // Never read.
             Err(_) => ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into()),
         };
         Ok(TlsClient {
@@ -186,7 +186,7 @@ impl ServerCertVerifier for AnyName {
     }
 
     // Without roots the signature shows nothing: whoever stands in between signs with a certificate of his own. Not
-    // looking at it lets in certificates of X.509 version 1, as old instructions for servers make them.
+    // checking it lets in certificates of X.509 version 1, as old instructions for servers make them.
     fn verify_tls12_signature(
         &self,
         message: &[u8],

@@ -68,7 +68,7 @@ impl Memory {
 
     fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset < Self::LAYOUT.size());
-        // SAFETY: within the allocation, as was just looked at.
+        // SAFETY: within the allocation, as was just checked.
         unsafe { self.0.as_ptr().add(offset) }
     }
 
@@ -103,7 +103,7 @@ pub(crate) struct Ring {
     /// What [`wake_by`](Self::wake_by) was given; -1 before.
     counter: RawFd,
     /// The kernel can be asked to wait for several answers, and for one only after some time.
-    can_gather: bool,
+    can_coalesce: bool,
 }
 
 impl Ring {
@@ -131,7 +131,7 @@ impl Ring {
             return Err(error);
         }
         let mut ring = Ring {
-            can_gather: ring.params().is_feature_min_timeout(),
+            can_coalesce: ring.params().is_feature_min_timeout(),
             ring,
             memory: Some(memory),
             given: 0,
@@ -293,22 +293,22 @@ impl Ring {
         Ok(true)
     }
 
-    /// Sends what is queued, then waits for at most `timeout`: for `want` answers, or for one once `patience` is over.
+    /// Sends what is queued, then waits for at most `timeout`: for `want` answers, or for one once `max_delay` is over.
     /// `events` then holds what happened; what was received is there until its buffer is given back.
     pub(crate) fn wait(
         &mut self,
         events: &mut Vec<Event>,
         want: usize,
-        patience: Duration,
+        max_delay: Duration,
         timeout: Duration,
     ) -> io::Result<()> {
         events.clear();
         let timeout = Timespec::from(timeout);
         let mut arguments = SubmitArgs::new().timespec(&timeout);
         let mut least = 1;
-        if self.can_gather && want > 1 && !patience.is_zero() {
+        if self.can_coalesce && want > 1 && !max_delay.is_zero() {
             least = want;
-            arguments = arguments.min_wait_usec(patience.as_micros().min(1_000_000) as u32);
+            arguments = arguments.min_wait_usec(max_delay.as_micros().min(1_000_000) as u32);
         }
         let submitted = self.ring.submitter().submit_with_args(least, &arguments);
         self.submitted(submitted)?;
@@ -382,8 +382,8 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         let submitter = self.ring.submitter();
-        let patience = Timespec::from(Duration::from_secs(1));
-        let quiet = match submitter.register_sync_cancel(Some(patience), CancelBuilder::any()) {
+        let timeout = Timespec::from(Duration::from_secs(1));
+        let quiet = match submitter.register_sync_cancel(Some(timeout), CancelBuilder::any()) {
             Ok(()) => true,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_is_closed_and_says_nothing_more() {
+    fn a_forgotten_socket_is_closed_and_raises_no_events() {
         let Some(mut ring) = ring(2) else { return };
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         ring.watch(&ours, 1).unwrap();
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn gathering_ends_with_patience() {
+    fn coalescing_ends_after_the_longest_delay() {
         let Some(mut ring) = ring(1) else { return };
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         ring.watch(&ours, 0).unwrap();

@@ -20,7 +20,7 @@ impl Inbox {
         self.sequence
     }
 
-    /// Numbers go on from here.
+    /// Numbers continue from here.
     pub(crate) fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_lengths_and_numbers() {
+    fn out_of_range_lengths_and_numbers_are_errors() {
         for bytes in [[0xff, 0xff, 0xff, 0, 1], [1, 0, 0, 1, 1], [0, 0, 0, 1, 1]] {
             let mut inbox = Inbox::default();
             inbox.put(&bytes);

@@ -31,7 +31,7 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Read the next packet.
     Wait,
-    /// Send this payload, shake hands, and go on with [`Login::encrypted`].
+    /// Send this payload, shake hands, and continue [`Login::encrypted`].
     Encrypt(Vec<u8>),
     Done,
 }
@@ -104,7 +104,7 @@ impl<'a> Login<'a> {
                     Ok(answer.map_or(Step::Wait, Step::Send))
                 }
                 0xfe if payload.len() == 1 => Err(ProtocolError::new(
-                    "the account has a password from before MySQL 4.1: set it anew",
+                    "the account has a password from before MySQL 4.1: set it again",
                 )
                 .into()),
                 0xfe => {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_steps() {
+    fn malformed_authentication_steps_are_errors() {
         for absurd in [
             &[][..],
             &[0xfe],

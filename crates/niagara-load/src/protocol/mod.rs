@@ -1,9 +1,9 @@
 //! The MySQL client/server protocol, as far as a load generator needs it.
 //!
-//! Rows are decoded only where a transaction needs them to go on: other answers are skimmed for where they end and
+//! Rows are decoded only where a transaction needs them to continue: other answers are skimmed for where they end and
 //! whether they are an error.
 //! The client announces `CLIENT_DEPRECATE_EOF` where the server knows it: a result set then has one packet
-//! less on the wire and one less to look at. MySQL 5.5 and 5.6 do without. Neither the metadata cache of
+//! less on the wire and one less to read. MySQL 5.5 and 5.6 do without. Neither the metadata cache of
 //! MariaDB nor the optional metadata of MySQL is asked for: common clients send full metadata, and the
 //! server should do the work it does for them.
 

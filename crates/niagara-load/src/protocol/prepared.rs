@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_answers_are_errors() {
+    fn malformed_responses_are_errors() {
         let whole = head(1, 1);
         for length in 0..9 {
             assert!(PrepareReader::new(0).packet(&whole[..length]).is_err());

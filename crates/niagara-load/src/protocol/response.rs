@@ -18,7 +18,7 @@ const MAX_ANSWER: u64 = 1 << 30;
 /// What is known after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The answer goes on.
+    /// The answer continues.
     More,
     /// The answer is complete and not an error.
     Done,
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_no_row_is_told_apart() {
+    fn responses_that_changed_no_row_are_told_apart() {
         let mut reader = ResponseReader::new(MODERN);
         for (payloads, touched) in [
             (&[OK][..], true),
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_answers_are_errors() {
+    fn malformed_responses_are_errors() {
         for absurd in [
             packets(&[&[]]),
             packets(&[&[1], COLUMN, &[]]),

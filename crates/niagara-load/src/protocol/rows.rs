@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_answers_are_errors() {
+    fn malformed_responses_are_errors() {
         for absurd in [
             &[][..],
             &[0xfb],

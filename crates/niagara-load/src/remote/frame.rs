@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_says_so() {
+    fn unknown_messages_are_errors() {
         let mut bytes = Vec::new();
         write(&mut bytes, &7).unwrap();
         let error = read::<String>(&mut bytes.as_slice()).unwrap_err();

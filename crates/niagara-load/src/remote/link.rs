@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Bound on the first words: the agent looks at its own binary first, on a host that may be busy.
+/// Bound on the first words: the agent hashes its own binary first, on a host that may be busy.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(300);
 /// Bound on what takes no load: connections are bounded one by one over there.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(900);
@@ -24,7 +24,7 @@ const SET_UP_TIMEOUT: Duration = Duration::from_secs(900);
 const GRACE: Duration = Duration::from_secs(90);
 /// How long an agent may take to stop: transactions in flight are finished first.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
-/// How often the cancel flag is looked at. Patience is counted in these, not by the clock: a process that was stopped for a
+/// How often the cancel flag is checked. Timeouts are counted in these, not by the clock: a process that was stopped for a
 /// while (SIGSTOP, a frozen control group) has not waited, and nor has the other end where both were.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -198,7 +198,7 @@ impl RemoteAgent {
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
-        // Nothing panics with the link in a state that the next request could not go on from.
+        // Nothing panics with the link in a state that the next request could not continue from.
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -225,7 +225,7 @@ impl RemoteDriver {
         self.run(side, &options.into(), &mut |_| {})
     }
 
-    /// As [`Driver::run`](crate::Driver::run), but that it goes on to its end whatever the intervals say.
+    /// As [`Driver::run`](crate::Driver::run), but that it continues to its end whatever the intervals say.
     ///
     /// # Errors
     /// As there; the agent was lost.
@@ -235,7 +235,7 @@ impl RemoteDriver {
         options: &RunOptions,
         on_interval: &mut dyn FnMut(&SliceStats),
     ) -> Result<SliceStats, LoadError> {
-        let patience = options.warm_up
+        let timeout = options.warm_up
             + options.duration.unwrap_or(MAX_RUN)
             + options.drain_timeout
             + self.stall_timeout
@@ -247,7 +247,7 @@ impl RemoteDriver {
             side,
             options: options.clone(),
         })?;
-        let answer = link.wait(patience, &self.cancel, &mut |answer| match answer {
+        let answer = link.wait(timeout, &self.cancel, &mut |answer| match answer {
             Answer::Interval(stats) => {
                 stats.started = SystemTime::now() - Duration::from_secs_f64(stats.seconds.max(0.0));
                 on_interval(stats);
@@ -301,11 +301,11 @@ impl Link {
     /// told, and what it then says is waited for.
     fn wait(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         cancel: &AtomicBool,
         is_last: &mut dyn FnMut(&mut Answer) -> bool,
     ) -> Result<Answer, LoadError> {
-        let mut left = patience;
+        let mut left = timeout;
         let mut cancelled = false;
         loop {
             if !cancelled && cancel.load(Ordering::Relaxed) {
@@ -318,7 +318,7 @@ impl Link {
                 Err(RecvTimeoutError::Timeout) if !left.is_zero() => {
                     left = left.saturating_sub(POLL);
                 }
-                said => match self.heard(said, patience) {
+                said => match self.heard(said, timeout) {
                     Ok(Answer::Failed(error)) => return Err(error),
                     Ok(mut answer) => {
                         if is_last(&mut answer) {
@@ -337,14 +337,14 @@ impl Link {
     fn heard(
         &mut self,
         said: Result<Result<Answer, FrameError>, RecvTimeoutError>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Answer, LoadError> {
         match said {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.lose(&error.to_string())),
             Err(RecvTimeoutError::Disconnected) => Err(self.lose("it ended")),
             Err(RecvTimeoutError::Timeout) => {
-                let seconds = patience.as_secs();
+                let seconds = timeout.as_secs();
                 Err(self.lose(&format!("it did not answer within {seconds} s")))
             }
         }
@@ -354,7 +354,7 @@ impl Link {
         if let Some(lost) = &self.lost {
             return lost.clone();
         }
-        // An agent that is given up must not go on.
+        // An agent that is given up must not continue.
         self.output = None;
         let why = (self.explain)();
         let cause = match why.trim() {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_over_there_fails_here_with_the_same_words() {
+    fn errors_of_the_agent_are_reported_unchanged() {
         let (agent, _line, _thread) = agent();
         let endpoint = nobody_there();
         let (spec, options) = (WorkloadSpec::default(), DriverOptions::default());
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_that_talks_is_no_agent() {
+    fn output_of_a_login_shell_is_not_taken_for_the_agent() {
         let error = RemoteAgent::greeted(
             "db-client",
             &b"Last login: yesterday\n"[..],
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cancels_does_not_wait_for_a_login() {
+    fn cancelling_interrupts_a_login() {
         let (here, _there) = UnixStream::pair().unwrap();
         let cancel = AtomicBool::new(true);
         let input = here.try_clone().unwrap();

@@ -45,7 +45,7 @@ impl Default for CommonOptions {
 pub(super) const OPTIONS: [WorkloadOption; 4] = [
     option(OptionGroup::Oltp, "create_table_options", OptionValue::Text, "", "Text to append to CREATE TABLE"),
     option(OptionGroup::Oltp, "mysql_storage_engine", OptionValue::Text, "innodb", "Storage engine of the tables"),
-    option(OptionGroup::Oltp, "reconnect", OptionValue::Number, "0", "Connect anew after so many transactions; 0: never"),
+    option(OptionGroup::Oltp, "reconnect", OptionValue::Number, "0", "Reconnect after so many transactions; 0: never"),
     option(OptionGroup::Database, "db_ps_mode", OptionValue::Choice(&["auto", "disable"]), "auto", "disable: send all statements as text instead of preparing them"),
 ];
 
@@ -101,7 +101,7 @@ mod tests {
     use crate::workload::WorkloadSpec;
 
     #[test]
-    fn what_cannot_be_run_is_refused_by_name() {
+    fn impossible_options_are_refused_by_name() {
         let mut spec = WorkloadSpec::default();
         spec.common.mysql_storage_engine = "in`nodb".into();
         let message = spec.validate().unwrap_err().to_string();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Times that a statement is tried before a conflict is an error. Of those in a deadlock one always goes on.
+/// Times that a statement is tried before a conflict is an error. Of those in a deadlock one always continues.
 const TRIES: u32 = 10;
 
 /// What happens to the tables, as it happens. Tables are numbered from 1.

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_both_ways() {
+    fn names_round_trip() {
         for kind in WorkloadKind::all() {
             assert_eq!(kind.to_string().parse(), Ok(kind));
             assert_eq!(

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_before_are_read() {
+    fn stored_workloads_of_earlier_versions_are_read() {
         let read: Vec<WorkloadSpec> = BEFORE
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_the_default() {
+    fn absent_fields_have_their_defaults() {
         let spec: WorkloadSpec =
             serde_json::from_str(r#"{"kind": "oltp_read_write", "tables": 4}"#).unwrap();
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_workload_has_is_refused() {
+    fn unknown_workload_fields_are_refused() {
         for text in [
             r#"{"table": 4}"#,
             r#"{"kind": "oltp"}"#,

@@ -14,7 +14,7 @@ pub(crate) struct Template {
     pub parameters: Cow<'static, [ParameterType]>,
     /// It is sent as text and not prepared.
     pub as_text: bool,
-    /// The transaction looks at the rows of its answer.
+    /// The transaction reads the rows of its answer.
     pub keeps_rows: bool,
     /// What it is counted as: a place in [`Plan::kinds`].
     pub kind: u16,

@@ -137,7 +137,7 @@ pub struct Sampled {
 pub enum Raw {
     /// A sample.
     Sample(Sampled),
-    /// A thread leaves its CPU at `time`; `preempted` when it could have gone on.
+    /// A thread leaves its CPU at `time`; `preempted` when it could have continued.
     Leaves {
         /// The thread.
         thread: i32,

@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_code() {
+    fn executable_mappings_of_this_process_are_found() {
         let found = mappings(std::process::id() as i32).unwrap();
-        let here = this_process_has_code as *const () as u64;
+        let here = executable_mappings_of_this_process_are_found as *const () as u64;
         assert!(
             found
                 .iter()

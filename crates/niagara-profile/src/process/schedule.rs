@@ -1,4 +1,4 @@
-//! How long each thread ran, and how long it waited for a CPU: the scheduler's own accounts.
+//! How long each thread ran, and how long it waited for a CPU: the scheduler's own counters.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::threads;
 
-/// A thread's accounts since it began; times are in nanoseconds.
+/// A thread's counters since it began; times are in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scheduled {
     /// On a CPU.
@@ -18,7 +18,7 @@ pub struct Scheduled {
     pub turns: u64,
 }
 
-/// Every thread's accounts, by thread. All zeros where the kernel keeps none (`CONFIG_SCHED_INFO`).
+/// Every thread's counters, by thread. All zeros where the kernel keeps none (`CONFIG_SCHED_INFO`).
 ///
 /// # Errors
 /// The process has ended.
@@ -39,7 +39,7 @@ fn parse(text: &str) -> Option<Scheduled> {
     })
 }
 
-/// The threads that served the load between two accounts: those that ran for at least a twentieth of what the busiest
+/// The threads that served the load between two readings: those that ran for at least a twentieth of what the busiest
 /// did. What is left are the server's own threads, which wait most of the time.
 pub fn busy(before: &BTreeMap<i32, Scheduled>, after: &BTreeMap<i32, Scheduled>) -> Vec<i32> {
     let ran: Vec<(i32, u64)> = after
@@ -56,14 +56,14 @@ pub fn busy(before: &BTreeMap<i32, Scheduled>, after: &BTreeMap<i32, Scheduled>)
         .collect()
 }
 
-/// How many times all of these threads together were given a CPU between two accounts.
+/// How many times all of these threads together were given a CPU between two readings.
 pub fn turns(
     threads: &[i32],
     before: &BTreeMap<i32, Scheduled>,
     after: &BTreeMap<i32, Scheduled>,
 ) -> u64 {
-    let of = |accounts: &BTreeMap<i32, Scheduled>, thread| {
-        accounts.get(thread).map_or(0, |account| account.turns)
+    let of = |counters: &BTreeMap<i32, Scheduled>, thread| {
+        counters.get(thread).map_or(0, |counters| counters.turns)
     };
     let grown = threads
         .iter()
@@ -71,7 +71,7 @@ pub fn turns(
     grown.sum()
 }
 
-/// Threads looked at in turn, some at a time, so that a view costs the others nothing and yet sees all.
+/// Threads observed in turn, some at a time, so that a view costs the others nothing and yet sees all.
 #[derive(Debug, Clone)]
 pub struct Rotation {
     threads: Vec<i32>,
@@ -100,7 +100,7 @@ impl Rotation {
         self.threads.is_empty()
     }
 
-    /// How many are looked at at a time.
+    /// How many are observed at a time.
     pub fn at_once(&self) -> usize {
         self.at_once
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_of_this_process() {
+    fn schedule_counters_of_this_process_are_read() {
         let found = schedule(std::process::id() as i32).unwrap();
         assert!(!found.is_empty());
         assert_eq!(

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_has_threads() {
+    fn threads_of_this_process_are_found() {
         let found = threads(std::process::id() as i32).unwrap();
         assert!(
             found

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_program_has_bounds() {
+    fn function_bounds_of_this_program_are_read() {
         let bytes = std::fs::read("/proc/self/exe").unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let bounds = Bounds::of(&file);

@@ -20,9 +20,9 @@ use crate::symbols::Symbolizer;
 
 /// The library, built from `shim/alloc.rs`.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libniagara_alloc.so"));
-/// Calls per stack that is looked at, on average, until it is known how many calls there are.
+/// Calls per stack that is observed, on average, until it is known how many calls there are.
 const FIRST_PERIOD: u64 = 101;
-/// Stacks per second that are looked at.
+/// Stacks per second that are observed.
 const STACKS_PER_SECOND: f64 = 500.0;
 /// How often the records are taken.
 const DRAIN: Duration = Duration::from_millis(10);
@@ -419,7 +419,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_program_is_counted() {
+    fn events_of_a_program_are_counted() {
         // perl's own allocations: a loop that makes strings and forgets them, until it is ended.
         let folder = tempfile::tempdir().unwrap();
         let probe = AllocationProbe::new(folder.path()).unwrap();

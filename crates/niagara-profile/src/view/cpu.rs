@@ -9,7 +9,7 @@ use crate::kernel::{Access, Event, Raw, Reach, Rings};
 use crate::process::{Unwinder, threads};
 use crate::symbols::Symbolizer;
 
-/// Samples per second of every CPU (of every thread, where only those may be looked at): no divisor of the kernel's
+/// Samples per second of every CPU (of every thread, where only those may be observed): no divisor of the kernel's
 /// ticks, so that nothing that happens at each of them is always or never seen.
 pub const FREQUENCY: u64 = 397;
 

@@ -1,4 +1,4 @@
-//! What is looked at, one view after another.
+//! What is observed, one view after another.
 
 mod allocations;
 mod cpu;

@@ -10,7 +10,7 @@ use crate::kernel::{Access, Event, Raw, Reach, Rings, Sampled};
 use crate::process::{Rotation, Unwinder, schedule};
 use crate::symbols::Symbolizer;
 
-/// Time of the threads that were looked at, in seconds.
+/// Time of the threads that were observed, in seconds.
 #[derive(Debug, Clone, Default)]
 pub struct OffCpu {
     /// All of it: threads times time.
@@ -27,17 +27,17 @@ pub struct OffCpu {
     pub stacks: u64,
     /// Times a thread waited.
     pub waits: u64,
-    /// Times a thread was taken off its CPU although it could have gone on.
+    /// Times a thread was taken off its CPU although it could have continued.
     pub preempted: u64,
     /// Waits whose way up ended before the thread's first frame.
     pub truncated: u64,
     /// Records that did not fit into the buffers.
     pub lost: u64,
-    /// Threads that serve the load, and how many of them were looked at at a time.
+    /// Threads that serve the load, and how many of them were observed at a time.
     pub threads: (usize, usize),
 }
 
-/// Stacks a second that are aimed at, of all threads that are looked at together.
+/// Stacks a second that are aimed at, of all threads that are observed together.
 const STACKS: f64 = 1000.0;
 /// One switch in so many has its stack. Primes, so that a transaction of a fixed number of statements is not always met
 /// at the same one.
@@ -100,7 +100,7 @@ impl<'a> OffCpuView<'a> {
         }
         let rotation = Rotation::new(threads);
         if rotation.is_empty() {
-            bail!("no thread of the server ran under load, so there is none to look at");
+            bail!("no thread of the server ran under load, so there is none to observe");
         }
         let part = rotation.at_once() as f64 / rotation.len() as f64;
         Ok(OffCpuView {
@@ -117,7 +117,7 @@ impl<'a> OffCpuView<'a> {
         })
     }
 
-    /// Looks at the next threads.
+    /// Observes the next threads.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -22,21 +22,21 @@ pub struct SyscallCounts {
     pub bytes: u64,
 }
 
-/// The calls of the threads that were looked at.
+/// The calls of the threads that were observed.
 #[derive(Debug, Clone, Default)]
 pub struct Syscalls {
     /// By name.
     pub kinds: BTreeMap<String, SyscallCounts>,
-    /// Threads times time that were looked at, in seconds.
+    /// Threads times time that were observed, in seconds.
     pub observed: f64,
-    /// All threads that serve the load times the time that any of them was looked at, in seconds.
+    /// All threads that serve the load times the time that any of them was observed, in seconds.
     pub whole: f64,
     /// Records that did not fit into the buffers.
     pub lost: u64,
 }
 
 impl Syscalls {
-    /// What the counts of the threads looked at are multiplied by to stand for all of them.
+    /// What the counts of the threads observed are multiplied by to stand for all of them.
     pub fn scale(&self) -> f64 {
         if self.observed > 0.0 {
             self.whole / self.observed
@@ -70,7 +70,7 @@ impl SyscallView {
         let tracefs = TraceFs::open()?;
         let rotation = Rotation::new(threads);
         if rotation.is_empty() {
-            bail!("no thread of the server ran under load, so there is none to look at");
+            bail!("no thread of the server ran under load, so there is none to observe");
         }
         Ok(SyscallView {
             rotation,
@@ -81,7 +81,7 @@ impl SyscallView {
         })
     }
 
-    /// Looks at the next threads.
+    /// Observes the next threads.
     ///
     /// # Errors
     /// The kernel refuses.

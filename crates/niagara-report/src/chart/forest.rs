@@ -1,4 +1,4 @@
-//! Every screened lever with its interval, decoy and control among them.
+//! Every screened lever with its interval, the controls among them.
 
 use maud::Markup;
 use niagara_store::{Screened, TuneSummary};
@@ -17,27 +17,33 @@ pub fn forest(tune: &TuneSummary) -> Option<Markup> {
         .not_helped
         .iter()
         .map(|s| (s, Mark::Ring, "dropped", ""));
-    let decoy = tune
-        .decoy
+    let negative = tune
+        .negative_control
         .iter()
-        .map(|s| (s, Mark::Diamond, "decoy", "decoy"));
-    let control = tune
-        .control
+        .map(|s| (s, Mark::Diamond, "negative-control", "negative control"));
+    let positive = tune
+        .positive_control
         .iter()
-        .map(|s| (s, Mark::Square, "control", "control"));
-    let mut levers: Vec<(&Screened, Mark, &'static str, &str)> =
-        kept.chain(dropped).chain(decoy).chain(control).collect();
+        .map(|s| (s, Mark::Square, "positive-control", "positive control"));
+    let mut levers: Vec<(&Screened, Mark, &'static str, &str)> = kept
+        .chain(dropped)
+        .chain(negative)
+        .chain(positive)
+        .collect();
     if levers.is_empty() {
         return None;
     }
     levers.sort_by(|a, b| b.0.effect.ratio.total_cmp(&a.0.effect.ratio));
 
-    // The control may be very slow: it must not squeeze the levers, an arrow will do.
+    // The positive control may be very slow: it must not squeeze the levers, an arrow will do.
     let mut domain = (-0.01f64, 0.01f64);
     for (lever, _, class, _) in &levers {
         for value in [lever.effect.low, lever.effect.ratio, lever.effect.high] {
             let log = value.ln();
-            if log.is_finite() && (*class != "control" || log.abs() < 0.15) && log.abs() < 1.5 {
+            if log.is_finite()
+                && (*class != "positive-control" || log.abs() < 0.15)
+                && log.abs() < 1.5
+            {
                 domain = (domain.0.min(log), domain.1.max(log));
             }
         }

@@ -18,7 +18,7 @@ pub struct Row {
     pub interval: (f64, f64, f64),
     /// How it is drawn.
     pub mark: Mark,
-    /// Class of the row: `claimed`, `screened`, `total`, `kept`, `dropped`, `decoy`, `control`.
+    /// Class of the row: `claimed`, `screened`, `total`, `kept`, `dropped`, `negative-control`, `positive-control`.
     pub class: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub enum Mark {
     Bar {
         /// Logarithm of what the rows before reached.
         start: f64,
-        /// Whether the next row goes on from this one's end.
+        /// Whether the next row continues from this one's end.
         joined: bool,
     },
     /// A disc.
@@ -161,7 +161,7 @@ fn mark(row: &Row, axis: &Axis, y: f64, height: f64) -> Markup {
     }
 }
 
-/// A cap where the interval ends, an arrow where it goes on beyond the axis, nothing where all of it
+/// A cap where the interval ends, an arrow where it continues beyond the axis, nothing where all of it
 /// lies beyond and the other end has the arrow.
 fn end(x: f64, y: f64, side: f64, ends_within: bool, lies_beyond: bool) -> Markup {
     html! {

@@ -12,7 +12,7 @@ pub fn waterfall(tune: &TuneSummary) -> Markup {
     waterfall_of(&ladder::steps(tune))
 }
 
-/// Any steps: a bar goes on where the last sure one ended.
+/// Any steps: a bar continues where the last sure one ended.
 pub fn waterfall_of(steps: &[Step]) -> Markup {
     let axis = ladder::axis(steps);
     let room = (axis.1 / axis.0).ln() * 0.04;

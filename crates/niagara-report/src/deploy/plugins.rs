@@ -51,7 +51,7 @@ pub fn remedy(input: &DeployInput) -> String {
         ""
     };
     format!(
-        "What is printed is what will be missing; where nothing is, go on. If one of them is needed, keep the packaged server, or \
+        "What is printed is what will be missing; where nothing is, continue. If one of them is needed, keep the packaged server, or \
          build the plugin from the source that {RECIPE} names, put its file into that folder and try it. If nothing uses \
          it{users}, uninstall it or purge its package, so that no option file names it."
     )

@@ -130,7 +130,7 @@ impl Sections {
             "The gain of the Unix socket comes only to applications on the same machine that connect through it. \
              Ask the server for the path (`SELECT @@socket;`, on Debian /run/mysqld/mysqld.sock) and put it where \
              the application has host and port; the host name `localhost` alone means the socket to most C clients, \
-             `127.0.0.1` means TCP to all of them. Applications on other machines go on over TCP and gain nothing by it.\n",
+             `127.0.0.1` means TCP to all of them. Applications on other machines continue over TCP and gain nothing by it.\n",
         );
         self.line(format!(
             "Does the application use it? In the list of connections `Host` is `localhost` for the socket, and has a port \

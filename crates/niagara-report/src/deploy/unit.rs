@@ -104,7 +104,7 @@ mod tests {
     use super::word;
 
     #[test]
-    fn words_survive_systemd() {
+    fn arguments_survive_systemd_quoting() {
         assert_eq!(word("A=b c"), r#""A=b c""#);
         assert_eq!(word(r#"A=50% "x" \"#), r#""A=50%% \"x\" \\""#);
         assert_eq!(

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use niagara_store::VariantRecord;
 use serde_json::Value;
 
-use crate::Report;
+use crate::flat::flat;
+use crate::{Report, number};
 
 pub fn sections(report: &Report) -> Markup {
     html! {
@@ -13,7 +14,7 @@ pub fn sections(report: &Report) -> Markup {
             pre { code { (report.study.command) } }
             p.small {
                 "Seed " (report.study.seed) ", Niagara " (report.study.niagara_version)
-                ", begun " (moment(report.study.started_unix_ms)) "."
+                ", begun " (number::moment(report.study.started_unix_ms)) "."
             }
         }
         (variants(report))
@@ -69,7 +70,7 @@ fn events(report: &Report) -> Markup {
                     tbody {
                         @for event in &report.events {
                             tr {
-                                td.time { (moment(event.unix_ms)) }
+                                td.time { (number::moment(event.unix_ms)) }
                                 td { (event.kind) }
                                 td { (event.text) }
                             }
@@ -83,8 +84,7 @@ fn events(report: &Report) -> Markup {
 
 /// JSON of any shape, flat: `cpu.model  Xeon …`.
 fn tree(value: &Value) -> Markup {
-    let mut rows = Vec::new();
-    flatten(String::new(), value, &mut rows);
+    let rows = flat(value);
     html! {
         @if rows.is_empty() {
             p.none { "Nothing recorded." }
@@ -96,48 +96,4 @@ fn tree(value: &Value) -> Markup {
             }
         }
     }
-}
-
-fn flatten(key: String, value: &Value, rows: &mut Vec<(String, String)>) {
-    match value {
-        Value::Null => {}
-        Value::Object(map) => {
-            for (name, inner) in map {
-                let path = if key.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{key} › {name}")
-                };
-                flatten(path, inner, rows);
-            }
-        }
-        Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
-            for (i, item) in items.iter().enumerate() {
-                flatten(format!("{key} {}", i + 1), item, rows);
-            }
-        }
-        Value::Array(items) => {
-            if !items.is_empty() {
-                let texts: Vec<String> = items.iter().map(scalar).collect();
-                rows.push((key, texts.join(", ")));
-            }
-        }
-        other => rows.push((key, scalar(other))),
-    }
-}
-
-fn scalar(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        other => other.to_string(),
-    }
-}
-
-/// `2026-09-21 14:13 UTC`.
-pub fn moment(unix_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(unix_ms)
-        .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
-        .unwrap_or_default()
 }

@@ -111,6 +111,10 @@ pub fn screened(tune: &TuneSummary) -> Markup {
         details {
             summary { "All screened levers in numbers" }
             @if let Some(note) = wording::many_intervals(tune.not_helped.len() + tune.rungs.len()) { p { (note) } }
+            @if let Some(searched) = &tune.searched {
+                p { "Ranges searched:" }
+                ul { @for line in wording::searched(searched) { li { (line) } } }
+            }
             @if !tune.together.is_empty() {
                 p { "Levers that act on each other:" }
                 ul { @for pair in &tune.together { li { (wording::together(pair)) } } }
@@ -123,8 +127,8 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                 tbody {
                     @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
-                    @if let Some(lever) = &tune.decoy { (row(lever, "negative control (decoy)")) }
-                    @if let Some(lever) = &tune.control { (row(lever, "positive control")) }
+                    @if let Some(lever) = &tune.negative_control { (row(lever, "negative control")) }
+                    @if let Some(lever) = &tune.positive_control { (row(lever, "positive control")) }
                 }
             } }
         }

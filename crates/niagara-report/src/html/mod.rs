@@ -5,4 +5,6 @@ mod findings;
 mod page;
 mod study;
 
-pub use page::html;
+pub use findings::warnings;
+pub use page::{document, html};
+pub use study::table;

@@ -5,13 +5,32 @@ use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
 use crate::chart::{self, Latencies};
-use crate::{Report, Sides, ladder, profile, wording};
+use crate::{Report, Sides, ladder, number, profile, wording};
 
 const STYLE: &str = include_str!("style.css");
 
 /// The whole study on one page.
 pub fn html(report: &Report) -> String {
     let headline = report.headline();
+    let body = html! {
+        @match &report.summary {
+            Some(Summary::Tune(tune)) => (tune_page(report, tune)),
+            Some(Summary::Compare(compare)) => (compare_page(report, compare)),
+            Some(summary) => (study_page(report, summary)),
+            None => (bare_page(report, &headline)),
+        }
+        (facts::sections(report))
+    };
+    document(
+        &headline,
+        &report.study.niagara_version,
+        body,
+        "from the results of this study alone",
+    )
+}
+
+/// A page that is one file: no network, no script.
+pub fn document(title: &str, version: &str, body: Markup, from: &str) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -19,24 +38,14 @@ pub fn html(report: &Report) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "Niagara " (report.study.niagara_version) };
-                title { (headline) }
+                meta name="generator" content={ "Niagara " (version) };
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 (hatching())
-                main {
-                    @match &report.summary {
-                        Some(Summary::Tune(tune)) => (tune_page(report, tune)),
-                        Some(Summary::Compare(compare)) => (compare_page(report, compare)),
-                        Some(summary) => (study_page(report, summary)),
-                        None => (bare_page(report, &headline)),
-                    }
-                    (facts::sections(report))
-                }
-                footer {
-                    p { "Niagara " (report.study.niagara_version) ", from the results of this study alone." }
-                }
+                main { (body) }
+                footer { p { "Niagara " (version) ", " (from) "." } }
             }
         }
     }
@@ -56,25 +65,11 @@ fn hatching() -> Markup {
     }
 }
 
-/// Keeps `× 1.31 [1.28, 1.34]` on one line.
-fn unbroken(text: &str) -> String {
-    let mut inside = false;
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    for (i, c) in text.char_indices() {
-        inside = (inside || c == '[') && c != ']';
-        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
-        out.push(if c == ' ' && glued { '\u{a0}' } else { c });
-        before = c;
-    }
-    out
-}
-
 fn masthead(report: &Report) -> Markup {
     html! {
         p.masthead {
             span { "Niagara " (report.study.kind) }
-            span { (facts::moment(report.study.started_unix_ms)) }
+            span { (number::moment(report.study.started_unix_ms)) }
         }
     }
 }
@@ -85,7 +80,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(&summary))) }
+            h1 { (number::unbroken(&crate::headline(&summary))) }
             p.lead { (tune.server_version) " · " (tune.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             @if let Some(total) = &tune.total { (findings::tiles(total)) }
@@ -116,8 +111,8 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                     (forest)
                     figcaption {
                         "Effect of each lever with its 95 % interval, all from the same screening duels. "
-                        "Filled: kept. Ring: not kept. Diamond: the decoy, which changes nothing and must not win. "
-                        "Square: the control, which is known to slow the server and must lose. "
+                        "Filled: kept. Ring: not kept. Diamond: the negative control, which changes nothing and must not win. "
+                        "Square: the positive control, which is known to slow the server and must lose. "
                         "Screening chooses; it does not prove: effects chosen for being large are on average smaller than they look."
                     }
                 }
@@ -138,7 +133,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(&summary))) }
+            h1 { (number::unbroken(&crate::headline(&summary))) }
             p.lead { (compare.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
@@ -166,7 +161,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
     html! {
         header {
             (masthead(report))
-            h1 { (unbroken(&crate::headline(summary))) }
+            h1 { (number::unbroken(&crate::headline(summary))) }
             p.lead { (lead) }
             (findings::warnings(&wording::warnings(summary)))
             @if let Some(comparison) = evidence_of { (findings::tiles(comparison)) }
@@ -180,7 +175,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
     }
 }
 
-/// What limits the variants that the study looked at at its end.
+/// What limits the variants that the study profiled at its end.
 fn limits_now(report: &Report) -> Markup {
     html! {
         @for seen in &report.profiles {
@@ -199,7 +194,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
             h1 { (headline) }
             @if phase != Phase::Noise {
                 p.lead {
-                    "What was measured until then is stored. The same command goes on from here."
+                    "What was measured until then is stored. The same command continues from here."
                 }
             }
         }

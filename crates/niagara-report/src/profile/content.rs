@@ -24,7 +24,7 @@ pub fn headline(profiles: &[Profile]) -> String {
             limit.title,
             percent(limit.share)
         ),
-        None => "nothing that was looked at".to_owned(),
+        None => "nothing that was observed".to_owned(),
     };
     match profiles {
         [a, b] => format!(
@@ -144,7 +144,7 @@ pub(super) fn time(profiles: &[Profile]) -> Section {
     for profile in profiles {
         if let Some(seen) = &profile.off_cpu {
             section.notes.push(format!(
-                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads looked at at a time, in turn.",
+                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn.",
                 profile.variant,
                 small(seen.waits_per_query),
                 small(seen.preempted_per_query),
@@ -286,7 +286,7 @@ fn locks(profiles: &[Profile]) -> Section {
     for (profile, locks) in profiles.iter().zip(&all) {
         if profile.locks.is_some() {
             section.notes.push(format!(
-                "{}: {} waits for row locks per query, {} µs each on average; {} of {} connections looked at at a time, in turn.",
+                "{}: {} waits for row locks per query, {} µs each on average; {} of {} connections observed at a time, in turn.",
                 profile.variant,
                 small(locks.row_waits_per_query),
                 small(locks.row_wait_us),
@@ -408,7 +408,7 @@ fn allocations(profiles: &[Profile]) -> Section {
     for profile in profiles {
         if let Some(seen) = &profile.allocations {
             section.notes.push(format!(
-                "{}: {} allocations and {} frees per query, {} bytes per query; {} are freed by the same thread within the query; {} stacks looked at.",
+                "{}: {} allocations and {} frees per query, {} bytes per query; {} are freed by the same thread within the query; {} stacks observed.",
                 profile.variant,
                 small(seen.calls_per_query),
                 small(seen.frees_per_query),
@@ -496,7 +496,7 @@ fn costs(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "What looking cost".to_owned(),
         intro: "With the view over without it: throughput, and CPU time of the server per query; by couples of slices in random \
-                order, with 95 % intervals. Locks and allocations are looked at in servers of their own, whose cost is in no \
+                order, with 95 % intervals. Locks and allocations are observed in servers of their own, whose cost is in no \
                 other figure."
             .to_owned(),
         columns: named(profiles, "View", &["throughput", "CPU per query", "couples"]),
@@ -620,7 +620,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_three_places_that_matter() {
+    fn figures_have_three_significant_digits() {
         let cases = [
             (0.0, "0"),
             (0.00123, "0.0012"),
@@ -637,9 +637,9 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_profile_says_nothing_wrong() {
+    fn an_empty_profile_makes_no_claims() {
         let empty = Profile::default();
         assert!(sections(std::slice::from_ref(&empty)).is_empty());
-        assert!(headline(&[empty]).contains("nothing that was looked at"));
+        assert!(headline(&[empty]).contains("nothing that was observed"));
     }
 }

@@ -1,4 +1,4 @@
-//! Profiles among the results of a study: what limits what it looked at, in short.
+//! Profiles among the results of a study: what limits what it profiled, in short.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::number::{self, percent};
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
 pub struct LookedAt {
-    /// What was looked at: `the final variant`.
+    /// What was profiled: `the final variant`.
     pub subject: String,
     /// What was seen.
     pub profile: Profile,
@@ -136,7 +136,7 @@ fn verdict(seen: &LookedAt) -> String {
             list(&natural),
             capital(&levers(&natural))
         ),
-        (true, Some(_)) => "nothing that was looked at stands out.".to_owned(),
+        (true, Some(_)) => "nothing that was observed stands out.".to_owned(),
         (true, None) => "it could not be seen here.".to_owned(),
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_should_not_limit_has_the_word() {
+    fn an_artificial_limit_is_the_headline() {
         let cpu = || limit("CPU", true, 0.7, &["transport=unix"]);
         let healthy = seen(vec![
             cpu(),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_is_not_called_healthy() {
+    fn views_that_were_not_taken_are_not_called_healthy() {
         let mut blind = seen(Vec::new());
         blind.profile.time = None;
         blind

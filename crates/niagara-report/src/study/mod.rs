@@ -4,7 +4,7 @@ mod ladder;
 mod matrix;
 mod sweep;
 
-use niagara_stats::Level;
+use niagara_stats::IntervalEstimate;
 use niagara_store::{About, Summary};
 
 pub use ladder::steps as ladder_steps;
@@ -12,6 +12,7 @@ pub use ladder::steps as ladder_steps;
 use crate::number;
 
 /// A table, for the terminal, Markdown and the page alike.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// What stands above it.
     pub heading: String,
@@ -126,7 +127,7 @@ pub fn opening(about: &About) -> Vec<(&'static str, &str)> {
 }
 
 /// `1 234 [1 200, 1 270]`; nothing is said in brackets where there is no interval.
-pub fn level(level: &Level, write: impl Fn(f64) -> String) -> String {
+pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> String) -> String {
     let end = |value: f64, open: &str| {
         if value.is_finite() && value > 0.0 {
             write(value)
@@ -134,18 +135,18 @@ pub fn level(level: &Level, write: impl Fn(f64) -> String) -> String {
             open.to_owned()
         }
     };
-    if !level.is_bounded()
-        && level.value.is_finite()
-        && level.low <= 0.0
-        && level.high.is_infinite()
+    if !estimate.is_bounded()
+        && estimate.value.is_finite()
+        && estimate.low <= 0.0
+        && estimate.high.is_infinite()
     {
-        return format!("{} [one start]", write(level.value));
+        return format!("{} [one start]", write(estimate.value));
     }
     format!(
         "{} [{}, {}]",
-        end(level.value, "∞"),
-        end(level.low, "0"),
-        end(level.high, "∞")
+        end(estimate.value, "∞"),
+        end(estimate.low, "0"),
+        end(estimate.high, "∞")
     )
 }
 
@@ -166,8 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_say_what_bounds_them() {
-        let of = |value, low, high| level(&Level { value, low, high }, three_digits);
+    fn unbounded_intervals_name_the_missing_bound() {
+        let of = |value, low, high| {
+            interval_estimate(&IntervalEstimate { value, low, high }, three_digits)
+        };
         assert_eq!(of(1234.0, 1200.0, 1270.0), "1234 [1200, 1270]");
         assert_eq!(of(12.0, 0.0, f64::INFINITY), "12.0 [one start]");
         assert_eq!(of(f64::INFINITY, 30.0, f64::INFINITY), "∞ [30.0, ∞]");

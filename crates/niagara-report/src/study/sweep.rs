@@ -2,7 +2,7 @@
 
 use niagara_store::{Breakdown, SweepCurve, SweepSummary};
 
-use super::{Grid, level, three_digits};
+use super::{Grid, interval_estimate, three_digits};
 use crate::number;
 
 pub fn headline(sweep: &SweepSummary) -> String {
@@ -20,7 +20,7 @@ pub fn headline(sweep: &SweepSummary) -> String {
                 "{} gains nothing beyond {} ({} tps at best)",
                 curve.title,
                 number::count(knee.threads as usize, "thread"),
-                level(&best.tps, number::grouped)
+                interval_estimate(&best.tps, number::grouped)
             ))
         })
         .collect();
@@ -51,7 +51,10 @@ pub fn grids(sweep: &SweepSummary) -> Vec<Grid> {
         for at in &sweep.ratios {
             grid.rows.push(vec![
                 at.threads.to_string(),
-                format!("× {}", level(&at.ratio, |value| format!("{value:.3}"))),
+                format!(
+                    "× {}",
+                    interval_estimate(&at.ratio, |value| format!("{value:.3}"))
+                ),
                 at.duels.to_string(),
             ]);
         }
@@ -85,10 +88,10 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
     for (index, point) in curve.points.iter().enumerate() {
         grid.rows.push(vec![
             point.threads.to_string(),
-            level(&point.tps, number::grouped),
-            level(&point.p50_ms, three_digits),
-            level(&point.p95_ms, three_digits),
-            level(&point.p99_ms, three_digits),
+            interval_estimate(&point.tps, number::grouped),
+            interval_estimate(&point.p50_ms, three_digits),
+            interval_estimate(&point.p95_ms, three_digits),
+            interval_estimate(&point.p99_ms, three_digits),
             point.starts.to_string(),
         ]);
         if curve
@@ -199,10 +202,10 @@ fn laws(sweep: &SweepSummary) -> Grid {
         match &curve.law {
             Some(law) => grid.rows.push(vec![
                 curve.title.clone(),
-                level(&law.lambda, number::grouped),
-                level(&law.sigma, three_digits),
-                level(&law.kappa, three_digits),
-                level(&law.peak_threads, three_digits),
+                interval_estimate(&law.lambda, number::grouped),
+                interval_estimate(&law.sigma, three_digits),
+                interval_estimate(&law.kappa, three_digits),
+                interval_estimate(&law.peak_threads, three_digits),
                 law.peak_tps.map_or("∞".to_owned(), number::grouped),
                 format!(
                     "{}{}",

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_very_program_needs_libc() {
+    fn shared_libraries_of_this_program_are_listed() {
         let names = linked_libraries(Path::new("/proc/self/exe")).expect("readable");
         assert!(
             names.iter().any(|name| name.starts_with("libc.so")),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_binary_needs_nothing() {
+    fn a_file_that_is_not_elf_has_no_libraries() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/install/elf.rs");
         assert!(linked_libraries(&path).expect("readable").is_empty());
     }

@@ -132,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_set_stays() {
+    fn settings_of_the_user_are_kept() {
         let mut variables = BTreeMap::from([("MALLOC_CONF".to_owned(), "narenas:4".to_owned())]);
         huge_pages("jemalloc", "always", &mut variables).expect("possible");
         assert_eq!(variables["MALLOC_CONF"], "narenas:4,thp:always");
     }
 
     #[test]
-    fn the_setting_in_brackets_counts() {
+    fn the_selected_value_is_the_one_in_brackets() {
         assert_eq!(chosen("always [madvise] never\n"), "madvise");
         assert_eq!(chosen(""), "not available");
     }

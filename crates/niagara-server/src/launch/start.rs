@@ -197,7 +197,7 @@ impl StartingServer {
                 let datadir = self.files.datadir.display();
                 Err(self.failure(&format!(
                     "refuses the account recorded in {datadir}: {cause}\n\
-                     remedy: remove niagara-account.json there, and the account is made anew"
+                     remedy: remove niagara-account.json there, and the account is made again"
                 )))
             }
             Err(_) => Ok(None),

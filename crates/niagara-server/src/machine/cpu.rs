@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn places_keep_siblings_together() {
+    fn cpu_sets_keep_sibling_threads_together() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // Two cores of two threads, numbered as most firmware does: 0 and 2 are siblings.
         for (cpu, core) in [(0, 0), (1, 1), (2, 0), (3, 1)] {

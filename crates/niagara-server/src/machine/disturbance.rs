@@ -26,7 +26,7 @@ use super::kernel_threads::{KernelThreads, KernelTimes};
 use super::pressure::{self, Stall};
 use super::proc_stat::{self, CpuTimes};
 
-/// Reads the kernel's accounts; files stay open, so that a sample takes microseconds.
+/// Reads the kernel's counters; files stay open, so that a sample takes microseconds.
 #[derive(Debug)]
 pub struct DisturbanceMeter {
     stat: File,
@@ -39,7 +39,7 @@ pub struct DisturbanceMeter {
     cpus: usize,
 }
 
-/// The accounts at one moment.
+/// The counters at one moment.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// When it was taken.
@@ -69,7 +69,7 @@ pub struct Interval {
     pub seconds: f64,
     /// Online CPUs.
     pub cpus: usize,
-    /// Share of all CPU time that the kernel's accounts cannot tell from none: they count in ticks, of which one may be left
+    /// Share of all CPU time that the kernel's counters cannot tell from none: they count in ticks, of which one may be left
     /// over at either end.
     pub resolution: f64,
     /// Share of all CPU time that the hypervisor gave to others.
@@ -153,7 +153,7 @@ impl DisturbanceMeter {
         proc_stat::parse(&text, self.hertz).context("/proc/stat does not begin with the CPU times")
     }
 
-    /// The accounts now.
+    /// The counters now.
     ///
     /// # Errors
     /// `/proc/stat` cannot be read any more.

@@ -9,7 +9,7 @@ const KTHREADD: i32 = 2;
 /// over a hundred CPUs have as many, and there the kernel's housekeeping is a small share of the whole.
 const MAX_THREADS: usize = 1024;
 
-/// Where the accounts of kernel threads are.
+/// Where the counters of kernel threads are.
 #[derive(Debug)]
 pub(crate) struct KernelThreads {
     proc: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct KernelThreads {
 pub struct KernelTimes(Vec<(i32, f64)>);
 
 impl KernelThreads {
-    /// `None` where they cannot be seen: in a container, or with a kernel that does not account for them.
+    /// `None` where they cannot be seen: in a container, or with a kernel built without scheduler statistics.
     /// `interrupts_apart`: the kernel times interrupts apart from tasks.
     pub fn find(proc: &Path, interrupts_apart: bool) -> Option<Self> {
         let mut threads = Self {
@@ -57,7 +57,7 @@ impl KernelThreads {
         Some(pids.filter_map(|word| word.parse().ok()).collect())
     }
 
-    /// Their accounts now; `None` when there are too many of them to read, or none to be read.
+    /// Their counters now; `None` when there are too many of them to read, or none to be read.
     pub fn times(&self) -> Option<KernelTimes> {
         let pids = self.pids()?;
         if pids.len() > MAX_THREADS {
@@ -96,7 +96,7 @@ impl KernelTimes {
                     .0
                     .binary_search_by_key(pid, |(known, _)| *known)
                     .map_or(0.0, |index| earlier.0[index].1);
-                // A number that was given anew begins from nothing.
+                // A number that was given again begins from nothing.
                 if *after >= before {
                     after - before
                 } else {
@@ -121,10 +121,10 @@ mod tests {
         write("2/comm".into(), "kthreadd\n");
         let children: Vec<String> = threads.iter().map(|(pid, ..)| pid.to_string()).collect();
         write("2/task/2/children".into(), &children.join(" "));
-        for (pid, name, account) in threads {
+        for (pid, name, counters) in threads {
             write(format!("{pid}/comm"), name);
-            if !account.is_empty() {
-                write(format!("{pid}/schedstat"), account);
+            if !counters.is_empty() {
+                write(format!("{pid}/schedstat"), counters);
             }
         }
         proc

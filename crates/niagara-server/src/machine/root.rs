@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_texts_are_read() {
+    fn short_pressure_files_are_read() {
         assert_eq!(chosen("always [madvise] never"), Some("madvise"));
         assert_eq!(chosen("never"), None);
         assert_eq!(numbered("cpu12", "cpu"), Some(12));

@@ -67,7 +67,7 @@ pub fn debug_symbols(
     };
     for wanted in wanted(description) {
         progress(&format!("fetching {}", wanted.package));
-        // The very version first: the archive may have gone on.
+        // The very version first: the archive may have moved on.
         let exact = install
             .packages
             .get(&wanted.of)

@@ -67,8 +67,8 @@ pub fn with_engine(
             fetch(cache, description, &install, packages, progress).with_context(|| {
                 format!(
                     "cannot fetch the storage engine {engine} for {} {}\n\
-                     remedy: where the archive has gone on to a newer version, `niagara server remove {}` lets both be \
-                     fetched anew",
+                     remedy: where the archive has moved on to a newer version, `niagara server remove {}` lets both be \
+                     fetched again",
                     install.name, install.version_string, install.name
                 )
             })?;

@@ -1,6 +1,6 @@
 //! Servers that a program started for Niagara (a suite's runner): which there are, and their end when it is over. Not all of
 //! them are of the program's process group, and not all are watched by it: while MySQL's runner makes its first data
-//! directory, the server that does so goes on when the runner is killed.
+//! directory, the server that does so continues when the runner is killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,10 +10,10 @@ use nix::unistd::Pid;
 
 use crate::process::spawn::{Placement, spawn};
 
-/// How often a program that was told to end is looked at.
+/// How often a program that was told to end is polled.
 const LOOK: Duration = Duration::from_millis(50);
 /// Given to its own children to end when nobody waits for the result any more.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running program in a process group of its own. Dropped before its end was waited for (an error on the way, a
 /// stop), the group is told to end, and killed when it does not.
@@ -70,7 +70,7 @@ impl Drop for Helper {
         }
         let group = Pid::from_raw(self.child.id() as i32);
         let _ = killpg(group, Signal::SIGTERM);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         while Instant::now() < deadline && !matches!(self.child.try_wait(), Ok(Some(_))) {
             thread::sleep(LOOK);
         }
@@ -93,7 +93,7 @@ mod tests {
         assert!(killpg(group, None).is_ok(), "it runs");
         let began = Instant::now();
         drop(helper);
-        assert!(began.elapsed() < PATIENCE, "SIGTERM was enough");
+        assert!(began.elapsed() < STOP_TIMEOUT, "SIGTERM was enough");
         // Killed grandchildren are init's to bury.
         let deadline = Instant::now() + Duration::from_secs(10);
         while killpg(group, None).is_ok() && Instant::now() < deadline {

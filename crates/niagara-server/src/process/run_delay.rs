@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_has_none() {
+    fn a_missing_process_has_no_run_delay() {
         assert_eq!(run_delay(-1), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What a process has used so far, by the kernel's accounts: CPU, context switches, page faults, disk.
+//! What a process has used so far, by the kernel's counters: CPU, context switches, page faults, disk.
 //!
 //! Everything is read from `/proc/PID` and the process's CPU clock, so it works for servers that Niagara did not
 //! start too; what this user may not see there is absent.
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::id::ProcessId;
 
-/// A process whose accounts are read.
+/// A process whose counters are read.
 #[derive(Debug, Clone)]
 pub struct UsageMeter {
     process: ProcessId,
 }
 
-/// A process's accounts at one moment.
+/// A process's counters at one moment.
 #[derive(Debug, Clone)]
 pub struct UsageSample {
     at: Instant,
@@ -88,7 +88,7 @@ impl UsageMeter {
     /// A meter for the process that has this number now.
     ///
     /// # Errors
-    /// There is none, or its accounts cannot be read.
+    /// There is none, or its counters cannot be read.
     pub fn new(pid: i32) -> Result<UsageMeter> {
         let Some(process) = ProcessId::of(pid) else {
             bail!("there is no process {pid}");
@@ -103,10 +103,10 @@ impl UsageMeter {
         self.process.pid
     }
 
-    /// Reads the accounts. Takes some 10 µs per thread of the process.
+    /// Reads the counters. Takes some 10 µs per thread of the process.
     ///
     /// # Errors
-    /// The process has ended, or its accounts cannot be read.
+    /// The process has ended, or its counters cannot be read.
     pub fn sample(&self) -> Result<UsageSample> {
         let pid = self.process.pid;
         if !self.process.is_alive() {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_is_an_error() {
+    fn a_process_that_has_ended_is_an_error() {
         let mut child = std::process::Command::new("true").spawn().expect("a child");
         let pid = child.id() as i32;
         child.wait().expect("it ends");

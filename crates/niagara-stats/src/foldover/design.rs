@@ -28,7 +28,7 @@ pub fn design(factors: &[Factor], duels: usize, seed: u64) -> Vec<Row> {
 /// pair about equally often.
 ///
 /// Two levels get a column each of a Hadamard matrix: the smallest with room for all effects, repeated with its
-/// columns and rows shuffled anew, the last repetition in a larger one where that fits, the remaining rows (fewer than
+/// columns and rows reshuffled, the last repetition in a larger one where that fits, the remaining rows (fewer than
 /// four, unless `duels` are too few for all effects) chosen for balance. Factors of more levels are then improved by
 /// exchange, so that they are about orthogonal to the rest. Which side is A is a fair coin in each row. All effects can be
 /// estimated when there are as many duels as levels beyond the bases; with fewer, those that can be told apart are.

@@ -41,6 +41,44 @@ pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fi
     best
 }
 
+/// What is expected of a level before anything was measured here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Expected {
+    /// Index of the factor.
+    pub factor: usize,
+    /// Its level, 1 or more.
+    pub level: usize,
+    /// ln(rate with it / rate with the base).
+    pub log_effect: f64,
+}
+
+/// [`strongest_effects`] of what the duels show beyond what was `expected`: large effects that are known roughly beforehand
+/// are then no noise to the others, and what a duel shows otherwise is found as a difference from what was expected. What
+/// comes back is the effects themselves.
+pub fn strongest_beside(
+    factors: &[Factor],
+    observations: &[Observation],
+    expected: &[Expected],
+) -> Fit {
+    let known = |row: &Row| -> f64 {
+        let of = |e: &Expected| e.log_effect * Column::One((e.factor, e.level)).contrast(row);
+        expected.iter().map(of).sum()
+    };
+    let beyond: Vec<Observation> = observations
+        .iter()
+        .map(|observation| Observation {
+            row: observation.row.clone(),
+            score: observation.score - known(&observation.row),
+        })
+        .collect();
+    let mut fit = strongest_effects(factors, &beyond);
+    for effect in &mut fit.effects {
+        let of = |e: &&Expected| (e.factor, e.level) == (effect.factor, effect.level);
+        effect.log_effect += expected.iter().find(of).map_or(0.0, |e| e.log_effect);
+    }
+    fit
+}
+
 /// Every level that is not in the fit, told by itself from the scores less what the fit explains.
 fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Effect> {
     let contrast = |row: &Row, level| Column::One(level).contrast(row);
@@ -172,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_is_nothing() {
+    fn a_fit_without_observations_has_no_effects() {
         assert!(strongest_effects(&[Factor::Switch], &[]).effects.is_empty());
         assert!(strongest_effects(&[], &[]).effects.is_empty());
     }

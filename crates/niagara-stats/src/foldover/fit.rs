@@ -61,7 +61,7 @@ impl Fit {
     }
 
     /// The effect as a ratio with its interval at `confidence` (0.95), by the t quantile. One interval among many: no
-    /// correction for having looked at several.
+    /// correction for testing several.
     pub fn interval(&self, effect: &Effect, confidence: f64) -> Estimate {
         let t = student::quantile(0.5 + confidence / 2.0, self.residual_df);
         Estimate::from_log_std_err(effect.log_effect, effect.std_err, t)

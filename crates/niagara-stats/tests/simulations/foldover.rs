@@ -112,7 +112,7 @@ fn intervals_of_25_switches_and_a_choice_in_32_duels_cover() {
 }
 
 #[test]
-fn a_decoy_wins_as_rarely_as_it_should() {
+fn a_negative_control_wins_as_rarely_as_it_should() {
     let factors = factors();
     let rounds = 1_000;
     let mut machine = Machine::new(23);
@@ -122,10 +122,10 @@ fn a_decoy_wins_as_rarely_as_it_should() {
             machine.duel(effect, 8).score
         });
         let fit = effects(&factors, &observations, &[], None);
-        let decoy = fit
+        let negative_control = fit
             .effect(24, 1)
             .expect("44 duels tell all 28 effects apart");
-        let t = (decoy.log_effect / decoy.std_err).abs();
+        let t = (negative_control.log_effect / negative_control.std_err).abs();
         called += usize::from(t > student::quantile(0.975, fit.residual_df));
     }
     let rate = called as f64 / rounds as f64;

@@ -4,8 +4,10 @@
 mod foldover;
 mod machine;
 mod published;
+mod race;
 mod scalability;
 mod sequential;
+mod short_screening;
 mod steal;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.

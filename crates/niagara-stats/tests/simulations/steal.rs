@@ -2,7 +2,7 @@
 
 use niagara_stats::{
     Couple, HALF_WEIGHT, LookPlan, Rule, TakenSlope, Verdict, Weighing, duel_score, judge_final,
-    standard_deviation,
+    standard_deviation, taken, taken_more_from,
 };
 
 use crate::at_most;
@@ -19,6 +19,8 @@ enum Steal {
     Bursty,
     /// 5 % from A, 25 % from B: what B does makes the hypervisor take more.
     OneSided,
+    /// 20 % from A, 20.3 % from B: a difference that is real and does not matter.
+    HardlyOneSided,
 }
 
 struct Stolen {
@@ -54,6 +56,7 @@ impl Stolen {
                 Steal::Bursty if self.machine.coin() && self.machine.coin() => 0.35,
                 Steal::Bursty => 0.0,
                 Steal::OneSided => [0.05, 0.25][side],
+                Steal::HardlyOneSided => [0.2, 0.203][side],
             }
     }
 
@@ -191,4 +194,31 @@ fn the_interval_covers_the_effect_on_stolen_machines() {
             "{kind:?}: {missed}"
         );
     }
+}
+
+/// How often it is said that others took more from one side, in so many comparisons of eight or twelve duels.
+fn said(steal: Steal, duels: usize, rounds: u64) -> f64 {
+    let told = |round: &u64| {
+        let mut machine = Stolen::new(steal, 71 + 1_000 * round);
+        let differences: Vec<f64> = (0..duels)
+            .map(|_| {
+                let couples: Vec<Couple> = (0..16).map(|_| machine.couple([0.0; 2])).collect();
+                couples.iter().map(taken::difference).sum::<f64>() / 16.0
+            })
+            .collect();
+        taken_more_from(&differences).is_some()
+    };
+    (0..rounds).filter(told).count() as f64 / rounds as f64
+}
+
+#[test]
+fn that_more_is_taken_from_one_side_is_said_where_it_matters_and_hardly_ever_by_chance() {
+    for steal in KINDS {
+        for duels in [8, 12] {
+            let rate = said(steal, duels, 600);
+            assert!(rate <= at_most(0.01, 600), "{steal:?}, {duels}: {rate}");
+        }
+    }
+    assert_eq!(said(Steal::HardlyOneSided, 12, 200), 0.0);
+    assert_eq!(said(Steal::OneSided, 8, 200), 1.0);
 }

@@ -93,6 +93,7 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
     for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
         training.threads = args.train_threads.unwrap_or(training.threads);
         training.seconds = args.train_seconds.unwrap_or(training.seconds);
+        training.here = args.train_here;
     }
     Ok(recipe)
 }
@@ -136,7 +137,12 @@ fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
         record.toolchain.compiler
     );
     if let Some(profile) = &record.profile {
-        say!("  profile: {profile}");
+        match &record.shipped {
+            Some(source) => {
+                say!("  profile: comes with the program, counted on {source}: {profile}")
+            }
+            None => say!("  profile: {profile}"),
+        }
     }
     match built.was_there {
         true => say!("  was there already"),
@@ -212,7 +218,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         };
         let state = match line.finished {
             true => spent(record),
-            false => "half-finished: the same command goes on with it".to_owned(),
+            false => "half-finished: the same command continues it".to_owned(),
         };
         say!(
             "{}  {:<14} {}, {state}\n                  {what}{package}",

@@ -87,7 +87,7 @@ fn options(args: &CheckArgs) -> CheckOptions {
     }
 }
 
-/// The server in question and the one beside it.
+/// The server under test and the one beside it.
 fn subject(inventory: &Inventory, args: &CheckArgs) -> Result<Subject> {
     let ours = install(inventory, &args.server)?;
     let against = args.against.as_deref();

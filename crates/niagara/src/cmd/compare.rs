@@ -55,10 +55,10 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         seed: args.study.seed,
         budget: args.budget,
         duels: args.max_duels,
-        couples: args.lengths.couples,
-        slice: args.lengths.slice,
-        warm_up: args.lengths.warm_up,
-        disturbance: args.lengths.disturbance,
+        couples: args.duel_settings.couples,
+        slice: args.duel_settings.slice,
+        warm_up: args.duel_settings.warm_up,
+        disturbance: args.duel_settings.disturbance,
         client_host: args.client.client_host.clone(),
         ..StudyDescription::of(server_name(&args.server)?, load, asked)
     })
@@ -116,7 +116,7 @@ mod tests {
             (couples, compare_plan(question, sides, couples, None))
         };
         assert_eq!(of(one), of(other));
-        assert_eq!(one.lengths(), other.lengths());
+        assert_eq!(one.duel_settings(), other.duel_settings());
         assert_eq!(
             StudyDescription {
                 profile: false,
@@ -149,7 +149,7 @@ mod tests {
         ));
         assert_same_plan(&short, &file);
         // The budget decides, not the number for any budget.
-        assert_ne!(couples_of(&short, None), short.lengths().couples);
+        assert_ne!(couples_of(&short, None), short.duel_settings().couples);
 
         let asked = asked(&[
             "mariadb-10.11",

@@ -55,7 +55,7 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
         say_text!("{checks}");
     }
     let (found, interrupted) = measure(&args, &inventory)?;
-    let couples = DefaultCouples::JUDGING.of(found.lengths.slice_seconds);
+    let couples = DefaultCouples::JUDGING.of(found.duel_settings.slice_seconds);
     let Some(sd_duel) = found.sd(couples) else {
         say!("\nno duel could be scored: something else keeps this machine busy");
         return Ok(ExitCode::FAILURE);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use niagara_lab::lever::{Change, Context, Lever, NOT_FOR_THIS_SERVER};
+use niagara_lab::lever::{Change, Context, Lever, Measured, NOT_FOR_THIS_SERVER, Span};
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
 use serde::Serialize;
@@ -23,6 +23,10 @@ struct Row<'a> {
     why: &'a str,
     source: &'a str,
     change: Option<Change>,
+    /// The values that `tune` may search here.
+    range: Option<Span>,
+    /// What it did where it was measured.
+    measured: &'a [Measured],
     /// What the server must run with for it to matter: known once the server has been started.
     needs_variables: &'a BTreeMap<String, String>,
     reason: Option<String>,
@@ -89,6 +93,8 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
         why: lever.why(),
         source: lever.source(),
         change,
+        range: lever.span(context),
+        measured: lever.measured(),
         needs_variables: &lever.when().variables,
         reason,
     }
@@ -100,6 +106,20 @@ fn show(row: &Row<'_>) {
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
         (None, reason) => say!("  not here: {}", reason.as_deref().unwrap_or("")),
+    }
+    if let Some(range) = &row.range {
+        say!("  range searched: {}", range.one_line());
+    }
+    for measured in row.measured {
+        say!(
+            "  measured: × {} [{}, {}], {} on {} ({})",
+            measured.ratio,
+            measured.low,
+            measured.high,
+            measured.workload,
+            measured.server,
+            measured.source
+        );
     }
     say!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
 }

@@ -16,6 +16,7 @@ pub mod profile;
 pub mod report;
 pub mod run;
 pub mod server;
+pub mod side_by_side;
 pub mod study;
 pub mod sweep;
 pub mod tune;

@@ -13,40 +13,50 @@ use niagara_stats::Verdict;
 use niagara_store::{Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
-use crate::cmd::profile;
-use crate::progress::colour_on_stdout;
+use crate::cmd::{profile, side_by_side};
+use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::setting::write;
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
-    let folder = match args.folder {
+    let format = args.format();
+    if let [first, second] = args.folders.as_slice() {
+        let both = [
+            (first.as_path(), opened(first)?),
+            (second.as_path(), opened(second)?),
+        ];
+        for (folder, store) in &both {
+            if store.study()?.kind == profile::kept::KIND {
+                bail!(
+                    "{} holds a profile, not a study: `niagara profile A B` profiles two variants side by side",
+                    folder.display()
+                );
+            }
+        }
+        side_by_side::print(both, format, args.verbose)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = match args.folders.into_iter().next() {
         Some(folder) => folder,
         None => newest()?,
     };
-    let file = folder.join(RESULTS_FILE);
-    if !file.exists() {
-        bail!(
-            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
-            folder.display()
-        );
-    }
-    let store = Store::open_read_only(&file)?;
+    let store = opened(&folder)?;
     if store.study()?.kind == profile::kept::KIND {
-        profile::kept::report(&store, &folder, args.format)?;
+        profile::kept::report(&store, &folder, format)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.format == Format::Csv {
+    if format == Format::Csv {
         say_text!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
     }
     let Some(summary) = store.summary()? else {
         bail!(
-            "{} was stopped before there was anything to sum up ({} duels are kept): the command that goes on with it is\n  {}",
+            "{} was stopped before there was anything to sum up ({} duels are kept): the command that continues it is\n  {}",
             folder.display(),
             store.duels()?.len(),
             store.study()?.command
         );
     };
-    match args.format {
+    match format {
         Format::Text => print_result(&summary, &store, &folder, Shown::text(args.verbose))?,
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
@@ -55,6 +65,18 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The results in a study's folder.
+fn opened(folder: &Path) -> Result<Store> {
+    let file = folder.join(RESULTS_FILE);
+    if !file.exists() {
+        bail!(
+            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
+            folder.display()
+        );
+    }
+    Ok(Store::open_read_only(&file)?)
 }
 
 /// Writes report.html and report.md into the study's folder, and deploy/ where something was proven. All of it comes
@@ -170,13 +192,10 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         return Ok(());
     }
     let colour = colour_on_stdout();
-    let width = console::Term::stdout()
-        .size_checked()
-        .map_or(100, |(_, columns)| usize::from(columns));
     let sides = Sides::of(&Report::load(store)?);
     let view = View {
         colour,
-        width,
+        width: columns_of_stdout(),
         verbose: shown == Shown::Verbose,
         sides: sides.as_ref(),
     };

@@ -9,7 +9,7 @@ use crate::engine::options::MAX_RUN;
 use crate::engine::order::{Order, Report, client};
 use crate::engine::recorder::{Recorder, Window};
 use crate::error::LoadError;
-use crate::net::event::{Event, Gather};
+use crate::net::event::{Coalescing, Event};
 use crate::protocol::response::Progress;
 use niagara_capture::trace::{Action, NONE, Trace, Unit};
 use std::cmp::Reverse;
@@ -123,7 +123,7 @@ impl<'r, 's> Running<'r, 's> {
             let wait = self.wait(boundary, now);
             self.side
                 .io
-                .wait(events, Gather::NOTHING, wait)
+                .wait(events, Coalescing::NONE, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
             if !events.is_empty() || self.in_flight == self.resting.len() {

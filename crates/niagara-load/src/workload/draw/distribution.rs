@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn special_has_the_exact_distribution() {
+    fn the_special_distribution_is_exact() {
         for (rows, iterations, percent, share) in [
             (10_000, 12, 1, 75),
             (1000, 12, 1, 75),

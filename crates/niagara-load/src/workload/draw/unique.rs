@@ -43,7 +43,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn nothing_comes_twice_and_everywhere_it_comes() {
+    fn the_permutation_is_a_bijection() {
         let mut seen = HashSet::new();
         let mut halves = [0; 16];
         for number in 0..7 {

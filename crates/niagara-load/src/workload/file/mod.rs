@@ -1,5 +1,5 @@
 //! Workloads that a file describes: tables with generated rows, and weighted transactions of SQL with drawn parameters.
-//! docs/own-workload.md shows the format by example.
+//! docs/custom-workload.md shows the format by example.
 
 mod definition;
 mod generator;

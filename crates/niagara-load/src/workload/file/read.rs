@@ -32,7 +32,7 @@ pub(super) fn read(
     text: &str,
     set: &BTreeMap<String, u64>,
 ) -> Result<Definition, String> {
-    let remedy = "correct it here; docs/own-workload.md shows the format";
+    let remedy = "correct it here; docs/custom-workload.md shows the format";
     toml_table::read(text, remedy, |document| {
         definition(toml_table::Table::new("the file", 0, document, &FILE)?, set)
     })
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_value() {
+    fn error_positions_point_at_the_value() {
         let place = |from: &str, to: &str| {
             let error = read("shop.toml", &SHOP.replacen(from, to, 1), &none()).unwrap_err();
             let place: Vec<usize> = error

@@ -204,7 +204,7 @@ mod tests {
     use crate::workload::WorkloadSpec;
 
     #[test]
-    fn what_cannot_be_run_is_refused_by_name() {
+    fn impossible_options_are_refused_by_name() {
         let good = Sysbench::default;
         WorkloadSpec::of(good()).validate().unwrap();
         let special = |iterations| Distribution::Special {

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_both_ways() {
+    fn names_round_trip() {
         for test in SysbenchTest::ALL {
             assert_eq!(test.to_string().parse(), Ok(test));
             assert_eq!(

@@ -233,7 +233,7 @@ pub(crate) struct SysbenchTransaction {
 impl Steps for SysbenchTransaction {
     type Script = SysbenchScript;
 
-    /// Nothing stays the same after an error: the transaction is drawn anew, as in sysbench.
+    /// Nothing stays the same after an error: the transaction is drawn again, as in sysbench.
     fn draw(&mut self, _script: &SysbenchScript) {}
 
     /// Goes to the first statement.
@@ -330,7 +330,7 @@ impl Steps for SysbenchTransaction {
         true
     }
 
-    /// Goes on to the next statement.
+    /// Continues to the next statement.
     #[inline]
     fn advance(&mut self, script: &SysbenchScript, _answer: &Answer) -> Result<Next, Unexpected> {
         self.position += 1;
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn bulk_inserts_go_on_where_the_last_one_ended() {
+    fn bulk_inserts_continue_where_the_last_one_ended() {
         let spec = Sysbench {
             test: SysbenchTest::BulkInsert,
             ..Sysbench::default()

@@ -7,10 +7,10 @@ use crate::workload::{Workload, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Looking at all lines of all orders takes its time.
+/// Checking all lines of all orders takes its time.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Which conditions are looked at.
+/// Which conditions are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conditions {
     /// 1 to 4, which the specification wants checked after every run.
@@ -136,8 +136,8 @@ const CONDITIONS: [(u32, &str, &str); 12] = [
     ),
 ];
 
-/// Looks whether the conditions hold in the endpoint's database. `progress` gets each condition's number before it is
-/// looked at.
+/// Checks whether the conditions hold in the endpoint's database. `progress` gets each condition's number before it is
+/// checked.
 ///
 /// # Errors
 /// The server cannot be reached or refuses a query; the tables are not those of `spec`.

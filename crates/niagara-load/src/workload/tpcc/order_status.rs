@@ -45,7 +45,7 @@ impl TpccTransaction {
                 Sql::StatusLines
             }
             // An order may be without lines as yet: an engine without transactions shows it before them. That none stays so
-            // is a condition of consistency, looked at after the run.
+            // is a condition of consistency, checked after the run.
             _ => Sql::Commit,
         };
         Ok(())

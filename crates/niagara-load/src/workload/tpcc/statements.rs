@@ -251,7 +251,7 @@ impl Sql {
         }
     }
 
-    /// Whether a transaction looks at its answer.
+    /// Whether a transaction reads its answer.
     fn keeps_rows(self) -> bool {
         matches!(
             self,

@@ -6,7 +6,7 @@ use crate::protocol::answer::Answer;
 use crate::workload::parameters::Parameters;
 use crate::workload::template::Unexpected;
 
-/// Orders that are looked at.
+/// Orders that are read.
 const ORDERS: i32 = 20;
 
 impl TpccTransaction {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use niagara_load::{IoChoice, Patience, Schedule, TlsMode};
+use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
 use crate::shared_args::{LoadArgs, duration};
 
@@ -76,17 +76,17 @@ pub struct RunArgs {
     /// keeps up; a ramp is FROM-TO@SECONDS, phases are joined by commas: 500@30,500-2000@60
     #[arg(long, value_name = "RATE", conflicts_with = "rate_steps")]
     pub rate: Option<Schedule>,
-    /// Open loop, one measurement per rate, to see where latency leaves the ground
+    /// Open loop, one measurement per rate, to find the knee of the latency curve
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = rate)]
     pub rate_steps: Vec<f64>,
     /// How the load generator asks the system for input and output: epoll, uring (io_uring, Linux 6.1 or newer), or auto
     /// for uring where the kernel allows it and the connections are not encrypted
     #[arg(long, default_value_t, value_name = "HOW")]
     pub io: IoChoice,
-    /// How long answers may gather before the load generator wakes for them (io_uring, closed loop): a time as 50us,
+    /// Wake-up coalescing: how long the load generator may wait for further answers before it wakes up (io_uring, closed loop): a time as 50us,
     /// off, or auto for 100us by 32 connections where that does not keep the server waiting (docs/load.md)
-    #[arg(long, default_value_t, value_name = "TIME")]
-    pub patience: Patience,
+    #[arg(long, alias = "patience", default_value_t, value_name = "TIME")]
+    pub coalescing: CoalescingChoice,
     /// How often a line is printed and an interval kept
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub report_interval: Duration,
@@ -165,7 +165,7 @@ pub struct ConnectArgs {
     /// The database that holds the tables
     #[arg(long, default_value = "sbtest")]
     pub database: String,
-    /// With `prepare`: drop tables of these names that are there, then make them anew
+    /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
     /// Of a capture: do send what was captured to this server, which a capture that writes changes for good

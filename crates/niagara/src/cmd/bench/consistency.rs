@@ -25,7 +25,7 @@ pub fn after(target: &Target, load: &Load) -> Result<Option<Vec<Finding>>> {
         Conditions::All,
         &mut |condition| {
             terminal.see(Event::SettingUp(&format!(
-                "looking at consistency condition {condition} of 12"
+                "checking consistency condition {condition} of 12"
             )));
         },
     );

@@ -1,4 +1,4 @@
-//! What a load cost: the server's process by the kernel's accounts, the server's own counters, the client.
+//! What a load cost: the server's process by the kernel's counters, the server's own counters, the client.
 
 use niagara_load::{Admin, IoChoice, SliceStats};
 use niagara_server::{Usage, UsageMeter, UsageSample};
@@ -11,7 +11,7 @@ use super::status::{Delta, Snapshot};
 pub struct Cost {
     /// What the figures cover.
     pub window: Window,
-    /// The server's process; none where its accounts cannot be read.
+    /// The server's process; none where its counters cannot be read.
     pub server: Option<Usage>,
     /// Why `server` is not there.
     pub server_unknown: Option<String>,
@@ -95,7 +95,7 @@ impl Before {
         }
     }
 
-    /// The kernel's accounts, where they can be read.
+    /// The kernel's counters, where they can be read.
     pub fn usage(&self) -> Option<&UsageSample> {
         self.usage.as_ref().ok()
     }
@@ -141,7 +141,7 @@ impl Before {
     }
 }
 
-/// The process's accounts now, or why they cannot be had.
+/// The process's counters now, or why they cannot be had.
 pub fn sample(meter: &Result<UsageMeter, String>) -> Result<UsageSample, String> {
     match meter {
         Ok(meter) => meter.sample().map_err(|error| format!("{error:#}")),

@@ -23,7 +23,7 @@ impl Live {
         Live { bar, live, length }
     }
 
-    /// Says what goes on before the first interval.
+    /// Says what continues before the first interval.
     pub fn say(&self, text: &str) {
         if self.live {
             self.bar.set_message(text.to_owned());

@@ -151,7 +151,7 @@ struct Parts {
     /// Those of the interval at hand.
     at_hand: Option<Sum>,
     intervals: Vec<IntervalResult>,
-    /// The server's accounts when the interval at hand began.
+    /// The server's counters when the interval at hand began.
     usage: Option<UsageSample>,
     /// Its counters then, where intervals are to have them.
     counters: Option<Snapshot>,
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_away_again_was_never_there() {
+    fn subtracting_statistics_undoes_adding() {
         let (a, b) = (sum(1.0, 10, 5), sum(0.5, 3, 80));
         let mut both = a.clone();
         both.add(&b);

@@ -118,7 +118,7 @@ fn measure(
             threads: load.threads,
             seed: args.run.seed,
             io: args.run.io,
-            patience: args.run.patience,
+            coalescing: args.run.coalescing,
             // A private server that ends is not started again.
             retry: target.private.is_none().then(Retry::default),
             ..DriverOptions::default()

@@ -101,9 +101,9 @@ pub struct RunResult {
     pub statements: Vec<StatementResult>,
     /// Errors after which a transaction was begun again, by the server's number; the whole load.
     pub errors: BTreeMap<u16, u64>,
-    /// Connections that were lost and made anew.
+    /// Connections that were lost and made again.
     pub reconnects: u64,
-    /// Connections made anew because the workload asks for it.
+    /// Connections made again because the workload asks for it.
     pub renewals: u64,
     /// How evenly connections were served; the whole load.
     pub fairness: FairnessResult,
@@ -217,7 +217,7 @@ pub struct IntervalResult {
     pub latency_ms: Option<Latency>,
     /// Errors, by the server's number.
     pub errors: BTreeMap<u16, u64>,
-    /// Connections that were lost and made anew.
+    /// Connections that were lost and made again.
     pub reconnects: u64,
     /// Transactions that arrived, in an open loop.
     pub arrivals: Option<u64>,
@@ -225,7 +225,7 @@ pub struct IntervalResult {
     pub backlog: Option<u64>,
     /// CPU time of the load generator's loops, in seconds.
     pub client_cpu_seconds: f64,
-    /// What the server's process used, by the kernel's accounts. They are read just after the interval's end, so that
+    /// What the server's process used, by the kernel's counters. They are read just after the interval's end, so that
     /// `server.seconds` differs a little from `seconds`.
     pub server: Option<niagara_server::Usage>,
     /// What the server's own counters did, with `--interval-status`. Read just after the interval's end, too.
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_infinity() {
+    fn an_empty_measurement_has_no_infinities() {
         let empty = Histogram::<u64>::new(3).expect("three digits");
         assert_eq!(Latency::of(&empty).mean, 0.0);
         assert_eq!(Latency::of(&empty).max, 0.0);

@@ -11,7 +11,7 @@ use niagara_server::{Cancel, Cancelled};
 use super::target::Target;
 use crate::progress::Terminal;
 
-/// Dropping or looking at a large table takes its time.
+/// Dropping or checking a large table takes its time.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Makes the tables and fills them; what was done, in words. Ctrl-C drops what was made until then.
@@ -24,7 +24,7 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
     if !there.is_empty() && !replace {
         bail!(
             "database {database} has {} already\n\
-             remedy: `cleanup` drops what is there, `prepare --replace` makes it anew, --database names another place",
+             remedy: `cleanup` drops what is there, `prepare --replace` makes it again, --database names another place",
             listed(&there)
         );
     }

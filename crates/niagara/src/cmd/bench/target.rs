@@ -31,7 +31,7 @@ pub struct Target {
     pub admin: Admin,
     /// What it calls itself: `10.11.19-MariaDB`.
     pub version: String,
-    /// The kernel's accounts of its process, or why they cannot be had.
+    /// The kernel's counters of its process, or why they cannot be had.
     pub meter: Result<UsageMeter, String>,
     /// What a private server is called: its name, and what was changed on it.
     pub private: Option<String>,
@@ -132,7 +132,7 @@ impl Target {
                 cause, statement, ..
             } => anyhow!(
                 "{cause}, says the answer to: {statement}\n\
-                 remedy: `prepare --replace` with the options of the run loads the tables anew"
+                 remedy: `prepare --replace` with the options of the run loads the tables again"
             ),
             LoadError::Connect { .. } => unreachable(&error, &self.endpoint),
             _ => anyhow!(error),
@@ -235,7 +235,7 @@ fn version(admin: &mut Admin) -> Result<String> {
     Ok(format!("{name} {number}"))
 }
 
-/// The kernel's accounts of the process behind an address of this machine, or why they cannot be had.
+/// The kernel's counters of the process behind an address of this machine, or why they cannot be had.
 fn meter_of(transport: &Transport) -> Result<UsageMeter, String> {
     let pid = match transport {
         Transport::Unix(path) => server_behind_socket(path),

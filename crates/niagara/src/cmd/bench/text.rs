@@ -224,13 +224,13 @@ impl Page {
         }
         if run.reconnects > 0 {
             self.line(&format!(
-                "  {} connections were lost and made anew",
+                "  {} connections were lost and made again",
                 number::grouped(run.reconnects as f64)
             ));
         }
         if run.renewals > 0 {
             self.line(&format!(
-                "  {} connections were made anew as the workload asks",
+                "  {} connections were made again as the workload asks",
                 number::grouped(run.renewals as f64)
             ));
         }

@@ -107,13 +107,13 @@ impl Guardian {
     /// Has it undo everything and waits for its end.
     pub fn stop(mut self) {
         if let Some(mut orders) = self.orders.take() {
-            // One that has ended has undone everything, or cannot any more: who asks looks at what is on disk.
+            // One that has ended has undone everything, or cannot any more: who asks reads what is on disk.
             let _ = writeln!(orders, "{}", Order::Stop.line());
         }
         let _ = self.child.wait();
     }
 
-    /// Lets it go on without this command.
+    /// Lets it continue without this command.
     ///
     /// # Errors
     /// It has ended.

@@ -20,7 +20,7 @@ use crate::progress::living_line;
 
 /// How long the server may take to make the log's file.
 const LOG_APPEARS: Duration = Duration::from_secs(5);
-/// How often the state of the capture is looked at.
+/// How often the state of the capture is checked.
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(args: &StartArgs) -> Result<ExitCode> {

@@ -9,9 +9,9 @@ pub enum Verdict {
     NotCorrect,
     /// Nothing wrong was found; these parts were asked for and could not be done.
     NotDone(Vec<Part>),
-    /// Nothing wrong was found; these parts were not looked at yet, or not wholly.
+    /// Nothing wrong was found; these parts were not checked yet, or not wholly.
     SoFar(Vec<Part>),
-    /// Every part was looked at wholly, and nothing wrong was found.
+    /// Every part was checked wholly, and nothing wrong was found.
     Correct,
 }
 
@@ -50,7 +50,7 @@ impl Verdict {
             ],
             Verdict::SoFar(parts) => vec![
                 format!("nothing wrong found so far: {binary}"),
-                format!("not looked at yet, or not wholly: {}", names(parts)),
+                format!("not checked yet, or not wholly: {}", names(parts)),
             ],
         }
     }
@@ -65,7 +65,7 @@ pub fn earlier(record: &CheckRecord, asked: &[Part]) -> Option<String> {
     let told: Vec<String> = earlier
         .map(|(part, report)| format!("{part} {}", report.outcome.words()))
         .collect();
-    (!told.is_empty()).then(|| format!("looked at earlier: {}", told.join(", ")))
+    (!told.is_empty()).then(|| format!("checked earlier: {}", told.join(", ")))
 }
 
 fn names(parts: &[Part]) -> String {
@@ -108,7 +108,7 @@ mod tests {
         assert!(!verdict.is_good());
         assert_eq!(verdict.lines("it"), ["not correct: it"]);
         let told = earlier(&record, &[Part::Crash]);
-        assert_eq!(told.as_deref(), Some("looked at earlier: suite FAILED"));
+        assert_eq!(told.as_deref(), Some("checked earlier: suite FAILED"));
         assert_eq!(earlier(&record, &Part::ALL), None);
     }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_look_is_good_and_not_all() {
+    fn a_reduced_check_passes_but_recommends_nothing() {
         let suite = ("suite", "passed", true);
         let whole = Verdict::of(&record(&[CRASH, ANSWERS, suite]), &Part::ALL);
         assert_eq!(whole, Verdict::Correct);

@@ -42,7 +42,7 @@ pub fn record(number: usize, profile: &Profile) -> Result<ProfileRecord> {
     })
 }
 
-/// Prints the profiles, or writes their files into `folder` anew.
+/// Prints the profiles, or writes their files into `folder` again.
 ///
 /// # Errors
 /// Results that cannot be read, a folder that cannot be written to; a form that profiles do not have.

@@ -22,7 +22,7 @@ use crate::shared_args::{Format, LoadArgs, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
-/// Starts a private server as `compare` does, drives load on it and looks at it in one way after another; each view is
+/// Starts a private server as `compare` does, drives load on it and takes one view of it after another; each view is
 /// on in every other slice of load, so that its cost is known. With B, the two are set side by side, and the report says
 /// what explains the change. The folder then holds report.html with flame graphs, report.md, profile.json and the stacks.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ use crate::shared_args::{Format, LoadArgs, duration};
   locks        named locks of the server, rows and tables waited for (SQL: any user)
   allocations  calls and bytes per query by call site, pairs within a query (any user)")]
 pub struct ProfileArgs {
-    /// What to look at: a server, or changes to one, as in `niagara compare`
+    /// What to profile: a server, or changes to one, as in `niagara compare`
     #[arg(value_name = "A", default_value = "base")]
     pub a: String,
     /// What to set beside it
@@ -48,7 +48,7 @@ pub struct ProfileArgs {
     pub server: String,
     #[command(flatten)]
     pub load: LoadArgs,
-    /// What to look at, comma-separated [default: all]
+    /// What to profile, comma-separated [default: all]
     #[arg(long, value_delimiter = ',', value_name = "VIEW")]
     pub views: Vec<View>,
     /// Load for each view, half of it with the view on
@@ -57,7 +57,7 @@ pub struct ProfileArgs {
     /// Length of a slice of load
     #[arg(long, default_value = "500ms", value_parser = duration)]
     pub slice: Duration,
-    /// Load before anything is looked at
+    /// Load before anything is observed
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
     /// Do not fetch symbols from the distribution's debug packages
@@ -80,7 +80,7 @@ pub struct ProfileArgs {
     pub json: bool,
 }
 
-/// What decides what a profile looks at.
+/// What decides what a profile observes.
 #[derive(Serialize)]
 struct Plan<'a> {
     variants: &'a [Variant],

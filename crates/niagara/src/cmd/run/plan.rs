@@ -3,7 +3,7 @@
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::{
-    History, Lengths, Protocol, Question, StudyDescription, VariantRecipe, assumed_sd,
+    DuelSettings, History, Protocol, Question, StudyDescription, VariantRecipe, assumed_sd,
     client_host_remark, couples_of, level_sets, rung_errors, unit_seconds,
 };
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -83,7 +83,7 @@ pub fn plan(
     history: Option<&History>,
     forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
 ) -> RunPlan {
-    let lengths = lengths_of(study, history);
+    let duel_settings = duel_settings_of(study, history);
     let mut cannot = 0;
     let (questions, question) = match &study.question {
         Question::Compare { .. } => (1, "1 comparison".to_owned()),
@@ -116,7 +116,7 @@ pub fn plan(
     let budget_seconds = study.budget.as_secs_f64();
     let is_job = study.workloads[0].load.workload.is_job();
     let time = (!is_job).then(|| {
-        let duel_seconds = unit_seconds(study.protocol, &lengths, lengths.couples);
+        let duel_seconds = unit_seconds(study.protocol, &duel_settings, duel_settings.couples);
         let most = questions * duels_each;
         TimePlan {
             duels_in_budget: ((budget_seconds / duel_seconds) as usize).min(most),
@@ -124,7 +124,7 @@ pub fn plan(
             seconds_at_most: duel_seconds * most as f64,
         }
     });
-    let detectable = time.and_then(|time| detectable_of(study, &lengths, questions, &time));
+    let detectable = time.and_then(|time| detectable_of(study, &duel_settings, questions, &time));
     let recipes = builds(&study.question);
     RunPlan {
         kind: study.question.kind().to_string(),
@@ -158,14 +158,14 @@ pub fn plan(
 }
 
 /// Slices and couples as they will be.
-fn lengths_of(study: &StudyDescription, history: Option<&History>) -> Lengths {
-    let lengths = study.lengths();
+fn duel_settings_of(study: &StudyDescription, history: Option<&History>) -> DuelSettings {
+    let duel_settings = study.duel_settings();
     match study.question {
-        Question::Compare { .. } => Lengths {
+        Question::Compare { .. } => DuelSettings {
             couples: couples_of(study, history),
-            ..lengths
+            ..duel_settings
         },
-        _ => lengths,
+        _ => duel_settings,
     }
 }
 
@@ -173,18 +173,18 @@ fn lengths_of(study: &StudyDescription, history: Option<&History>) -> Lengths {
 /// its share of the time is too short for a verdict, or there is none by this protocol.
 fn detectable_of(
     study: &StudyDescription,
-    lengths: &Lengths,
+    duel_settings: &DuelSettings,
     questions: usize,
     time: &TimePlan,
 ) -> Option<f64> {
     let sd = match study.protocol {
-        Protocol::Duel => assumed_sd(lengths.couples),
+        Protocol::Duel => assumed_sd(duel_settings.couples),
         Protocol::Pair => ASSUMED_PAIR_SD,
         Protocol::Solo => ASSUMED_START_SD,
         Protocol::Trimmed => return None,
     };
     let errors = match &study.question {
-        // Points have intervals of their own, and nothing is looked at before the end.
+        // Points have intervals of their own, and nothing is tested before the end.
         Question::Sweep { .. } => {
             let starts = time.duels_in_budget / questions;
             return (starts >= 2).then(|| detectable(sd, starts));

@@ -7,26 +7,26 @@ use anyhow::Result;
 use niagara_load::SliceStats;
 use niagara_server::machine::Sample;
 use niagara_server::{RunningServer, UsageMeter, UsageSample};
-use niagara_store::AccountsRecord;
+use niagara_store::ResourceCounters;
 
 /// The counters of one side, from before its first slice on.
-pub(crate) struct Tally {
-    record: AccountsRecord,
+pub(crate) struct CounterReader {
+    record: ResourceCounters,
     status: BTreeMap<String, i64>,
     run_delay: Option<Duration>,
     meter: UsageMeter,
     usage: UsageSample,
 }
 
-impl Tally {
+impl CounterReader {
     /// Reads the server's counters, then the kernel's, so that these do not see the reading of those.
     pub(crate) fn begin(server: &RunningServer, threads: u32) -> Result<Self> {
         let status = counters(server)?;
         let meter = UsageMeter::new(server.pid())?;
         Ok(Self {
-            record: AccountsRecord {
+            record: ResourceCounters {
                 threads,
-                ..AccountsRecord::default()
+                ..ResourceCounters::default()
             },
             status,
             run_delay: server.run_delay(),
@@ -70,7 +70,7 @@ impl Tally {
     }
 
     /// The record, once the last slice is over.
-    pub(crate) fn end(mut self, server: &RunningServer) -> Result<AccountsRecord> {
+    pub(crate) fn end(mut self, server: &RunningServer) -> Result<ResourceCounters> {
         let used = self.meter.sample()?.since(&self.usage);
         self.record.switches = [used.voluntary_switches, used.involuntary_switches];
         self.record.run_delay_seconds = self

@@ -50,7 +50,7 @@ fn run(server: &Server, spec: &WorkloadSpec, events: u64) -> niagara_load::Slice
 }
 
 #[test]
-fn a_shop_is_made_visited_and_closed() {
+fn a_custom_workload_is_prepared_run_and_cleaned_up() {
     let server = Server::start();
     let shop = spec(include_str!("../../../docs/examples/shop.toml"));
     let options = TableOptions::default();
@@ -220,7 +220,7 @@ fn a_statement_in_flight_is_ended(server: &Server, spec: &WorkloadSpec) {
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!((stopped.steps.len(), stopped.complete), (2, false));
     let left: Option<u64> = watcher.query_first(waiting).expect("an answer");
-    assert_eq!(left, Some(0), "the statement goes on");
+    assert_eq!(left, Some(0), "the statement continues");
 }
 
 #[test]

@@ -1,47 +1,82 @@
 //! Which screened levers go into the final variant. Promotion is no claim: fresh duels judge what it chose.
 
 /// A lever is promoted when its screened gain is this many standard errors above nothing.
-pub(crate) const SURE: f64 = 2.0;
+pub const SURE: f64 = 2.0;
 /// The same where none is so sure: fresh duels judge what comes of it, and no answer is the worst one.
 const HOPEFUL: f64 = 1.0;
 
 /// A lever as the screening left it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prospect {
+pub struct Prospect {
     /// Index of the candidate.
     pub index: usize,
-    /// Of levers with the same factor at most one goes on.
+    /// Of levers with the same factor at most one continues.
     pub factor: usize,
+    /// ln(gain), as screened.
     pub log_effect: f64,
+    /// Standard error of that.
     pub std_err: f64,
+    /// What is known of it from elsewhere.
+    pub prior: Option<Prior>,
+}
+
+/// What earlier measurements make one expect of a lever's log effect here: a normal distribution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// Its mean.
+    pub log_effect: f64,
+    /// Its standard deviation: how far machines and workloads differ, not how exactly it was measured there.
+    pub std_err: f64,
+}
+
+impl Prospect {
+    /// The log effect and its standard error by what was screened and what was known, each with the weight of its
+    /// precision.
+    pub fn expected(&self) -> (f64, f64) {
+        let Some(prior) = self.prior else {
+            return (self.log_effect, self.std_err);
+        };
+        if !self.std_err.is_finite() {
+            return (prior.log_effect, prior.std_err);
+        }
+        let weights = [self.std_err.powi(-2), prior.std_err.powi(-2)];
+        let precision: f64 = weights.iter().sum();
+        let mean = (weights[0] * self.log_effect + weights[1] * prior.log_effect) / precision;
+        (mean, precision.powf(-0.5))
+    }
 }
 
 /// What two levers do together beyond their sum.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Bond {
+pub struct Bond {
     /// Indices of the candidates.
     pub levers: [usize; 2],
+    /// ln(gain with both over the product of their gains).
     pub log_effect: f64,
+    /// Standard error of that.
     pub std_err: f64,
 }
 
 /// Whether a screened log effect is worth the fresh duels that judge it.
-pub(crate) fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_errs: f64) -> bool {
+pub fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_errs: f64) -> bool {
     log_effect >= worthwhile && log_effect >= std_errs * std_err
 }
 
-/// The levers that go on, best first, each by what it adds to those before it. Where none stands two standard errors
+/// The levers that continue, best first, each by what it adds to those before it. Where none stands two standard errors
 /// above nothing, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
-pub(crate) fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
+pub fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
     [SURE, HOPEFUL]
         .into_iter()
         .map(|std_errs| promote_at(prospects, bonds, worthwhile, std_errs))
         .find(|chosen| !chosen.is_empty())
         .unwrap_or_else(|| {
-            let gains = prospects.iter().filter(|p| p.log_effect >= worthwhile);
-            let best = gains
-                .max_by(|x, y| (x.log_effect / x.std_err).total_cmp(&(y.log_effect / y.std_err)));
-            best.map(|prospect| prospect.index).into_iter().collect()
+            let ranked = prospects.iter().map(|prospect| {
+                let (log_effect, std_err) = prospect.expected();
+                (prospect.index, log_effect, log_effect / std_err)
+            });
+            let gains = ranked.filter(|(_, log_effect, _)| *log_effect >= worthwhile);
+            let best = gains.max_by(|x, y| x.2.total_cmp(&y.2));
+            best.map(|(index, ..)| index).into_iter().collect()
         })
 }
 
@@ -80,15 +115,14 @@ fn beside(prospect: &Prospect, others: &[&Prospect], bonds: &[Bond]) -> (f64, f6
         };
         others.iter().any(|chosen| chosen.index == partner)
     });
-    let (log_effect, variance) = held.fold(
-        (prospect.log_effect, prospect.std_err.powi(2)),
-        |(log_effect, variance), bond| {
+    let (alone, std_err) = prospect.expected();
+    let (log_effect, variance) =
+        held.fold((alone, std_err.powi(2)), |(log_effect, variance), bond| {
             (
                 log_effect + bond.log_effect,
                 variance + bond.std_err.powi(2),
             )
-        },
-    );
+        });
     (log_effect, variance.sqrt())
 }
 
@@ -102,6 +136,7 @@ mod tests {
             factor,
             log_effect,
             std_err: 0.007,
+            prior: None,
         }
     }
 
@@ -146,5 +181,25 @@ mod tests {
         let faint = [lever(0, 0, 0.0055), lever(1, 1, 0.006)];
         assert_eq!(promote(&faint, &[], 0.005), [1]);
         assert_eq!(promote(&[lever(0, 0, 0.004)], &[], 0.005), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn what_is_known_from_elsewhere_weighs_by_its_precision() {
+        let prior = Prior {
+            log_effect: 0.15,
+            std_err: 0.05,
+        };
+        let mut rough = lever(0, 0, -0.02);
+        (rough.std_err, rough.prior) = (0.1, Some(prior));
+        let (log_effect, std_err) = rough.expected();
+        assert!((log_effect - 0.116).abs() < 1e-9, "{log_effect}");
+        assert!((std_err - 0.002_f64.sqrt()).abs() < 1e-9, "{std_err}");
+        assert_eq!(promote(&[rough.clone()], &[], 0.005), [0]);
+        // Measured well here, what was seen elsewhere counts for little.
+        rough.std_err = 0.005;
+        assert_eq!(promote(&[rough.clone()], &[], 0.005), [] as [usize; 0]);
+        // Not measured here at all, it is all there is.
+        rough.std_err = f64::INFINITY;
+        assert_eq!(rough.expected(), (0.15, 0.05));
     }
 }

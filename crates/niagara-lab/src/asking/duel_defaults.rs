@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use niagara_store::Goal;
 
-use crate::duels::spec::{Lengths, Load, Protocol};
+use crate::duels::spec::{DuelSettings, Load, Protocol};
 
 /// Couples of a duel that nobody gave a number for. Of short slices there can be many in a duel, and they are what averages
 /// the machine's wandering out (docs/methodology.md); of long ones, as many as make a duel of a minute.
@@ -47,7 +47,7 @@ const MS_A_THREAD: Duration = Duration::from_millis(3);
 
 /// What people may say of slices and warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LengthOptions {
+pub struct DuelOptions {
     /// Counted time of a slice, where given.
     pub slice: Option<Duration>,
     /// Couples in a duel, where given.
@@ -59,7 +59,12 @@ pub struct LengthOptions {
 }
 
 /// The lengths that the options and the defaults of the protocol give.
-pub fn lengths(options: &LengthOptions, load: &Load, protocol: Protocol, goal: Goal) -> Lengths {
+pub fn duel_settings(
+    options: &DuelOptions,
+    load: &Load,
+    protocol: Protocol,
+    goal: Goal,
+) -> DuelSettings {
     let writes = load.workload.writes();
     // Room for some transactions of each connection: on few CPUs a connection waits for the turn of all others.
     let some_transactions = MS_A_THREAD * load.threads;
@@ -77,7 +82,7 @@ pub fn lengths(options: &LengthOptions, load: &Load, protocol: Protocol, goal: G
         Protocol::Trimmed => Duration::from_secs(10),
     });
     let slice_seconds = slice.as_secs_f64();
-    Lengths {
+    DuelSettings {
         couples: options.couples.unwrap_or(match protocol {
             Protocol::Duel => DefaultCouples::JUDGING.of(slice_seconds),
             Protocol::Pair | Protocol::Trimmed => 6,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::folded::{Folded, Place};
 use crate::rules;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../names");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../function-names");
 /// A chain of functions without names is named from its ends inwards, one of them in a pass.
 const PASSES: usize = 6;
 
@@ -113,12 +113,12 @@ impl Rule {
 }
 
 fn parse(name: &str, text: &str) -> Result<Vec<Rule>> {
-    let parsed: Text = rules::read("names", name, text)?;
+    let parsed: Text = rules::read("function-names", name, text)?;
     let mut found = Vec::new();
     for rule in &parsed.function {
         if rule.callers.is_empty() && rule.callees.is_empty() {
             anyhow::bail!(
-                "names/{name}.toml: {} has neither callers nor callees\nremedy: name one of them",
+                "function-names/{name}.toml: {} has neither callers nor callees\nremedy: name one of them",
                 rule.name
             );
         }
@@ -138,7 +138,7 @@ mod tests {
     use crate::folded::Frame;
 
     #[test]
-    fn neighbours_name_a_function_everywhere() {
+    fn a_rule_names_a_function_in_every_stack() {
         let frame = |name: &str| Frame {
             name: name.to_owned(),
             place: Place::Server,

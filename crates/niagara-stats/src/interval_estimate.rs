@@ -7,7 +7,7 @@ use crate::student;
 /// A figure with the ends of its interval, in the figure's own unit. The confidence level is that of whoever made it;
 /// `low <= value <= high`. What nothing bounds is 0 below and infinite above (`null` in JSON).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct IntervalEstimate {
     /// The figure; `null` in JSON when infinite.
     #[serde(with = "crate::unbounded")]
     pub value: f64,
@@ -18,7 +18,7 @@ pub struct Level {
     pub high: f64,
 }
 
-impl Level {
+impl IntervalEstimate {
     /// The geometric mean of independent positive figures, with an interval that covers at 1 − `alpha` when their
     /// logarithms are normal: exp(mean ± t · s / √n) of the logarithms. One figure alone has no interval; `None` of
     /// none, or when one of them is not positive.
@@ -52,34 +52,34 @@ mod tests {
 
     #[test]
     fn one_start_has_no_interval() {
-        let level = Level::geometric(&[100.0], 0.05).expect("a figure");
-        assert_eq!((level.low, level.high), (0.0, f64::INFINITY));
-        assert!((level.value - 100.0).abs() < 1e-9);
-        assert!(!level.is_bounded());
-        assert_eq!(Level::geometric(&[], 0.05), None);
-        assert_eq!(Level::geometric(&[1.0, 0.0], 0.05), None);
+        let estimate = IntervalEstimate::geometric(&[100.0], 0.05).expect("a figure");
+        assert_eq!((estimate.low, estimate.high), (0.0, f64::INFINITY));
+        assert!((estimate.value - 100.0).abs() < 1e-9);
+        assert!(!estimate.is_bounded());
+        assert_eq!(IntervalEstimate::geometric(&[], 0.05), None);
+        assert_eq!(IntervalEstimate::geometric(&[1.0, 0.0], 0.05), None);
     }
 
     #[test]
     fn several_starts_have_that_of_student() {
         // ln: 0, 1, 2; s = 1, t(0.975, 2) = 4.302653.
         let e = std::f64::consts::E;
-        let level = Level::geometric(&[1.0, e, e * e], 0.05).expect("figures");
+        let estimate = IntervalEstimate::geometric(&[1.0, e, e * e], 0.05).expect("figures");
         let half = 4.302_653 / 3f64.sqrt();
-        assert!((level.value.ln() - 1.0).abs() < 1e-9);
-        assert!((level.low.ln() - (1.0 - half)).abs() < 1e-5);
-        assert!((level.high.ln() - (1.0 + half)).abs() < 1e-5);
+        assert!((estimate.value.ln() - 1.0).abs() < 1e-9);
+        assert!((estimate.low.ln() - (1.0 - half)).abs() < 1e-5);
+        assert!((estimate.high.ln() - (1.0 + half)).abs() < 1e-5);
     }
 
     #[test]
     fn what_nothing_bounds_survives_json() {
-        let level = Level {
+        let estimate = IntervalEstimate {
             value: f64::INFINITY,
             low: 12.0,
             high: f64::INFINITY,
         };
-        let text = serde_json::to_string(&level).expect("plain data");
-        let back: Level = serde_json::from_str(&text).expect("what was just written");
-        assert_eq!(back, level);
+        let text = serde_json::to_string(&estimate).expect("plain data");
+        let back: IntervalEstimate = serde_json::from_str(&text).expect("what was just written");
+        assert_eq!(back, estimate);
     }
 }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, interval_once, judge, judge_beside, judge_final,
-    signed_rank,
+    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
+    taken_more_from,
 };
 use niagara_store::{
     Comparison, DuelRecord, Ending, Goal, Phase, ReplayRecord, ReplaySummary, SliceRecord,
@@ -31,7 +31,7 @@ pub(crate) const SPARE_TIME: f64 = 1.15;
 pub(crate) const OVERRUN: f64 = 0.2;
 
 /// A comparison to be decided.
-pub(crate) struct Question<'a> {
+pub(crate) struct SequentialTest<'a> {
     pub phase: Phase,
     pub subject: &'a str,
     pub goal: Goal,
@@ -48,10 +48,10 @@ pub(crate) struct Question<'a> {
 }
 
 /// How far it came.
-pub(crate) struct Answer {
+pub(crate) struct TestOutcome {
     pub judgement: Judgement,
     pub duels: Vec<DuelRecord>,
-    /// Stopped on request before a verdict: the same question can be gone on with.
+    /// Stopped on request before a verdict: the same question can be continued.
     pub interrupted: bool,
     /// Why a side could not be measured to the end, where that ended it.
     pub failure: Option<String>,
@@ -61,78 +61,76 @@ pub(crate) struct Answer {
 
 /// Runs duels until a verdict, the budget's end, the stop, or a side that fails again and again.
 /// None of these is an error: the answer so far comes back.
-pub(crate) fn ask(
+pub(crate) fn run_test(
     bench: &Workbench,
     study: &mut Study,
-    question: &Question<'_>,
+    test: &SequentialTest<'_>,
     observer: &mut dyn Observer,
-) -> Result<Answer> {
-    let mut inquiry = Inquiry::new(look_plan(study, question)?, question.goal);
-    let ended_key = checkpoint::ended(question.phase, question.subject);
+) -> Result<TestOutcome> {
+    let mut running = RunningTest::new(look_plan(study, test)?, test.goal);
+    let ended_key = checkpoint::ended(test.phase, test.subject);
     let ended = study.recall(&ended_key)?;
     loop {
-        let scores = inquiry.scores();
-        let judgement = judge(&scores, &inquiry.plan, &question.rule);
+        let scores = running.scores();
+        let judgement = judge(&scores, &running.plan, &test.rule);
         if !scores.is_empty() {
             observer.see(Event::Judged(&judgement));
         }
-        let decided = judgement.verdict.is_some() && !question.rule.to_the_end;
-        if decided || scores.len() >= inquiry.plan.max_duels() {
-            return Ok(inquiry.answer(question));
+        let decided = judgement.verdict.is_some() && !test.rule.to_the_end;
+        if decided || scores.len() >= running.plan.max_duels() {
+            return Ok(running.outcome(test));
         }
         let late = match ended {
-            Some(attempts) => inquiry.attempts >= attempts,
-            None => {
-                !study.has_recalled() && inquiry.is_late(study, question, scores.len(), observer)
-            }
+            Some(attempts) => running.attempts >= attempts,
+            None => !study.has_recalled() && running.is_late(study, test, scores.len(), observer),
         };
         if late {
             if ended.is_none() {
-                study.keep(&ended_key, &inquiry.attempts)?;
+                study.keep(&ended_key, &running.attempts)?;
             }
-            return Ok(inquiry.out_of_time(question));
+            return Ok(running.out_of_time(test));
         }
-        let seed = derive_seed(question.seed, question.subject, inquiry.attempts);
-        inquiry.attempts += 1;
+        let seed = derive_seed(test.seed, test.subject, running.attempts);
+        running.attempts += 1;
         let fought = study.duel(
             bench,
-            question.phase,
-            question.subject,
-            [question.a.clone(), question.b.clone()],
-            question.couples,
+            test.phase,
+            test.subject,
+            [test.a.clone(), test.b.clone()],
+            test.couples,
             seed,
             observer,
         );
         match fought {
-            Ok(record) => inquiry.take(record),
-            Err(error) if error.is::<Cancelled>() => return Ok(inquiry.interrupted(question)),
+            Ok(record) => running.take(record),
+            Err(error) if error.is::<Cancelled>() => return Ok(running.interrupted(test)),
             Err(error) => return Err(error),
         }
-        if inquiry.failures_in_a_row >= MAX_FAILURES {
-            return Ok(inquiry.failed(question));
+        if running.failures_in_a_row >= MAX_FAILURES {
+            return Ok(running.failed(test));
         }
     }
 }
 
-/// The looks at a question: planned once, for the duels that its time can pay for, and kept with the study.
-fn look_plan(study: &Study, question: &Question<'_>) -> Result<LookPlan> {
-    let key = checkpoint::looks(question.phase, question.subject);
+/// The looks of a test: planned once, for the duels that its time can pay for, and kept with the study.
+fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
+    let key = checkpoint::looks(test.phase, test.subject);
     study.recall_or(&key, || {
-        if question.rule.to_the_end || study.has_recalled() {
+        if test.rule.to_the_end || study.has_recalled() {
             // Of results from before looks were planned: as they were then.
-            return Ok(question.errors.plan(question.errors.max_duels));
+            return Ok(test.errors.plan(test.errors.max_duels));
         }
-        let seconds = study.left_seconds() - question.reserve_seconds;
-        let affordable = HOPE * seconds / study.duel_seconds(question.couples);
-        let fewest = question.errors.fewest_duels().unwrap_or(0);
-        Ok(question
+        let seconds = study.left_seconds() - test.reserve_seconds;
+        let affordable = HOPE * seconds / study.duel_seconds(test.couples);
+        let fewest = test.errors.fewest_duels().unwrap_or(0);
+        Ok(test
             .errors
             .plan((affordable.max(0.0) as usize).max(fewest).max(1)))
     })
 }
 
 /// The duels of a question so far.
-struct Inquiry {
+struct RunningTest {
     plan: LookPlan,
     goal: Goal,
     duels: Vec<DuelRecord>,
@@ -144,7 +142,7 @@ struct Inquiry {
     over_budget: usize,
 }
 
-impl Inquiry {
+impl RunningTest {
     fn new(plan: LookPlan, goal: Goal) -> Self {
         Self {
             plan,
@@ -162,24 +160,24 @@ impl Inquiry {
     fn is_late(
         &mut self,
         study: &Study,
-        question: &Question<'_>,
+        test: &SequentialTest<'_>,
         scored: usize,
         observer: &mut dyn Observer,
     ) -> bool {
-        let typical = study.duel_seconds(question.couples);
-        let wanted = question.errors.fewest_duels().unwrap_or(0);
+        let typical = study.duel_seconds(test.couples);
+        let wanted = test.errors.fewest_duels().unwrap_or(0);
         let missing = wanted.saturating_sub(scored);
         // What comes behind the study's answer gives way to it.
-        let reserve = if question.must_answer && missing > 0 {
+        let reserve = if test.must_answer && missing > 0 {
             0.0
         } else {
-            question.reserve_seconds
+            test.reserve_seconds
         };
         if study.left_seconds() - reserve > typical {
             return false;
         }
         let allowed = study.budget_seconds() * (1.0 + OVERRUN);
-        if !question.must_answer
+        if !test.must_answer
             || missing == 0
             || study.used_seconds() + missing as f64 * typical > allowed
         {
@@ -215,12 +213,12 @@ impl Inquiry {
         }
     }
 
-    fn answer(self, question: &Question<'_>) -> Answer {
+    fn outcome(self, test: &SequentialTest<'_>) -> TestOutcome {
         let scores = self.scores();
         let mut warnings: Vec<String> = self
             .failures
             .iter()
-            .zip([question.a, question.b])
+            .zip([test.a, test.b])
             .filter(|((count, _), _)| *count > 0)
             .map(|((count, reason), variant)| {
                 let reason = reason.lines().next().unwrap_or_default();
@@ -236,8 +234,8 @@ impl Inquiry {
                 self.over_budget
             ));
         }
-        Answer {
-            judgement: judge_final(&scores, &self.plan, &question.rule),
+        TestOutcome {
+            judgement: judge_final(&scores, &self.plan, &test.rule),
             duels: self.duels,
             interrupted: false,
             failure: None,
@@ -245,53 +243,53 @@ impl Inquiry {
         }
     }
 
-    fn out_of_time(self, question: &Question<'_>) -> Answer {
-        let mut answer = self.answer(question);
-        if let Some(confidence) = answer.judgement.confidence {
-            let duels = answer.judgement.duels;
-            answer.warnings.push(format!(
+    fn out_of_time(self, test: &SequentialTest<'_>) -> TestOutcome {
+        let mut outcome = self.outcome(test);
+        if let Some(confidence) = outcome.judgement.confidence {
+            let duels = outcome.judgement.duels;
+            outcome.warnings.push(format!(
                 "the time ended after {duels} duels, too few to call a difference at α = {}: the interval is the widest \
                  there is, of {:.0} % confidence; give a longer --budget",
-                question.errors.alpha,
+                test.errors.alpha,
                 confidence * 100.0
             ));
-        } else if answer.judgement.critical.is_none() {
-            answer.warnings.push(format!(
+        } else if outcome.judgement.critical.is_none() {
+            outcome.warnings.push(format!(
                 "the time ended after {}: there is no interval; give a longer --budget, or shorter duels (--couples)",
-                match answer.judgement.duels {
+                match outcome.judgement.duels {
                     0 => "no duel".to_owned(),
                     1 => "one duel".to_owned(),
                     duels => format!("{duels} duels"),
                 }
             ));
         }
-        answer
+        outcome
     }
 
-    fn interrupted(self, question: &Question<'_>) -> Answer {
-        let so_far = judge(&self.scores(), &self.plan, &question.rule);
-        let mut answer = self.answer(question);
-        // Stopped while looking at the figures: no verdict but one that stood already.
-        answer.judgement = so_far;
-        answer.interrupted = true;
-        answer
+    fn interrupted(self, test: &SequentialTest<'_>) -> TestOutcome {
+        let so_far = judge(&self.scores(), &self.plan, &test.rule);
+        let mut outcome = self.outcome(test);
+        // Stopped between looks: no verdict but one that stood already.
+        outcome.judgement = so_far;
+        outcome.interrupted = true;
+        outcome
             .warnings
             .push("stopped on request before a verdict".to_owned());
-        answer
+        outcome
     }
 
-    fn failed(self, question: &Question<'_>) -> Answer {
+    fn failed(self, test: &SequentialTest<'_>) -> TestOutcome {
         let last = self
             .failures
             .iter()
-            .zip([question.a, question.b])
+            .zip([test.a, test.b])
             .max_by_key(|((count, _), _)| *count)
             .map(|((_, reason), variant)| {
                 format!("{} could not be measured: {reason}", variant.label())
             });
-        let mut answer = self.answer(question);
-        answer.failure = last;
-        answer
+        let mut outcome = self.outcome(test);
+        outcome.failure = last;
+        outcome
     }
 }
 
@@ -314,19 +312,19 @@ pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seco
 /// The answer with everything that was recorded beside throughput.
 pub(crate) fn comparison(
     study: &Study,
-    question: &Question<'_>,
-    answer: &Answer,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
 ) -> Result<Comparison> {
     let slices = study.store().slices(None)?;
-    let critical = answer.judgement.critical;
+    let critical = outcome.judgement.critical;
     // Beside the verdict, with the critical value of its last look.
     let beside = |mut scores: Vec<f64>| {
-        scores.truncate(answer.judgement.duels);
+        scores.truncate(outcome.judgement.duels);
         let (low, high) = signed_rank::interval(&scores, critical?);
         let centre = signed_rank::hodges_lehmann(&scores)?;
         Some(niagara_stats::Estimate::from_log(centre, low, high))
     };
-    let scored = || answer.duels.iter().filter(|duel| duel.score.is_some());
+    let scored = || outcome.duels.iter().filter(|duel| duel.score.is_some());
     let tps = [0, 1].map(|side| {
         let rates: Vec<f64> = slices
             .iter()
@@ -343,20 +341,20 @@ pub(crate) fn comparison(
     let all: Vec<&DuelRecord> = study
         .done()
         .iter()
-        .filter(|duel| duel.phase == question.phase && duel.subject == question.subject)
+        .filter(|duel| duel.phase == test.phase && duel.subject == test.subject)
         .collect();
     let dropped = [0, 1].map(|side| all.iter().map(|duel| duel.dropped[side]).sum());
     Ok(Comparison {
-        a: question.a.label(),
-        b: question.b.label(),
-        goal: question.goal,
-        on_goal: (question.goal != Goal::Throughput).then(|| answer.judgement.clone()),
-        throughput: match question.goal {
-            Goal::Throughput => answer.judgement.clone(),
+        a: test.a.label(),
+        b: test.b.label(),
+        goal: test.goal,
+        on_goal: (test.goal != Goal::Throughput).then(|| outcome.judgement.clone()),
+        throughput: match test.goal {
+            Goal::Throughput => outcome.judgement.clone(),
             _ => judge_beside(
                 &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
-                &answer.judgement,
-                &question.rule,
+                &outcome.judgement,
+                &test.rule,
             ),
         },
         unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
@@ -372,9 +370,9 @@ pub(crate) fn comparison(
                 .collect(),
         ),
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
-        taken: of_sides(&slices, answer, |slice| slice.taken),
-        caution: limited_by_generator(&slices, question, answer)
-            .or_else(|| taken_from_one_side(&slices, answer)),
+        taken: of_sides(&slices, outcome, |slice| slice.taken),
+        caution: limited_by_generator(&slices, test, outcome)
+            .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
@@ -407,14 +405,11 @@ fn replayed(
 /// them is at most a bound.
 fn limited_by_generator(
     slices: &[SliceRecord],
-    question: &Question<'_>,
-    answer: &Answer,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
 ) -> Option<String> {
-    let busy = of_sides(slices, answer, |slice| slice.generator_busy)?;
-    let sides = ["A", "B"]
-        .into_iter()
-        .zip([question.a, question.b])
-        .zip(busy);
+    let busy = of_sides(slices, outcome, |slice| slice.generator_busy)?;
+    let sides = ["A", "B"].into_iter().zip([test.a, test.b]).zip(busy);
     let limited: Vec<String> = sides
         .filter(|(_, busy)| *busy >= GENERATOR_BUSY)
         .map(|((side, variant), busy)| {
@@ -434,13 +429,10 @@ fn limited_by_generator(
     })
 }
 
-/// Error probability of saying that more is taken from one side.
-const TAKEN_ALPHA: f64 = 0.01;
-
 /// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
 /// the variant's own doing, of which the adjustment takes a part away.
-fn taken_from_one_side(slices: &[SliceRecord], answer: &Answer) -> Option<String> {
-    let of_duels: Vec<f64> = answer
+fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
+    let of_duels: Vec<f64> = outcome
         .duels
         .iter()
         .filter(|duel| duel.score.is_some())
@@ -449,12 +441,7 @@ fn taken_from_one_side(slices: &[SliceRecord], answer: &Answer) -> Option<String
             mean_difference(&own)
         })
         .collect();
-    let found = interval_once(&of_duels, TAKEN_ALPHA)?;
-    let side = match (found.low > 1.0, found.high < 1.0) {
-        (true, _) => "A",
-        (_, true) => "B",
-        _ => return None,
-    };
+    let side = ["A", "B"][taken_more_from(&of_duels)?];
     Some(format!(
         "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
          throughput as measured, without allowing for it, is the figure to go by"
@@ -464,12 +451,12 @@ fn taken_from_one_side(slices: &[SliceRecord], answer: &Answer) -> Option<String
 /// The mean of a figure over A's and over B's slices of the duels that count.
 fn of_sides(
     slices: &[SliceRecord],
-    answer: &Answer,
+    outcome: &TestOutcome,
     figure: impl Fn(&SliceRecord) -> f64,
 ) -> Option<[f64; 2]> {
     let of = |side: u8| {
         let of_side = slices.iter().filter(|slice| {
-            let mut counted = answer.duels.iter().filter(|duel| duel.score.is_some());
+            let mut counted = outcome.duels.iter().filter(|duel| duel.score.is_some());
             slice.side == side && counted.any(|duel| duel.seq == slice.duel)
         });
         let figures: Vec<f64> = of_side.map(&figure).collect();

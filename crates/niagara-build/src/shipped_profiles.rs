@@ -1,0 +1,188 @@
+//! Profiles that come with the program: `profiles/NAME.toml` with `profiles/NAME.profdata.zst`. With one that fits, a build
+//! with profile feedback takes one compilation instead of two and a training.
+
+use anyhow::{Context, Result};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+
+use crate::compiler_profile::ProfileSummary;
+use crate::recipe::{CompilerFamily, Recipe};
+use crate::training::Training;
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
+
+/// How many of the functions that a shipped profile counted may be others in the source at hand: releases of one series
+/// change a few hundred of some thirty thousand, and each of those is compiled as if it had not been counted.
+pub(crate) const MAX_STALE_SHARE: f64 = 0.05;
+
+/// What `profiles/NAME.toml` says of a profile.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShippedProfile {
+    /// The server of the catalogue that it was counted on.
+    pub server: String,
+    /// The compiler's name and major version: `clang-19`. Its counts mean nothing to another one.
+    pub compiler: String,
+    /// The source that was instrumented.
+    pub source: String,
+    /// What it was trained on.
+    pub training: Training,
+    /// What it speaks of.
+    pub profile: ProfileSummary,
+    /// The command that made it.
+    pub made_by: String,
+    /// Name of its files.
+    #[serde(skip)]
+    name: String,
+}
+
+impl ShippedProfile {
+    /// The profile in the form that the compiler reads.
+    ///
+    /// # Errors
+    /// The program was put together without it, or with a damaged one.
+    pub(crate) fn content(&self) -> Result<Vec<u8>> {
+        let path = format!("{}.profdata.zst", self.name);
+        let packed = BUILT_IN
+            .get_file(&path)
+            .with_context(|| format!("profiles/{path} is missing"))?;
+        zstd::decode_all(packed.contents()).with_context(|| format!("profiles/{path} is damaged"))
+    }
+
+    /// Stands for the content.
+    pub(crate) fn digest(&self) -> String {
+        use sha2::{Digest, Sha256};
+        let packed = BUILT_IN.get_file(format!("{}.profdata.zst", self.name));
+        niagara_server::hex(&Sha256::digest(packed.map_or(&[][..], |file| file.contents()))[..8])
+    }
+}
+
+/// All that come with the program.
+///
+/// # Errors
+/// A file that cannot be read, with its place.
+pub fn shipped_profiles() -> Result<Vec<ShippedProfile>> {
+    let files = BUILT_IN.files().filter_map(|file| {
+        let name = file.path().file_name()?.to_str()?.strip_suffix(".toml")?;
+        Some((name.to_owned(), file.contents_utf8().unwrap_or_default()))
+    });
+    files
+        .map(|(name, text)| {
+            let profile: ShippedProfile =
+                toml::from_str(text).with_context(|| format!("profiles/{name}.toml"))?;
+            Ok(ShippedProfile { name, ..profile })
+        })
+        .collect()
+}
+
+/// The profile that spares `recipe` of `server` its own training: counted for the same compiler on the same workloads.
+/// `None` as well where the recipe wants to be trained on this machine. `compiler_version` is what the compiler at hand
+/// says of itself, where that is known.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn fitting(
+    server: &str,
+    recipe: &Recipe,
+    compiler_version: Option<&str>,
+) -> Result<Option<ShippedProfile>> {
+    let Some(training) = recipe.pgo.as_ref().filter(|training| !training.here) else {
+        return Ok(None);
+    };
+    // Who says how long or on how many rows wants a training of their own.
+    let plain = Training {
+        workloads: training.workloads.clone(),
+        ..Training::default()
+    };
+    if *training != plain {
+        return Ok(None);
+    }
+    // gcc's counts lie beside objects, by the path of their folder.
+    if recipe.compiler.family != CompilerFamily::Clang {
+        return Ok(None);
+    }
+    let training = training.normal();
+    let fits = |profile: &ShippedProfile| {
+        let major = profile.compiler.rsplit('-').next().unwrap_or_default();
+        let asked = recipe.compiler.version.map(|version| version.to_string());
+        let found = compiler_version.and_then(major_version);
+        profile.server == server
+            && profile.training.normal().workloads == training.workloads
+            && asked.is_none_or(|asked| asked == major)
+            && found.is_none_or(|found| found == major)
+    };
+    Ok(shipped_profiles()?.into_iter().find(fits))
+}
+
+/// `19` of `Debian clang version 19.1.4 (1~deb12u1)`.
+fn major_version(line: &str) -> Option<&str> {
+    let (_, behind) = line.split_once("version ")?;
+    behind.split('.').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_profile_is_whole() {
+        for profile in shipped_profiles().expect("valid files") {
+            let content = profile.content().expect("packed");
+            // "\xfflprofi\x81": the indexed form of LLVM's profiles, little-endian.
+            assert_eq!(
+                content.get(..8),
+                Some(&b"\xfflprofi\x81"[..]),
+                "{}",
+                profile.name
+            );
+            assert!(profile.profile.executed > 1000, "{}", profile.name);
+            assert!(profile.made_by.starts_with("niagara server build "));
+        }
+    }
+
+    #[test]
+    fn a_profile_is_for_its_compiler_its_server_and_its_training() {
+        for shipped in shipped_profiles().expect("valid files") {
+            let recipe = |compiler: &str, here: &str| {
+                let mut recipe = Recipe::default();
+                for (key, value) in [
+                    ("compiler", compiler),
+                    ("pgo", &shipped.training.names()),
+                    ("pgo.here", here),
+                ] {
+                    recipe.set(key, value).expect("valid");
+                }
+                recipe
+            };
+            let major = shipped.compiler.trim_start_matches("clang-");
+            let version = format!("Debian clang version {major}.1.4 (1)");
+            let fits = |server: &str, recipe: &Recipe, version: Option<&str>| {
+                fitting(server, recipe, version)
+                    .expect("valid files")
+                    .is_some()
+            };
+            assert!(fits(&shipped.server, &recipe("clang", "no"), None));
+            assert!(fits(
+                &shipped.server,
+                &recipe("clang", "no"),
+                Some(&version)
+            ));
+            assert!(fits(
+                &shipped.server,
+                &recipe(&shipped.compiler, "no"),
+                None
+            ));
+            assert!(!fits(&shipped.server, &recipe("clang", "yes"), None));
+            assert!(!fits(&shipped.server, &recipe("clang-7", "no"), None));
+            assert!(!fits(
+                &shipped.server,
+                &recipe("clang", "no"),
+                Some("clang version 7.0")
+            ));
+            assert!(!fits(&shipped.server, &recipe("gcc", "no"), None));
+            assert!(!fits("mysql-5.0", &recipe("clang", "no"), None));
+        }
+        assert_eq!(major_version("Debian clang version 19.1.4 (1)"), Some("19"));
+        assert_eq!(major_version("gcc 12"), None);
+    }
+}

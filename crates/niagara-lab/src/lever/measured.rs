@@ -1,0 +1,45 @@
+//! What a lever did where it was measured.
+
+use niagara_server::Family;
+use serde::{Deserialize, Serialize};
+
+/// Half the width of a 95 % interval in standard errors.
+const HALF_WIDTH: f64 = 1.96;
+/// One figure of a lever, as a published result has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Server by its name in the catalogue: `mariadb-10.11`.
+    pub server: String,
+    /// Workload.
+    pub workload: String,
+    /// Throughput with the lever over throughput without it.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Where it is published: a page of the documentation.
+    pub source: String,
+}
+
+impl Measured {
+    /// ln(ratio).
+    pub(super) fn log(&self) -> f64 {
+        self.ratio.ln()
+    }
+
+    /// Standard error of that.
+    pub(super) fn std_err(&self) -> f64 {
+        (self.high.ln() - self.low.ln()) / (2.0 * HALF_WIDTH)
+    }
+
+    /// Whether it is of a server of this branch and of this workload.
+    pub(super) fn is_of(&self, family: Family, workload: &str) -> bool {
+        let branch = match family {
+            Family::Mariadb => "mariadb",
+            Family::Mysql => "mysql",
+            Family::Percona => "percona",
+        };
+        self.workload == workload && self.server.starts_with(branch)
+    }
+}

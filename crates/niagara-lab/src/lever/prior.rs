@@ -1,0 +1,114 @@
+//! What is expected of a lever before anything was measured here.
+
+use niagara_server::Family;
+use niagara_stats::Prior;
+
+use super::definition::{Lever, Promise};
+use super::measured::Measured;
+
+/// How far machines differ where server and workload are the same, as a share of the log effect.
+const BETWEEN_MACHINES: f64 = 0.4;
+/// The same where the workload or the branch is another one.
+const BETWEEN_LOADS: f64 = 0.6;
+/// What of a log effect is expected where the workload or the branch is another one.
+const CARRIED_OVER: f64 = 0.5;
+/// Differences between machines that no lever is too small for (log).
+const AT_LEAST: f64 = 0.01;
+/// Log gains that are expected of levers of which nothing was measured, by their promise. They decide the order in which
+/// levers are tried, nothing else.
+const GUESSES: [(Promise, f64); 3] = [
+    (Promise::High, 0.01),
+    (Promise::Medium, 0.003),
+    (Promise::Low, 0.0),
+];
+
+impl Lever {
+    /// What its measurements make one expect of it with a server of this branch and this workload: the mean of those with
+    /// both, or half the log effect of the others. `None` where it was never measured.
+    pub fn prior(&self, family: Family, workload: &str) -> Option<Prior> {
+        let (alike, others): (Vec<&Measured>, Vec<&Measured>) = self
+            .measured()
+            .iter()
+            .partition(|measured| measured.is_of(family, workload));
+        let (figures, kept, differing) = if alike.is_empty() {
+            (others, CARRIED_OVER, BETWEEN_LOADS)
+        } else {
+            (alike, 1.0, BETWEEN_MACHINES)
+        };
+        if figures.is_empty() {
+            return None;
+        }
+        let count = figures.len() as f64;
+        let mean = figures.iter().map(|figure| figure.log()).sum::<f64>() / count;
+        let exact = figures.iter().map(|f| f.std_err().powi(2)).sum::<f64>() / count.powi(2);
+        let spread = (differing * mean).powi(2) + AT_LEAST.powi(2);
+        Some(Prior {
+            log_effect: kept * mean,
+            std_err: (exact + spread).sqrt(),
+        })
+    }
+
+    /// The log gain by which it stands in the order of levers: from its measurements, else by its promise.
+    pub fn expected_gain(&self, family: Family, workload: &str) -> f64 {
+        let guess = || {
+            let of = GUESSES
+                .iter()
+                .find(|(promise, _)| *promise == self.promise());
+            of.map_or(0.0, |(_, guess)| *guess)
+        };
+        self.prior(family, workload)
+            .map_or_else(guess, |prior| prior.log_effect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lever::parse::parse;
+
+    fn lever(measured: &[(&str, &str, f64, f64, f64)]) -> Lever {
+        let mut text =
+            "title = \"T\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n\
+                        [change.config]\na = 1\n"
+                .to_owned();
+        for (server, workload, ratio, low, high) in measured {
+            text += &format!(
+                "[[measured]]\nserver = \"{server}\"\nworkload = \"{workload}\"\nratio = {ratio}\nlow = {low}\n\
+                 high = {high}\nsource = \"docs/results/x.md\"\n"
+            );
+        }
+        parse("x", "levers/x.toml", &text).expect("valid")
+    }
+
+    #[test]
+    fn what_was_measured_alike_counts_whole_and_the_rest_half() {
+        let known = lever(&[
+            ("mariadb-10.11", "oltp_read_only", 1.2, 1.18, 1.22),
+            ("mariadb-10.11", "oltp_read_only", 1.1, 1.08, 1.12),
+            ("mysql-9.7", "oltp_read_write", 1.5, 1.4, 1.6),
+        ]);
+        let alike = known
+            .prior(Family::Mariadb, "oltp_read_only")
+            .expect("measured");
+        assert!((alike.log_effect - (1.2_f64.ln() + 1.1_f64.ln()) / 2.0).abs() < 1e-12);
+        assert!(alike.std_err > 0.05 && alike.std_err < 0.07, "{alike:?}");
+        let other = known
+            .prior(Family::Mysql, "oltp_point_select")
+            .expect("measured");
+        let mean = (1.2_f64.ln() + 1.1_f64.ln() + 1.5_f64.ln()) / 3.0;
+        assert!((other.log_effect - mean / 2.0).abs() < 1e-12);
+        assert!(
+            other.std_err > other.log_effect,
+            "it may as well be nothing"
+        );
+    }
+
+    #[test]
+    fn levers_that_nobody_measured_stand_by_their_promise() {
+        let unknown = lever(&[]);
+        assert_eq!(unknown.prior(Family::Mariadb, "oltp_read_only"), None);
+        let useless = lever(&[("mariadb-10.11", "oltp_read_only", 0.99, 0.98, 1.0)]);
+        let gain = |lever: &Lever| lever.expected_gain(Family::Mariadb, "oltp_read_only");
+        assert!(gain(&unknown) > gain(&useless));
+    }
+}

@@ -1,0 +1,433 @@
+//! The search over the ranges of numeric levers, in the time between the screening and the total: which ranges, from which
+//! values, and the duels of its races (`niagara_stats::Race`).
+
+use anyhow::Result;
+use niagara_server::Cancelled;
+use niagara_stats::{Estimate, ROUND_DUELS, Race, derive_seed, standard_deviation};
+use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
+
+use crate::duels::workbench::Workbench;
+use crate::lever::{Role, Searching};
+use crate::questions::probe::settings;
+use crate::studies::checkpoint;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::candidate::{Candidate, with_all};
+use crate::variants::variant::Variant;
+
+/// Ranges that are searched at once: every further one makes each of them found later.
+const MAX_RANGES: usize = 6;
+/// A lever matters when its screened effect, either way, is so many standard errors from nothing.
+const MATTERS: f64 = 2.0;
+/// Log gain expected of a lever from which its range is searched whatever the screening saw.
+const EXPECTED: f64 = 0.01;
+/// Failures of the best one's own side in a row after which a search ends: it cannot be the candidates' fault.
+const MAX_FAILURES: u32 = 2;
+/// Half the width of a 95 % interval in standard errors.
+const HALF_WIDTH: f64 = 1.96;
+
+/// How a search goes about it.
+pub(crate) struct SearchOptions {
+    /// Couples in a duel.
+    pub couples: u32,
+    /// What is searched for.
+    pub goal: Goal,
+    /// Seconds of the study's budget at which it ends.
+    pub until_seconds: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// The final variant as the search leaves it, and what came of the search.
+pub(crate) struct Outcome {
+    /// The candidates, with the chosen values in their changes.
+    pub candidates: Vec<Candidate>,
+    /// Those of the final variant.
+    pub promoted: Vec<usize>,
+    /// By range.
+    pub ranges: Vec<SearchedRange>,
+    /// Duels that were fought.
+    pub duels: u32,
+    /// The last values over the first, by the duels that chose them.
+    pub effect: Option<Estimate>,
+    /// Whether the study was stopped in the middle of it.
+    pub stopped: bool,
+}
+
+/// Levers of which a search may choose the value: those of the final variant, and those that matter by the screening or by
+/// what is expected of them, of a variable the first. `effect` is what was screened of a candidate.
+pub(crate) fn worth_searching<'s>(
+    candidates: &[Candidate],
+    promoted: &[usize],
+    goal: Goal,
+    effect: impl Fn(usize) -> Option<&'s Screened>,
+) -> Vec<usize> {
+    let mut found: Vec<(usize, f64)> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let (Some(span), Some(screened)) = (&candidate.span, effect(index)) else {
+            continue;
+        };
+        let in_final = promoted.contains(&index);
+        // What a lever sets beside its number has to be in force for the number to matter.
+        let sets_more = candidate
+            .change
+            .config
+            .keys()
+            .any(|name| *name != span.variable && !span.follows.contains_key(name));
+        let other_level = promoted.iter().any(|&other| {
+            other != index && candidates[other].lever.factor() == candidate.lever.factor()
+        });
+        let distance = (screened.effect.ratio.ln() / screened.std_err).abs();
+        let expected = match (goal, candidate.prior) {
+            (Goal::Throughput, Some(prior)) => prior.log_effect.abs() >= EXPECTED,
+            _ => false,
+        };
+        let matters = distance >= MATTERS || expected;
+        let eligible = candidate.lever.role() == Role::Lever && !other_level;
+        if eligible && (in_final || (matters && !sets_more)) {
+            found.push((index, if in_final { f64::INFINITY } else { distance }));
+        }
+    }
+    found.sort_by(|x, y| y.1.total_cmp(&x.1));
+    let mut variables: Vec<&str> = Vec::new();
+    found.retain(|(index, _)| {
+        let variable = candidates[*index]
+            .span
+            .as_ref()
+            .map(|span| span.variable.as_str());
+        let is_new = variable.is_some_and(|variable| !variables.contains(&variable));
+        variables.extend(variable.filter(|_| is_new));
+        is_new
+    });
+    found.truncate(MAX_RANGES);
+    found.into_iter().map(|(index, _)| index).collect()
+}
+
+/// The ranges of these candidates with the values that the server of `start` has now, as it says itself; ranges of
+/// variables that it does not have, or whose value is no number, are left out.
+///
+/// # Errors
+/// The server does not start, or does not answer.
+pub(crate) fn starting_values(
+    bench: &Workbench,
+    start: &Variant,
+    candidates: &[Candidate],
+    chosen: &[usize],
+) -> Result<Vec<Searching>> {
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let settings = settings(bench, start)??;
+    let of = |&index: &usize| {
+        let candidate = &candidates[index];
+        let span = candidate.span.clone()?;
+        let value = settings.value(&span.variable)?.parse().ok()?;
+        Some(Searching {
+            lever: candidate.lever.id().to_owned(),
+            start: value,
+            span,
+        })
+    };
+    Ok(chosen.iter().filter_map(of).collect())
+}
+
+/// Duels that a search should have room for, or there is no point in it.
+pub(crate) fn fewest_duels() -> usize {
+    ROUND_DUELS
+}
+
+/// Searches the ranges until the time is up or nothing near is better.
+///
+/// # Errors
+/// The results cannot be written, or the study cannot go on here.
+pub(crate) fn search(
+    bench: &Workbench,
+    study: &mut Study,
+    space: &Space<'_>,
+    options: &SearchOptions,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let places = space
+        .ranges
+        .iter()
+        .map(|range| range.span.place(range.start));
+    let mut race = Race::new(places.collect(), derive_seed(options.seed, "search", 0));
+    let ended = study.recall(&checkpoint::search_ended())?;
+    let (mut fought, mut failures) = (0, 0);
+    let mut stopped = false;
+    while let Some(place) = race.next() {
+        let sides = [race.best(), place].map(|place| space.variant(place));
+        if sides[0].id() == sides[1].id() {
+            // The same value after rounding: there is nothing to measure.
+            race.tell(None);
+            continue;
+        }
+        let then = study.used_seconds() + study.duel_seconds(options.couples);
+        let over = match ended {
+            Some(duels) => fought >= duels,
+            None => then > options.until_seconds && !study.has_recalled(),
+        };
+        if over || failures >= MAX_FAILURES {
+            if ended.is_none() {
+                study.keep(&checkpoint::search_ended(), &fought)?;
+            }
+            break;
+        }
+        let seed = derive_seed(options.seed, "search duel", fought);
+        fought += 1;
+        let record = match study.duel(
+            bench,
+            Phase::Search,
+            "",
+            sides,
+            options.couples,
+            seed,
+            observer,
+        ) {
+            Ok(record) => record,
+            Err(error) if error.is::<Cancelled>() => {
+                stopped = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        failures = match &record.ending {
+            Ending::Failed { side: 0, .. } => failures + 1,
+            _ => 0,
+        };
+        let before = race.found().len();
+        tell(&mut race, &record, options.goal);
+        if race.found().len() > before {
+            observer.see(Event::Note(&space.better(&race)));
+        }
+    }
+    Ok(space.outcome(&race, fought as u32, stopped))
+}
+
+/// What a duel says of its candidate; nothing where it is no fault of the candidate's that it says nothing.
+fn tell(race: &mut Race, record: &DuelRecord, goal: Goal) {
+    match (&record.ending, goal.gain(record)) {
+        (Ending::Failed { side: 1, .. }, _) => race.tell(None),
+        (Ending::Scored, Some(score)) => race.tell(Some(score)),
+        _ => {}
+    }
+}
+
+/// What is searched: the ranges, and the variants that their values make.
+pub(crate) struct Space<'a> {
+    /// Where the ladder starts.
+    pub base: &'a Variant,
+    /// Every lever.
+    pub candidates: &'a [Candidate],
+    /// Those of the final variant so far.
+    pub promoted: &'a [usize],
+    /// What is searched.
+    pub ranges: &'a [Searching],
+}
+
+impl Space<'_> {
+    fn value(&self, range: usize, place: &[f64]) -> u64 {
+        let searched = &self.ranges[range];
+        let at_start = place[range] == searched.span.place(searched.start);
+        // A value beyond the range stays what it is until another one is better.
+        if at_start {
+            searched.start
+        } else {
+            searched.span.value(place[range])
+        }
+    }
+
+    /// The candidates with the values of a place in their changes, and those that the final variant then has.
+    fn chosen(&self, place: &[f64]) -> (Vec<Candidate>, Vec<usize>) {
+        let mut candidates = self.candidates.to_vec();
+        let mut promoted = self.promoted.to_vec();
+        for (range, searched) in self.ranges.iter().enumerate() {
+            let value = self.value(range, place);
+            let with = candidates
+                .iter()
+                .position(|c| c.lever.id() == searched.lever);
+            if let (Some(index), true) = (with, value != searched.start) {
+                candidates[index]
+                    .change
+                    .config
+                    .extend(searched.span.config(value));
+                if !promoted.contains(&index) {
+                    promoted.push(index);
+                }
+            }
+        }
+        (candidates, promoted)
+    }
+
+    fn variant(&self, place: &[f64]) -> Variant {
+        let (candidates, promoted) = self.chosen(place);
+        with_all(self.base, &candidates, &promoted)
+    }
+
+    /// The values that took the place of the ones before, for people.
+    fn better(&self, race: &Race) -> String {
+        let values: Vec<String> = (0..self.ranges.len())
+            .filter(|&range| self.value(range, race.best()) != self.ranges[range].start)
+            .map(|range| {
+                let value = self.value(range, race.best());
+                format!("{}={value}", self.ranges[range].span.variable)
+            })
+            .collect();
+        let gain = race.found().last().map_or(1.0, |found| {
+            (found.scores.iter().sum::<f64>() / found.scores.len().max(1) as f64).exp()
+        });
+        format!(
+            "better so far: {} (× {gain:.3} over the one before, by the duels that chose it)",
+            if values.is_empty() {
+                "the values it began with".to_owned()
+            } else {
+                values.join(", ")
+            }
+        )
+    }
+
+    fn outcome(&self, race: &Race, duels: u32, stopped: bool) -> Outcome {
+        let (candidates, promoted) = self.chosen(race.best());
+        let ranges = self
+            .ranges
+            .iter()
+            .enumerate()
+            .map(|(range, searched)| SearchedRange {
+                lever: searched.lever.clone(),
+                variable: searched.span.variable.clone(),
+                from: searched.span.from,
+                to: searched.span.to,
+                start: searched.start,
+                chosen: self.value(range, race.best()),
+            });
+        Outcome {
+            candidates,
+            promoted,
+            ranges: ranges.collect(),
+            duels,
+            effect: effect(race),
+            stopped,
+        }
+    }
+}
+
+/// All that the search gained, by the duels that chose it.
+fn effect(race: &Race) -> Option<Estimate> {
+    if race.found().is_empty() {
+        return None;
+    }
+    let (mut log_effect, mut variance) = (0.0, 0.0);
+    for found in race.found() {
+        let count = found.scores.len() as f64;
+        log_effect += found.scores.iter().sum::<f64>() / count;
+        variance += standard_deviation(&found.scores)?.powi(2) / count;
+    }
+    Some(Estimate::from_log_std_err(
+        log_effect,
+        variance.sqrt(),
+        HALF_WIDTH,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_server::Family;
+    use niagara_server::machine::Fingerprint;
+
+    use super::*;
+    use crate::lever::{Context, load};
+
+    /// These shipped levers as they apply to MariaDB 10.11 on 2 CPUs with a workload that writes.
+    fn candidates(ids: &[&str]) -> Vec<Candidate> {
+        let mut machine = Fingerprint::default();
+        machine.cpu.threads = 2;
+        machine.memory.bytes = 8 << 30;
+        let version = "10.11.19".parse().expect("a version");
+        let mut context = Context::new(Family::Mariadb, version, machine);
+        context.writes = true;
+        context.data_bytes = 1 << 30;
+        let levers = load(&[]).expect("the shipped levers");
+        ids.iter()
+            .map(|id| {
+                let lever = levers.iter().find(|lever| lever.id() == *id);
+                let lever = lever.expect("a shipped lever").clone();
+                Candidate {
+                    change: lever.applicability(&context).expect("applies"),
+                    span: lever.span(&context),
+                    prior: None,
+                    lever,
+                }
+            })
+            .collect()
+    }
+
+    fn screened(ratio: f64) -> Screened {
+        Screened {
+            lever: String::new(),
+            title: String::new(),
+            change: String::new(),
+            effect: Estimate::from_log(ratio.ln(), ratio.ln(), ratio.ln()),
+            std_err: 0.01,
+            duels: 20,
+        }
+    }
+
+    #[test]
+    fn ranges_of_levers_that_matter_are_searched_and_those_of_the_final_variant_first() {
+        let candidates = candidates(&[
+            "io-capacity-high",
+            "log-buffer-large",
+            "redo-log-large",
+            "thread-pool-double",
+            "transport-unix",
+        ]);
+        let effects = [0.95, 1.001, 1.01, 1.1, 1.2].map(screened);
+        let chosen = worth_searching(&candidates, &[2], Goal::Throughput, |index| {
+            effects.get(index)
+        });
+        // The redo log is in the final variant; the flushing matters, though more of it is worse; the log buffer does not
+        // matter; without the pool its size means nothing; a transport has no number.
+        assert_eq!(chosen, [2, 0]);
+        let with_pool = worth_searching(&candidates, &[3], Goal::Throughput, |index| {
+            effects.get(index)
+        });
+        assert_eq!(with_pool, [3, 0]);
+    }
+
+    #[test]
+    fn chosen_values_take_the_place_of_the_levers_own() {
+        let candidates = candidates(&["redo-log-large", "io-capacity-high"]);
+        let ranges: Vec<Searching> = candidates
+            .iter()
+            .zip([1 << 30, 200])
+            .map(|(candidate, start)| Searching {
+                lever: candidate.lever.id().to_owned(),
+                span: candidate.span.clone().expect("it has a range"),
+                start,
+            })
+            .collect();
+        let base = Variant::base("mariadb-10.11");
+        let space = Space {
+            base: &base,
+            candidates: &candidates,
+            promoted: &[0],
+            ranges: &ranges,
+        };
+        let start: Vec<f64> = ranges.iter().map(|r| r.span.place(r.start)).collect();
+        assert_eq!(
+            space.variant(&start).id(),
+            with_all(&base, &candidates, &[0]).id(),
+            "nothing changes at the start"
+        );
+        let moved = space.variant(&[start[0], 1.0]);
+        assert_eq!(moved.config["innodb_io_capacity"], "20000");
+        assert_eq!(moved.config["innodb_io_capacity_max"], "40000");
+        assert_eq!(moved.config["innodb_log_file_size"], "1G");
+        assert_eq!(moved.levers, ["redo-log-large", "io-capacity-high"]);
+        let smaller = space.variant(&[0.0, start[1]]);
+        assert_eq!(
+            smaller.config["innodb_log_file_size"],
+            (96u64 << 20).to_string()
+        );
+    }
+}

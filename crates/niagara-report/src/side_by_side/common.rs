@@ -1,0 +1,227 @@
+//! Figures that both studies have, and whether they differ.
+
+use niagara_stats::{Estimate, difference, widened};
+use niagara_store::{Comparison, Goal, RungOutcome, Screened, Summary, TuneSummary};
+use serde::Serialize;
+
+use crate::wording;
+
+/// A ratio of B over A that a study came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is known by in both studies.
+    pub key: String,
+    /// For people.
+    pub title: String,
+    /// B over A, with its interval.
+    pub estimate: Estimate,
+    /// Standard error of its logarithm, where the interval is Student's.
+    pub std_err: Option<f64>,
+    /// `screened, n = 24`.
+    pub standing: String,
+    /// Whether it is part of what the study recommends; `None` of what cannot be.
+    pub kept: Option<bool>,
+}
+
+/// A figure of both studies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Common {
+    /// What it is.
+    pub title: String,
+    /// B over A in each study, with its own interval.
+    pub estimates: [Estimate; 2],
+    /// What became of it in each.
+    pub standings: [String; 2],
+    /// Whether each study kept it.
+    pub kept: [Option<bool>; 2],
+    /// The second over the first. Its interval holds for the figure alone, or together with those of its family.
+    pub difference: Estimate,
+    /// Whether that interval excludes 1.
+    pub differs: bool,
+}
+
+/// What the study decided by.
+pub fn main_figure(comparison: &Comparison) -> Figure {
+    let judged = comparison.judged();
+    Figure {
+        key: comparison.goal.name().to_owned(),
+        title: comparison.goal.title().to_owned(),
+        estimate: comparison.goal.figure(&judged.estimate),
+        std_err: None,
+        standing: format!(
+            "{}, n = {}",
+            wording::verdict_on_goal(comparison),
+            judged.duels
+        ),
+        kept: None,
+    }
+}
+
+/// What stands beside it: throughput where it is not the goal, CPU time, latencies.
+pub fn beside(comparison: &Comparison) -> Vec<Figure> {
+    let throughput = (comparison.goal != Goal::Throughput)
+        .then_some(("Throughput", &comparison.throughput.estimate));
+    let others = [
+        (
+            "Server CPU per transaction",
+            &comparison.cpu_per_transaction,
+        ),
+        ("Median latency", &comparison.latency_p50),
+        ("95th percentile of latency", &comparison.latency_p95),
+        ("99th percentile of latency", &comparison.latency_p99),
+    ];
+    let others = others
+        .into_iter()
+        .filter_map(|(title, estimate)| Some((title, estimate.as_ref()?)));
+    throughput
+        .into_iter()
+        .chain(others)
+        .filter(|(title, _)| *title != comparison.goal.title())
+        .map(|(title, estimate)| Figure {
+            key: title.to_owned(),
+            title: title.to_owned(),
+            estimate: *estimate,
+            std_err: None,
+            standing: String::new(),
+            kept: None,
+        })
+        .collect()
+}
+
+/// The parts that a study tried one by one: levers, rungs, cells, numbers of threads.
+pub fn parts(summary: &Summary) -> Vec<Figure> {
+    match summary {
+        Summary::Tune(tune) => levers(tune),
+        Summary::Compare(_) => Vec::new(),
+        Summary::Ladder(ladder) => ladder
+            .rungs
+            .iter()
+            .filter_map(|rung| {
+                let kept = matches!(rung.outcome, RungOutcome::Kept { .. });
+                Some(claimed(&rung.title, rung.claim()?, Some(kept)))
+            })
+            .collect(),
+        Summary::Matrix(matrix) => matrix
+            .cells
+            .iter()
+            .filter_map(|cell| {
+                let workload = matrix.workloads.get(cell.workload)?;
+                let title = format!(
+                    "{}, {}",
+                    cell.title,
+                    wording::load(&workload.name, cell.threads)
+                );
+                Some(claimed(&title, cell.comparison()?, None))
+            })
+            .collect(),
+        Summary::Sweep(sweep) => sweep
+            .ratios
+            .iter()
+            .map(|at| Figure {
+                key: at.threads.to_string(),
+                title: crate::number::count(at.threads as usize, "thread"),
+                estimate: Estimate {
+                    ratio: at.ratio.value,
+                    low: at.ratio.low,
+                    high: at.ratio.high,
+                },
+                std_err: None,
+                standing: format!("n = {}", at.duels),
+                kept: None,
+            })
+            .collect(),
+    }
+}
+
+/// What [`parts`] are called.
+pub fn parts_are(summary: &Summary) -> &'static str {
+    match summary {
+        Summary::Tune(_) => "levers",
+        Summary::Ladder(_) => "rungs",
+        Summary::Matrix(_) => "combinations",
+        Summary::Sweep(_) => "numbers of threads",
+        Summary::Compare(_) => "parts",
+    }
+}
+
+fn claimed(title: &str, claim: &Comparison, kept: Option<bool>) -> Figure {
+    Figure {
+        key: title.to_owned(),
+        title: title.to_owned(),
+        kept,
+        ..main_figure(claim)
+    }
+}
+
+/// Every lever by its screening: the same kind of figure in both studies, whether or not fresh duels followed.
+fn levers(tune: &TuneSummary) -> Vec<Figure> {
+    let lever = |screened: &Screened, kept: Option<bool>, standing: String| Figure {
+        key: screened.lever.clone(),
+        title: screened.title.clone(),
+        estimate: screened.effect,
+        std_err: Some(screened.std_err).filter(|std_err| std_err.is_finite()),
+        standing,
+        kept,
+    };
+    let of = |role: &str, one: &Screened| format!("{role}, n = {}", one.duels);
+    let kept = tune
+        .rungs
+        .iter()
+        .map(|rung| lever(&rung.screened, Some(true), wording::rung_standing(rung)));
+    let dropped = tune
+        .not_helped
+        .iter()
+        .map(|one| lever(one, Some(false), of("not kept", one)));
+    let negative = tune
+        .negative_control
+        .iter()
+        .map(|one| lever(one, None, of("negative control", one)));
+    let positive = tune
+        .positive_control
+        .iter()
+        .map(|one| lever(one, None, of("positive control", one)));
+    kept.chain(dropped)
+        .chain(negative)
+        .chain(positive)
+        .collect()
+}
+
+/// The figures that both lists have, in the order of the first, and the titles of those that only one has. `alpha` is shared
+/// by a family of `family` figures.
+pub fn common(
+    [first, second]: [&[Figure]; 2],
+    alpha: f64,
+    family: usize,
+) -> (Vec<Common>, [Vec<String>; 2]) {
+    let pairs = paired(first, second);
+    let found = pairs
+        .iter()
+        .map(|(one, other)| {
+            let [a, b] = [one, other].map(|f| widened(&f.estimate, alpha, family, f.std_err));
+            let difference = difference(&a, &b);
+            Common {
+                title: one.title.clone(),
+                estimates: [one.estimate, other.estimate],
+                standings: [one.standing.clone(), other.standing.clone()],
+                kept: [one.kept, other.kept],
+                differs: difference.low > 1.0 || difference.high < 1.0,
+                difference,
+            }
+        })
+        .collect();
+    let without = |these: &[Figure], those: &[Figure]| {
+        let alone = these
+            .iter()
+            .filter(|figure| !those.iter().any(|other| other.key == figure.key));
+        alone.map(|figure| figure.title.clone()).collect()
+    };
+    (found, [without(first, second), without(second, first)])
+}
+
+/// Figures that both have, side by side.
+pub fn paired<'a>(first: &'a [Figure], second: &'a [Figure]) -> Vec<(&'a Figure, &'a Figure)> {
+    first
+        .iter()
+        .filter_map(|one| Some((one, second.iter().find(|other| other.key == one.key)?)))
+        .collect()
+}

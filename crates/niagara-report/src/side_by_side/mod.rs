@@ -1,0 +1,14 @@
+//! Two studies side by side: before and after, two machines, two versions.
+
+mod common;
+mod forms;
+mod page;
+mod picture;
+mod sections;
+mod set_up;
+mod studies;
+
+pub use common::Common;
+pub use page::side_by_side_html;
+pub use set_up::{Fact, Part};
+pub use studies::{SideBySide, StudyInShort};

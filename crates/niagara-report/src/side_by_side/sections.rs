@@ -1,0 +1,222 @@
+//! Two studies as tables, for the terminal, Markdown and the page alike.
+
+use niagara_stats::Estimate;
+
+use super::common::Common;
+use super::set_up::Fact;
+use super::studies::SideBySide;
+use crate::number;
+use crate::study::Grid;
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Of the parts those that differ or were kept; the others are counted.
+    Short,
+    /// Every part.
+    Whole,
+    /// And what does not differ in set-up.
+    Everything,
+}
+
+/// From what was found to what was set up.
+pub fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
+    let mut grids = vec![studies(both)];
+    grids.push(differing(both));
+    if let Some(total) = &both.total {
+        let mut grid = compared("What both decided by", &[total]);
+        grid.notes.push(format!(
+            "Second over first: from the two intervals alone, which hold over all looks (method of variance estimates \
+             recovery), error probability {}.",
+            both.alpha
+        ));
+        grids.push(grid);
+    }
+    if !both.beside.is_empty() {
+        let figures: Vec<&Common> = both.beside.iter().collect();
+        let mut grid = compared("Beside it", &figures);
+        grid.notes.push(shared(both));
+        grids.push(grid);
+    }
+    if !both.parts.is_empty() {
+        grids.push(parts(both, extent));
+    }
+    if let Some(alone) = alone(both) {
+        grids.push(alone);
+    }
+    grids.extend(both.figures.clone());
+    if extent == Extent::Everything {
+        grids.push(facts("What does not differ", both, false));
+    }
+    grids
+}
+
+/// Which study is which.
+fn studies(both: &SideBySide) -> Grid {
+    let mut grid = Grid::new("The two studies", &[("", false), ("", false)]);
+    for (place, study) in ["first", "second"].into_iter().zip(&both.studies) {
+        let mut row = |name: &str, value: &str| {
+            if !value.is_empty() {
+                grid.rows.push(vec![name.to_owned(), value.to_owned()]);
+            }
+        };
+        row(place, &study.name);
+        row("", &study.headline);
+        row("", &format!("begun {}", study.begun));
+        row("", &study.machine);
+        row("", &study.command);
+    }
+    grid
+}
+
+/// What differs in set-up.
+fn differing(both: &SideBySide) -> Grid {
+    let mut grid = facts("What differs in set-up", both, true);
+    let same = both.set_up.iter().filter(|fact| !fact.differs).count();
+    let differs = !grid.rows.is_empty();
+    grid.notes.push(match differs {
+        true => format!(
+            "{} more that were recorded are the same. Any of what differs may be why results differ.",
+            number::count(same, "fact")
+        ),
+        false => format!(
+            "Nothing that was recorded: {} are the same.",
+            number::count(same, "fact")
+        ),
+    });
+    grid
+}
+
+/// Facts that differ, or those that do not.
+pub fn facts(heading: &str, both: &SideBySide, differs: bool) -> Grid {
+    let mut columns = vec![("", false), ("", false), ("first", false)];
+    if differs {
+        columns.push(("second", false));
+    } else {
+        columns[2].0 = "in both";
+    }
+    let mut grid = Grid::new(heading, &columns);
+    let mut before = "";
+    let wanted = |fact: &&Fact| fact.differs == differs;
+    for fact in both.set_up.iter().filter(wanted) {
+        let part = fact.of.title();
+        let shown = if part == before { "" } else { part };
+        before = part;
+        let value = |i: usize| fact.values[i].clone().unwrap_or(number::NOTHING.to_owned());
+        let mut row = vec![shown.to_owned(), fact.name.clone(), value(0)];
+        if differs {
+            row.push(value(1));
+        }
+        grid.rows.push(row);
+    }
+    grid
+}
+
+/// What both tried one by one.
+fn parts(both: &SideBySide, extent: Extent) -> Grid {
+    let worth =
+        |part: &&Common| extent != Extent::Short || part.differs || part.kept.contains(&Some(true));
+    let shown: Vec<&Common> = both.parts.iter().filter(worth).collect();
+    let mut heading = format!("{} that both tried", both.parts_are);
+    heading[..1].make_ascii_uppercase();
+    let mut grid = compared(&heading, &shown);
+    let hidden = both.parts.len() - shown.len();
+    if hidden > 0 {
+        grid.notes.push(format!(
+            "{hidden} more, kept in neither, of which no difference was detected: --verbose lists them."
+        ));
+    }
+    if both.beside.is_empty() {
+        grid.notes.push(shared(both));
+    }
+    let differ = both.parts.iter().filter(|part| part.differs).count();
+    grid.notes.push(format!(
+        "{differ} of {} differ by this; “not detected” is not “the same”.",
+        number::count(both.parts.len(), "figure")
+    ));
+    grid
+}
+
+fn compared(heading: &str, figures: &[&Common]) -> Grid {
+    let mut grid = Grid::new(
+        format!("{heading}: B over A"),
+        &[
+            ("", false),
+            ("first", true),
+            ("second", true),
+            ("second over first", true),
+            ("", false),
+            ("kept in", false),
+        ],
+    );
+    let kept = figures.iter().any(|figure| figure.kept != [None; 2]);
+    for (index, figure) in figures.iter().enumerate() {
+        let [first, second] = figure.estimates.each_ref().map(number::estimate);
+        let (difference, word) = told(&figure.difference, figure.differs);
+        let mut row = vec![
+            figure.title.clone(),
+            first,
+            second,
+            difference,
+            word.to_owned(),
+        ];
+        if kept {
+            row.push(kept_in(figure.kept).to_owned());
+        }
+        if figure.differs {
+            grid.strong.push(index);
+        }
+        grid.rows.push(row);
+    }
+    if !kept {
+        grid.columns.pop();
+    }
+    grid
+}
+
+fn kept_in(kept: [Option<bool>; 2]) -> &'static str {
+    match kept {
+        [Some(true), Some(true)] => "both",
+        [Some(true), _] => "the first",
+        [_, Some(true)] => "the second",
+        [None, None] => "",
+        _ => "neither",
+    }
+}
+
+/// How the other differences share their error probability.
+fn shared(both: &SideBySide) -> String {
+    match both.family {
+        1 => format!("Error probability of the difference: {}.", both.alpha),
+        n => format!(
+            "The {n} differences beside what both decided by share an error probability of {}: each is judged at {}/{n} \
+             (Bonferroni), so the intervals of second over first hold together.",
+            both.alpha, both.alpha
+        ),
+    }
+}
+
+/// What only one of them tried.
+fn alone(both: &SideBySide) -> Option<Grid> {
+    if both.only_in.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let mut grid = Grid::new("Tried in one of them only", &[("", false), ("", false)]);
+    for (place, titles) in ["first", "second"].into_iter().zip(&both.only_in) {
+        if !titles.is_empty() {
+            grid.rows.push(vec![place.to_owned(), titles.join(", ")]);
+        }
+    }
+    Some(grid)
+}
+
+/// `× 0.89 [0.85, 0.93]`, and whether that is a difference.
+fn told(difference: &Estimate, differs: bool) -> (String, &'static str) {
+    let bounded = difference.low > 0.0 && difference.high.is_finite();
+    let word = match (differs, bounded) {
+        (true, _) => "differs",
+        (false, true) => "not detected",
+        (false, false) => "too few duels",
+    };
+    (number::estimate(difference), word)
+}

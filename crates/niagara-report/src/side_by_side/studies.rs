@@ -1,0 +1,234 @@
+//! What two studies have in common, and in what they differ.
+
+use niagara_store::{Goal, Summary};
+use serde::Serialize;
+
+use super::common::{self, Common};
+use super::set_up::{self, Fact, Part};
+use crate::sides::main_comparison;
+use crate::study::Grid;
+use crate::{Report, Sides, number};
+
+/// Counted up when a field of the JSON changes its meaning or disappears.
+const FORMAT: u32 = 1;
+/// Error probability of the difference between what the studies decided by, and again of all other differences together.
+const ALPHA: f64 = 0.05;
+
+/// Two studies, what differs between them and what each came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideBySide {
+    /// Version of this document.
+    format: u32,
+    /// The first and the second study.
+    pub studies: [StudyInShort; 2],
+    /// The sentence that a reader takes home.
+    pub headline: String,
+    /// What a reader must know before believing the rest.
+    pub warnings: Vec<String>,
+    /// Under what they were measured: what differs, and what does not.
+    pub set_up: Vec<Fact>,
+    /// What both decided by: the total, or the comparison. `None` where that is not one and the same figure.
+    pub total: Option<Common>,
+    /// Other figures of the total.
+    pub beside: Vec<Common>,
+    /// What both tried one by one: levers, rungs, combinations, numbers of threads.
+    pub parts: Vec<Common>,
+    /// What the parts are called: `levers`.
+    pub parts_are: &'static str,
+    /// Parts that only the first and only the second study tried.
+    pub only_in: [Vec<String>; 2],
+    /// Error probability of the total's difference, and of all other differences together.
+    pub alpha: f64,
+    /// How many other differences share it: each is judged at `alpha` divided by this (Bonferroni).
+    pub family: usize,
+    /// Absolute figures of both studies.
+    #[serde(skip)]
+    pub(crate) figures: Option<Grid>,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StudyInShort {
+    /// What it is called here: its folder.
+    pub name: String,
+    /// Its own headline.
+    pub headline: String,
+    /// When it began, UTC.
+    pub begun: String,
+    /// The machine in a line.
+    pub machine: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// Whether it came to its end.
+    pub complete: bool,
+}
+
+impl SideBySide {
+    /// Puts two studies beside each other; `names` are what people call them.
+    pub fn of(reports: [&Report; 2], names: [&str; 2]) -> SideBySide {
+        let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
+        let set_up = set_up::set_up(reports);
+        let summaries = reports.map(|report| report.summary.as_ref());
+        let comparisons = summaries.map(|summary| summary.and_then(main_comparison));
+        let goals = comparisons.map(|comparison| comparison.map(|c| c.goal));
+        let same_goal = goals[0] == goals[1];
+        let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        let mut total = None;
+        if let [Some(first), Some(second)] = comparisons {
+            if same_goal {
+                let figures = [first, second].map(common::main_figure);
+                let [a, b] = figures.each_ref().map(std::slice::from_ref);
+                total = common::common([a, b], ALPHA, 1).0.pop();
+            }
+            beside = [first, second].map(common::beside);
+        }
+        let same_kind = matches!(summaries, [Some(a), Some(b)] if a.kind() == b.kind());
+        // Screened by another figure, a lever's effect is another quantity.
+        if let ([Some(first), Some(second)], true) = (summaries, same_kind)
+            && goal_of(first) == goal_of(second)
+        {
+            parts = [first, second].map(common::parts);
+        }
+        let family = common::paired(&beside[0], &beside[1]).len()
+            + common::paired(&parts[0], &parts[1]).len();
+        let [first, second] = &beside;
+        let (beside, _) = common::common([first, second], ALPHA, family);
+        let [first, second] = &parts;
+        let (parts, only_in) = common::common([first, second], ALPHA, family);
+        let warnings = warnings(reports, same_kind, goals, &studies);
+        SideBySide {
+            format: FORMAT,
+            headline: headline(total.as_ref(), &studies, &set_up),
+            studies,
+            warnings,
+            set_up,
+            total,
+            beside,
+            parts,
+            parts_are: summaries[0].map_or("parts", common::parts_are),
+            only_in,
+            alpha: ALPHA,
+            family,
+            figures: figures(reports),
+        }
+    }
+}
+
+fn in_short(report: &Report, name: &str) -> StudyInShort {
+    let summary = report.summary.as_ref();
+    StudyInShort {
+        name: name.to_owned(),
+        headline: report.headline(),
+        begun: number::moment(report.study.started_unix_ms),
+        machine: set_up::machine(&report.study.machine),
+        command: report.study.command.clone(),
+        complete: summary.is_some_and(Summary::is_complete),
+    }
+}
+
+fn goal_of(summary: &Summary) -> Goal {
+    match summary {
+        Summary::Tune(tune) => tune.goal,
+        Summary::Compare(compare) => compare.comparison.goal,
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => Goal::Throughput,
+    }
+}
+
+fn headline(total: Option<&Common>, studies: &[StudyInShort; 2], set_up: &[Fact]) -> String {
+    let [first, second] = studies.each_ref().map(|study| study.name.as_str());
+    let Some(total) = total else {
+        return format!("{first} and {second} have no figure in common that both decided by");
+    };
+    let what = total.title.to_lowercase();
+    let [a, b] = total.estimates.each_ref().map(number::estimate);
+    let found = format!(
+        "{what} B over A is {a} in {first} and {b} in {second}; second over first {}",
+        number::estimate(&total.difference)
+    );
+    let set_up = match set_up.iter().any(|fact| fact.differs && counts(fact)) {
+        true => ", with differences in set-up",
+        false => ", with the same set-up",
+    };
+    let bounded = total.difference.low > 0.0 && total.difference.high.is_finite();
+    match (total.differs, bounded) {
+        (true, _) => format!("The results differ{set_up}: {found}"),
+        (false, true) => format!(
+            "No difference between the results was detected{set_up}: {found} (anything within this interval may have gone unseen)"
+        ),
+        (false, false) => {
+            format!("Too few duels to tell whether the results differ{set_up}: {found}")
+        }
+    }
+}
+
+/// Whether a difference in it may be why results differ: not so what only says how long was measured.
+fn counts(fact: &Fact) -> bool {
+    !(fact.of == Part::Study && matches!(fact.name.as_str(), "budget" | "error probability"))
+}
+
+fn warnings(
+    reports: [&Report; 2],
+    same_kind: bool,
+    goals: [Option<Goal>; 2],
+    studies: &[StudyInShort; 2],
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !same_kind {
+        let kinds = reports.map(|report| report.study.kind.as_str());
+        warnings.push(format!(
+            "Different questions were asked ({} and {}): only what both decided by is set side by side.",
+            kinds[0], kinds[1]
+        ));
+    }
+    if let [Some(first), Some(second)] = goals
+        && first != second
+    {
+        warnings.push(format!(
+            "They decided by different figures ({first} and {second}): these are not compared with each other."
+        ));
+    }
+    for (report, study) in reports.iter().zip(studies) {
+        if !study.complete {
+            warnings.push(format!("{} was not measured to its end.", study.name));
+        }
+        let own = report.summary.as_ref().map(crate::wording::warnings);
+        for warning in own.unwrap_or_default() {
+            warnings.push(format!("{}: {warning}", study.name));
+        }
+    }
+    warnings
+}
+
+/// What the four sides did in absolute figures.
+fn figures(reports: [&Report; 2]) -> Option<Grid> {
+    let [first, second] = reports.map(Sides::of);
+    let (first, second) = (first?, second?);
+    let [a, b] = &first.names;
+    let [c, d] = &second.names;
+    let heads = [
+        format!("first: {a}"),
+        format!("first: {b}"),
+        format!("second: {c}"),
+        format!("second: {d}"),
+    ];
+    let mut columns = vec![("", false)];
+    columns.extend(heads.iter().map(|head| (head.as_str(), true)));
+    let mut grid = Grid::new("In absolute figures", &columns);
+    let (first, second) = (first.grid(), second.grid());
+    for row in &first.rows {
+        let nothing = || number::NOTHING.to_owned();
+        let beside = second.rows.iter().find(|other| other[0] == row[0]);
+        let mut cells = row.clone();
+        cells.extend(match beside {
+            Some(beside) => beside[1..].to_vec(),
+            None => vec![nothing(), nothing()],
+        });
+        grid.rows.push(cells);
+    }
+    grid.notes.push(
+        "For orientation: a machine's speed wanders from hour to hour, so absolute figures of two studies are not judged; \
+         only ratios within a duel are."
+            .to_owned(),
+    );
+    Some(grid)
+}

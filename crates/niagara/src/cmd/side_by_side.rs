@@ -1,0 +1,70 @@
+//! `niagara report A B`: two studies side by side.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use niagara_report::{Report, SideBySide, side_by_side_html};
+use niagara_store::Store;
+
+use crate::args::Format;
+use crate::progress::{colour_on_stdout, columns_of_stdout};
+
+/// What each study holds, with the folder that it is called by.
+pub type Opened<'a> = (&'a Path, Store);
+
+/// Prints both beside each other.
+///
+/// # Errors
+/// The same folder twice; a form that is made for one study only; results that cannot be read.
+pub fn print(studies: [Opened<'_>; 2], format: Format, verbose: bool) -> Result<()> {
+    let [(first, _), (second, _)] = &studies;
+    if first.canonicalize()? == second.canonicalize()? {
+        bail!(
+            "{} was named twice: name the folders of two studies",
+            first.display()
+        );
+    }
+    let names = names([first, second]);
+    let reports = [Report::load(&studies[0].1)?, Report::load(&studies[1].1)?];
+    let both = SideBySide::of(
+        [&reports[0], &reports[1]],
+        [names[0].as_str(), names[1].as_str()],
+    );
+    match format {
+        Format::Text => {
+            let text = both.text(colour_on_stdout(), columns_of_stdout(), verbose);
+            say_text!("{text}");
+        }
+        Format::Markdown => say_text!("{}", both.markdown()),
+        Format::Html => say_text!("{}", side_by_side_html(&both)),
+        Format::Json => say_text!("{}", both.json()?),
+        Format::Csv | Format::Files => bail!(
+            "--format csv and --format files are for one study; of two there are text, markdown, html and json, as in\n  \
+             niagara report {} {} --format html > both.html",
+            first.display(),
+            second.display()
+        ),
+    }
+    Ok(())
+}
+
+/// The folders' own names where these differ, else their paths.
+fn names(folders: [&Path; 2]) -> [String; 2] {
+    let own = folders.map(|folder| folder.file_name().map(|name| name.display().to_string()));
+    match own {
+        [Some(first), Some(second)] if first != second => [first, second],
+        _ => folders.map(|folder| folder.display().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn studies_are_called_by_what_tells_them_apart() {
+        let of = |a: &str, b: &str| names([Path::new(a), Path::new(b)]);
+        assert_eq!(of("results/before", "results/after/"), ["before", "after"]);
+        assert_eq!(of("one/tune", "two/tune"), ["one/tune", "two/tune"]);
+    }
+}

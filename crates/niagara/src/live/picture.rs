@@ -1,0 +1,421 @@
+//! The picture itself: lines for a terminal of any width, and one line for a log.
+
+use std::time::Duration;
+
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
+use niagara_report::number;
+use niagara_stats::Estimate;
+use niagara_store::Screened;
+
+use super::glyphs::Glyphs;
+use super::state::{State, Step};
+use crate::clock::clock;
+
+/// Share of the CPUs taken by others from which on it is told: it widens intervals.
+const WORTH_TELLING: f64 = 0.03;
+/// Most estimates that show how the interval narrows.
+const MAX_STEPS: usize = 5;
+/// Most levers that are shown while they separate.
+const MAX_LEVERS: usize = 8;
+/// Columns that bars take at the most.
+const MAX_BAR: usize = 60;
+/// Columns below which a bar shows nothing.
+const MIN_BAR: usize = 10;
+
+/// Where and how it is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame {
+    /// Columns that a line may take.
+    pub columns: usize,
+    /// Lines that it may take.
+    pub rows: usize,
+    /// ANSI colours, of the sixteen that every terminal theme makes legible.
+    pub colour: bool,
+    /// With which characters.
+    pub glyphs: Glyphs,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Paint {
+    Bold,
+    Dim,
+    Gain,
+    Loss,
+    Plain,
+}
+
+impl Frame {
+    fn painted(&self, text: &str, paint: Paint) -> String {
+        let code = match paint {
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            // Blue and yellow: told apart by every kind of colour vision.
+            Paint::Gain => "34",
+            Paint::Loss => "33",
+            Paint::Plain => "",
+        };
+        if !self.colour || code.is_empty() || text.is_empty() {
+            return text.to_owned();
+        }
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    fn fit(&self, text: &str) -> String {
+        truncate_str(text, self.columns, self.glyphs.cut).into_owned()
+    }
+}
+
+/// Everything in one line, for a log: `used` is the time that the study has taken.
+pub fn one_line(state: &State, used: Duration) -> String {
+    let mut parts = vec![state.stage.clone(), time(state, used)];
+    if state.duels > 0 {
+        parts.push(number::count(state.duels as usize, "duel"));
+    }
+    parts.extend(throughput(state));
+    parts.extend(others(state));
+    if let Some(newest) = &state.newest {
+        parts.push(format!("B/A {}", after(newest, state.next_look)));
+    }
+    let strongest: Vec<String> = standing_out(&state.levers)
+        .iter()
+        .take(3)
+        .map(|lever| format!("{} {}", lever.title, number::estimate(&lever.effect)))
+        .collect();
+    if !strongest.is_empty() {
+        parts.push(format!("levers so far: {}", strongest.join(", ")));
+    }
+    parts.join(" · ")
+}
+
+/// What a part came to, once it is over; nothing where it was not judged.
+pub fn outcome(state: &State) -> Option<String> {
+    if let Some(newest) = &state.newest {
+        return Some(format!("{}: B/A {}", state.stage, after(newest, None)));
+    }
+    if state.levers.is_empty() {
+        return None;
+    }
+    let out = standing_out(&state.levers);
+    let mut text = format!(
+        "{} of {} levers: {} stand out from chance",
+        state.stage,
+        state.levers.len(),
+        out.len()
+    );
+    let strongest: Vec<String> = out
+        .iter()
+        .take(3)
+        .map(|lever| format!("{} {}", lever.title, number::estimate(&lever.effect)))
+        .collect();
+    if !strongest.is_empty() {
+        text += &format!(", most of all {}", strongest.join(", "));
+    }
+    Some(text)
+}
+
+/// The picture, a line each, none longer than the frame.
+pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
+    let mut head = words(&state.stage).to_owned();
+    if state.duels > 0 {
+        head += &format!(" · {}", number::count(state.duels as usize, "duel"));
+    }
+    if let Some(next) = state.next_look {
+        head += &format!(", judged next after {next}");
+    }
+    let mut lines = vec![
+        frame.painted(&frame.fit(&head), Paint::Bold),
+        frame.fit(&progress(state, used, frame)),
+    ];
+    let now: Vec<String> = throughput(state).into_iter().chain(others(state)).collect();
+    let together = now.join(" · ");
+    match measure_text_width(&together) <= frame.columns {
+        true if now.is_empty() => {}
+        true => lines.push(together),
+        false => lines.extend(now.iter().map(|part| frame.fit(part))),
+    }
+    lines.truncate(frame.rows.max(3));
+    // A blank line, a heading, and the last line stays free.
+    let room = frame.rows.saturating_sub(lines.len() + 3);
+    if room > 0 {
+        match state.is_screening() {
+            true => lines.extend(levers(state, frame, room)),
+            false => lines.extend(narrowing(state, frame, room)),
+        }
+    }
+    lines
+}
+
+/// A part of a tuning with what it asks.
+fn words(stage: &str) -> &str {
+    match stage {
+        "screening" => "screening: which levers help?",
+        "total" => "total: the start against all that help, together",
+        other => other,
+    }
+}
+
+fn time(state: &State, used: Duration) -> String {
+    format!(
+        "{} of {}, {} left",
+        clock(used),
+        clock(state.budget),
+        clock(state.budget.saturating_sub(used))
+    )
+}
+
+fn progress(state: &State, used: Duration, frame: &Frame) -> String {
+    let time = time(state, used);
+    if state.budget.is_zero() {
+        return time;
+    }
+    let width = frame
+        .columns
+        .saturating_sub(measure_text_width(&time) + 2)
+        .min(MAX_BAR);
+    if width < MIN_BAR {
+        return time;
+    }
+    let share = (used.as_secs_f64() / state.budget.as_secs_f64()).clamp(0.0, 1.0);
+    let done = (share * width as f64).round() as usize;
+    let bar: String = (0..width)
+        .map(|x| match x < done {
+            true => frame.glyphs.done,
+            false => frame.glyphs.left,
+        })
+        .collect();
+    format!("{bar}  {time}")
+}
+
+fn throughput(state: &State) -> Option<String> {
+    let [a, b] = state.tps;
+    if a <= 0.0 || b <= 0.0 {
+        return None;
+    }
+    let [first, second] = state.sides();
+    let (a, b) = (number::rate(a), number::rate(b));
+    Some(format!("{first} {a}, {second} {b} transactions/s"))
+}
+
+fn others(state: &State) -> Option<String> {
+    (state.taken >= WORTH_TELLING)
+        .then(|| format!("others take {:.0} % of the CPUs", state.taken * 100.0))
+}
+
+/// `× 1.173 [1.158, 1.189] after 9 duels, judged next after 11`; the interval only where there is one.
+fn after(step: &Step, next_look: Option<usize>) -> String {
+    let next = next_look.map_or(String::new(), |next| format!(", judged next after {next}"));
+    format!(
+        "{} after {}{next}",
+        number::estimate(&step.estimate),
+        number::count(step.duels, "duel")
+    )
+}
+
+/// One row of a chart: its name, its figure.
+struct Row {
+    name: String,
+    estimate: Estimate,
+}
+
+/// The estimate and how its interval narrows.
+fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
+    let Some(newest) = &state.newest else {
+        return Vec::new();
+    };
+    if state.steps.is_empty() {
+        let text = format!(
+            "B over A {} after {}; more duels give it an interval",
+            number::ratio(&newest.estimate),
+            number::count(newest.duels, "duel")
+        );
+        return vec![String::new(), frame.fit(&text)];
+    }
+    let rows: Vec<Row> = spread(&state.steps, MAX_STEPS.min(room))
+        .into_iter()
+        .map(|step| Row {
+            name: format!("after {}", number::count(step.duels, "duel")),
+            estimate: step.estimate,
+        })
+        .collect();
+    chart("B over A", &rows, frame)
+}
+
+/// At most `most` of the steps, the first and the newest among them, evenly spread.
+fn spread(steps: &[Step], most: usize) -> Vec<&Step> {
+    if steps.len() <= most || most < 2 {
+        let few = steps.len().min(most.max(1));
+        return steps[steps.len() - few..].iter().collect();
+    }
+    (0..most)
+        .map(|i| &steps[i * (steps.len() - 1) / (most - 1)])
+        .collect()
+}
+
+/// The levers that stand out most, and how many do not.
+fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
+    if state.levers.is_empty() {
+        let Some(from) = state.levers_from else {
+            return Vec::new();
+        };
+        let text = format!("the levers can be told apart from duel {from} on");
+        return vec![String::new(), frame.fit(&text)];
+    }
+    let ordered = by_distance(&state.levers);
+    // The line beneath takes one.
+    let most = MAX_LEVERS.min(room - 1);
+    if most == 0 {
+        return Vec::new();
+    }
+    let rows: Vec<Row> = ordered
+        .iter()
+        .take(most)
+        .map(|lever| Row {
+            name: lever.title.clone(),
+            estimate: lever.effect,
+        })
+        .collect();
+    let mut lines = chart("levers so far, 95 % intervals", &rows, frame);
+    let stand_out = standing_out(&state.levers).len();
+    let more = state.levers.len().saturating_sub(rows.len());
+    let text = format!(
+        "{stand_out} of {} stand out from chance so far{}",
+        state.levers.len(),
+        match more {
+            0 => String::new(),
+            _ => format!("; {more} more are not shown"),
+        }
+    );
+    lines.push(frame.painted(&frame.fit(&text), Paint::Dim));
+    lines
+}
+
+/// Levers, those first whose effect is the most standard errors away from none.
+fn by_distance(levers: &[Screened]) -> Vec<&Screened> {
+    let distance = |lever: &&Screened| match lever.std_err > 0.0 {
+        true => (lever.effect.ratio.ln() / lever.std_err).abs(),
+        false => 0.0,
+    };
+    let mut ordered: Vec<&Screened> = levers.iter().collect();
+    ordered.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    ordered
+}
+
+/// Levers whose interval excludes 1, in the same order.
+fn standing_out(levers: &[Screened]) -> Vec<&Screened> {
+    let out = |lever: &&Screened| lever.effect.low > 1.0 || lever.effect.high < 1.0;
+    by_distance(levers).into_iter().filter(out).collect()
+}
+
+/// A heading with the axis, and a line for every row: name, interval, figures.
+fn chart(heading: &str, rows: &[Row], frame: &Frame) -> Vec<String> {
+    let figures: Vec<String> = rows
+        .iter()
+        .map(|row| number::estimate(&row.estimate))
+        .collect();
+    let widest = |texts: &mut dyn Iterator<Item = &String>| {
+        texts
+            .map(|text| measure_text_width(text))
+            .max()
+            .unwrap_or(0)
+    };
+    let figure = widest(&mut figures.iter());
+    let name = widest(&mut rows.iter().map(|row| &row.name))
+        .max(measure_text_width(heading))
+        .min((frame.columns / 3).max(16));
+    let bar = frame.columns.saturating_sub(name + figure + 4).min(MAX_BAR);
+    let axis = axis(rows);
+    let mut lines = vec![String::new()];
+    let padded = |text: &str| {
+        let cut = truncate_str(text, name, frame.glyphs.cut);
+        pad_str(&cut, name, Alignment::Left, None).into_owned()
+    };
+    let mut head = padded(heading);
+    if bar >= MIN_BAR {
+        head += &format!("  {}", ends(axis, bar));
+    }
+    lines.push(frame.painted(&frame.fit(head.trim_end()), Paint::Dim));
+    for (row, figure) in rows.iter().zip(&figures) {
+        let paint = match &row.estimate {
+            e if e.low > 1.0 => Paint::Gain,
+            e if e.high < 1.0 => Paint::Loss,
+            _ => Paint::Plain,
+        };
+        let mut line = padded(&row.name);
+        if bar >= MIN_BAR {
+            let drawn = drawn(&row.estimate, axis, bar, &frame.glyphs);
+            line += &format!("  {}", frame.painted(&drawn, paint));
+        }
+        lines.push(frame.fit(&format!("{line}  {figure}")));
+    }
+    lines
+}
+
+/// The stretch of logarithms that the rows need, with 1 on it.
+fn axis(rows: &[Row]) -> (f64, f64) {
+    let mut axis = (-0.01_f64, 0.01_f64);
+    for row in rows {
+        for value in [row.estimate.low, row.estimate.ratio, row.estimate.high] {
+            let log = value.ln();
+            // What lies further out is drawn as an arrow: it must not squeeze the rest.
+            if log.is_finite() && log.abs() < 0.7 {
+                axis = (axis.0.min(log), axis.1.max(log));
+            }
+        }
+    }
+    axis
+}
+
+/// The ends of the axis as ratios, with the 1 where it lies, if there is room for it.
+fn ends(axis: (f64, f64), width: usize) -> String {
+    let (low, high) = (
+        format!("{:.2}", axis.0.exp()),
+        format!("{:.2}", axis.1.exp()),
+    );
+    let mut cells: Vec<char> = vec![' '; width];
+    let one = cell(0.0, axis, width);
+    cells[one] = '1';
+    let mut write = |at: usize, text: &str| {
+        // With a blank to each side of the 1.
+        if one + 1 < at || at + text.len() < one {
+            for (cell, c) in cells.iter_mut().skip(at).zip(text.chars()) {
+                *cell = c;
+            }
+        }
+    };
+    write(0, &low);
+    write(width - high.len(), &high);
+    cells.into_iter().collect()
+}
+
+fn cell(log: f64, axis: (f64, f64), width: usize) -> usize {
+    let share = ((log - axis.0) / (axis.1 - axis.0)).clamp(0.0, 1.0);
+    (share * (width - 1) as f64).round() as usize
+}
+
+/// An interval as characters.
+fn drawn(estimate: &Estimate, axis: (f64, f64), width: usize, glyphs: &Glyphs) -> String {
+    let mut cells: Vec<char> = vec![' '; width];
+    cells[cell(0.0, axis, width)] = glyphs.one;
+    let (low, middle, high) = (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln());
+    if low.is_nan() || high.is_nan() || low > high {
+        return cells.into_iter().collect();
+    }
+    let (from, to) = (cell(low, axis, width), cell(high, axis, width));
+    for place in &mut cells[from..=to] {
+        *place = glyphs.within;
+    }
+    cells[from] = if low < axis.0 {
+        glyphs.beyond[0]
+    } else {
+        glyphs.ends[0]
+    };
+    cells[to] = if high > axis.1 {
+        glyphs.beyond[1]
+    } else {
+        glyphs.ends[1]
+    };
+    if (axis.0..=axis.1).contains(&middle) {
+        cells[cell(middle, axis, width)] = glyphs.middle;
+    }
+    cells.into_iter().collect()
+}
