@@ -376,15 +376,15 @@ pub(crate) fn comparison(
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
-        replay: replayed(study, question, answer)?,
+        replay: replayed(study, test, outcome)?,
     })
 }
 
 /// Of a capture: what the scored duels say of its replay.
 fn replayed(
     study: &Study,
-    question: &Question<'_>,
-    answer: &Answer,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
 ) -> Result<Option<ReplaySummary>> {
     let records = study.store().replays()?;
     let of = |duel: &DuelRecord, wanted: u8| {
@@ -393,12 +393,12 @@ fn replayed(
             .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
         found.next().map(|(_, _, record)| record)
     };
-    let duels: Vec<[&ReplayRecord; 2]> = answer
+    let duels: Vec<[&ReplayRecord; 2]> = outcome
         .duels
         .iter()
         .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
         .collect();
-    Ok(replay_summary(&duels, question.errors.alpha))
+    Ok(replay_summary(&duels, test.errors.alpha))
 }
 
 /// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with
