@@ -75,8 +75,8 @@ end-to-end: build
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done
 
-test-page: build ## Opens a study's report in headless Chromium (installs chromium): make test-page REPORT=…/report.html
-	scripts/check-page $(REPORT)
+test-page: ## Pages in headless Chromium, judged by axe-core (installs chromium and npm): make test-page [REPORT=…/report.html]
+	scripts/test-page $(REPORT)
 
 deb: setup build ## Packs target/niagara_VERSION_ARCH.deb with man pages, completions, documentation and licences
 	@mkdir -p target

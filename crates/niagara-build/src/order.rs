@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use niagara_server::{BuildDescription, Install, hex, installed};
+use niagara_server::{BuildDescription, Install, installed};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -67,7 +67,7 @@ impl Order {
             patches: self
                 .patches
                 .iter()
-                .map(|patch| hex(&Sha256::digest(&patch.text)[..8]))
+                .map(|patch| hex::encode(&Sha256::digest(&patch.text)[..8]))
                 .collect(),
             description: &self.description,
             recipe: &recipe,
@@ -130,7 +130,7 @@ impl Order {
         for patch in &self.patches {
             from.insert(
                 format!("with {}", patch.name),
-                hex(&Sha256::digest(&patch.text)[..8]),
+                hex::encode(&Sha256::digest(&patch.text)[..8]),
             );
         }
         from

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use niagara_toml::{Scalar, Text, TextOr};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::training::Training;
@@ -14,55 +16,67 @@ use crate::training::Training;
 ///
 /// What it is built *from* is the server that it stands beside (a variant's, or the one named to
 /// `niagara server build`), by the source package of the server's own archive, unless `source` names a tree.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recipe {
-    /// A source tree on this machine; none is the server's source package.
+    /// A source tree on this machine, in a file by its path from the file's folder; none is the server's source package.
+    #[schemars(with = "Text")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<PathBuf>,
     /// `gcc`, `clang`, or one of a version: `clang-19`.
+    #[schemars(with = "Text")]
     #[serde(skip_serializing_if = "Compiler::is_default")]
     pub compiler: Compiler,
     /// Flags for C and C++, behind the distribution's own.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// Flags for C alone.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub c_flags: Vec<String>,
     /// Flags for C++ alone.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cxx_flags: Vec<String>,
     /// Flags for linking.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub link_flags: Vec<String>,
     /// The linker; none is the compiler's own (lld where clang optimises while linking).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linker: Option<Linker>,
     /// Options for cmake, without the leading `-D`.
+    #[schemars(with = "BTreeMap<String, Scalar>")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub cmake: BTreeMap<String, String>,
     /// Optimisation over the whole program while linking.
     #[serde(skip_serializing_if = "Lto::is_none")]
     pub lto: Lto,
-    /// Profile feedback: an instrumented build is trained, then built again.
+    /// Profile feedback, an instrumented build is trained, then built again: the workloads to train on, as in
+    /// `oltp_read_only:2/oltp_read_write`.
+    #[schemars(with = "TextOr<Training>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pgo: Option<Training>,
-    /// The finished binary laid out again by its own profile.
+    /// The finished binary laid out again by its own profile: the workloads to train on.
+    #[schemars(with = "TextOr<Training>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bolt: Option<Training>,
     /// How the profile for that is taken; none is by branch records where the machine has them, else by counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bolt_profile: Option<BoltProfile>,
     /// Source changes, by the names of `patches/`.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub patches: BTreeSet<String>,
-    /// Libraries linked into the binary rather than loaded at its start.
+    /// Libraries linked into the binary rather than loaded at its start: cxx, ssl, zlib.
+    #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub static_libraries: BTreeSet<StaticLibrary>,
 }
 
 /// Optimisation while linking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Lto {
     /// Every file on its own.
@@ -75,7 +89,7 @@ pub enum Lto {
 }
 
 /// How BOLT's profile is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BoltProfile {
     /// By counters that BOLT puts into the binary: exact, on every machine, with a server that is slow meanwhile.
@@ -87,7 +101,7 @@ pub enum BoltProfile {
 }
 
 /// A linker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Linker {
     /// GNU ld.
@@ -133,7 +147,7 @@ pub struct Compiler {
 }
 
 /// What can be given by [`Recipe::set`], for messages.
-pub const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
+pub(crate) const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
      pgo.seconds, pgo.tables, pgo.table_size, pgo.here, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
@@ -208,7 +222,7 @@ impl Recipe {
     }
 
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
-    pub fn is_native(&self) -> bool {
+    pub(crate) fn is_native(&self) -> bool {
         let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");
         [&self.flags, &self.c_flags, &self.cxx_flags]
             .iter()
@@ -290,7 +304,7 @@ impl Compiler {
     }
 
     /// gcc's family.
-    pub fn is_gcc(self) -> bool {
+    pub(crate) fn is_gcc(self) -> bool {
         self.family == CompilerFamily::Gcc
     }
 }

@@ -53,7 +53,7 @@ impl ShippedProfile {
     pub(crate) fn digest(&self) -> String {
         use sha2::{Digest, Sha256};
         let packed = BUILT_IN.get_file(format!("{}.profdata.zst", self.name));
-        niagara_server::hex(&Sha256::digest(packed.map_or(&[][..], |file| file.contents()))[..8])
+        hex::encode(&Sha256::digest(packed.map_or(&[][..], |file| file.contents()))[..8])
     }
 }
 

@@ -13,7 +13,6 @@ use crate::patch::Patch;
 use crate::step::BuildStopped;
 use niagara_server::archive::{Apt, SourceDownload};
 use niagara_server::file_name;
-use niagara_server::hex;
 use niagara_server::{BuildDescription, ServerDescription};
 use niagara_server::{Cache, WorkFolder, write_private};
 use niagara_server::{Family, Version};
@@ -51,7 +50,7 @@ impl Source {
         digest_folder(&tree, &mut hasher)?;
         Ok(Source {
             name: tree.display().to_string(),
-            digest: hex(&hasher.finalize()[..16]),
+            digest: hex::encode(&hasher.finalize()[..16]),
             tree,
             family,
             version,
@@ -65,7 +64,7 @@ impl Source {
     /// # Errors
     /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with; [`BuildStopped`] once
     /// `cancelled` says so.
-    pub fn of_package(
+    pub(crate) fn of_package(
         cache: &Cache,
         server: &ServerDescription,
         build: &BuildDescription,
@@ -106,7 +105,7 @@ impl Source {
         for patch in patches {
             hasher.update(patch.text.as_bytes());
         }
-        let name = format!("patched-{}", hex(&hasher.finalize()[..8]));
+        let name = format!("patched-{}", hex::encode(&hasher.finalize()[..8]));
         let folder = sources(cache);
         let destination = folder.join(&name);
         let _lock = cache.lock(SOURCES_LOCK, &mut || {})?;
@@ -217,7 +216,7 @@ fn unpack(
     let destination = folder.join(file_name(&format!("{package}-{version}")));
     let source = Source {
         name: format!("{package} {version}"),
-        digest: hex(&dsc_digest[..16]),
+        digest: hex::encode(&dsc_digest[..16]),
         tree: destination.join("tree"),
         family,
         version: found,

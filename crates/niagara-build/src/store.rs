@@ -16,7 +16,7 @@ use crate::freed_space::Disk;
 use crate::recipe::Recipe;
 use crate::source::{SOURCES_LOCK, sources};
 use crate::toolchain::Toolchain;
-use niagara_server::{Cache, create_private, hex, write_private};
+use niagara_server::{Cache, create_private, write_private};
 
 /// The record of a finished build; a folder without it is half-finished.
 const RECORD: &str = "recipe.json";
@@ -99,7 +99,7 @@ impl StoredBuild {
     }
 
     /// When it was last asked for.
-    pub fn last_used(&self) -> SystemTime {
+    pub(crate) fn last_used(&self) -> SystemTime {
         let time = |path: PathBuf| {
             fs::metadata(path)
                 .and_then(|metadata| metadata.modified())
@@ -438,5 +438,5 @@ fn read(folder: &Path) -> Option<StoredBuild> {
 /// Content that has no JSON form.
 pub(crate) fn digest(content: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(content)?);
-    Ok(hex(&digest[..KEY_BYTES]))
+    Ok(hex::encode(&digest[..KEY_BYTES]))
 }

@@ -3,22 +3,30 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use niagara_toml::{Text, TextOr};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Workloads that train a build: each gets its share of the seconds, one after the other, on tables of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["workloads"]))]
 #[serde(default, deny_unknown_fields)]
 pub struct Training {
     /// Workloads with their weights: `{ oltp_read_only = 2, oltp_read_write = 1 }`, or a list, all with weight 1.
+    #[schemars(with = "Weights")]
     #[serde(deserialize_with = "weights_or_list")]
     pub workloads: BTreeMap<String, u32>,
     /// Connections.
+    #[schemars(range(min = 1, max = 16_384))]
     pub threads: u32,
     /// Seconds of load in all.
+    #[schemars(range(min = 1, max = 86_400))]
     pub seconds: u32,
     /// Tables.
+    #[schemars(range(min = 1, max = 10_000))]
     pub tables: u32,
     /// Rows of each table.
+    #[schemars(range(min = 1, max = 4_294_967_295_u64))]
     pub table_size: u64,
     /// Train on this machine, even where a profile that comes with the program fits.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -102,8 +110,9 @@ impl Training {
             "workloads" => self.workloads = workloads(value)?,
             "here" => {
                 self.here = match value {
-                    "yes" => true,
-                    "no" => false,
+                    // ON and OFF: true and false of a study file.
+                    "yes" | "ON" => true,
+                    "no" | "OFF" => false,
                     _ => bail!("`{value}` is neither yes nor no: whether to train on this machine"),
                 }
             }
@@ -135,6 +144,15 @@ pub(crate) fn workloads(text: &str) -> Result<BTreeMap<String, u32>> {
         bail!("no workload is named to train on; write as in oltp_read_only:2/oltp_read_write");
     }
     Ok(found)
+}
+
+/// How workloads are written.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "a schema only")]
+enum Weights {
+    Words(TextOr<Vec<Text>>),
+    Table(BTreeMap<String, std::num::NonZeroU32>),
 }
 
 fn weights_or_list<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, u32>, D::Error> {

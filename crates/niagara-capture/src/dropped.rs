@@ -115,7 +115,7 @@ impl Dropped {
     }
 
     /// Counts what has no place in a file.
-    pub fn add_without_place(&mut self, cause: Cause, count: u64) {
+    pub(crate) fn add_without_place(&mut self, cause: Cause, count: u64) {
         self.by_cause.entry(cause).or_default().count += count;
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// A file cannot be opened, read or written.
-    #[error("cannot {action} {}: {cause}", path.display())]
+    #[error("cannot {action} {}: {cause}{}", path.display(), remedy(action, cause))]
     File {
         /// `read`, `write`, `open`.
         action: &'static str,
@@ -101,5 +101,30 @@ impl CaptureError {
             path,
             cause,
         }
+    }
+}
+
+/// What helps where a file cannot be used, as a line of its own; nothing where the system's words say it all.
+fn remedy(action: &str, cause: &io::Error) -> &'static str {
+    match (action, cause.kind()) {
+        ("write", io::ErrorKind::NotFound) => {
+            "\nremedy: make the folder first, or name another file"
+        }
+        ("write", io::ErrorKind::PermissionDenied) => {
+            "\nremedy: name a file in a folder that you may write to"
+        }
+        ("write", io::ErrorKind::StorageFull) => {
+            "\nremedy: make room, or name a file on another disk"
+        }
+        (_, io::ErrorKind::NotFound) => {
+            "\nremedy: name a file that is there; a server says where it writes its logs: SHOW VARIABLES LIKE '%log_file'"
+        }
+        (_, io::ErrorKind::PermissionDenied) => {
+            "\nremedy: read it as a user who may (logs belong to the server's user, mysql), or copy it first"
+        }
+        (_, io::ErrorKind::IsADirectory) => {
+            "\nremedy: name the files in it, as in FOLDER/slow.log*"
+        }
+        _ => "",
     }
 }

@@ -115,6 +115,6 @@ fn line<'a>(
         statement: shown.map(String::from_utf8_lossy),
         statement_hex: shown
             .filter(|bytes| std::str::from_utf8(bytes).is_err())
-            .map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+            .map(hex::encode),
     }
 }

@@ -26,4 +26,5 @@ pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;
 pub use record::{CheckRecord, Standing, passed, standing};
 pub use run::{CheckOptions, Subject, check};
+pub use server::Setting;
 pub use suite::{SuiteOptions, TestList, regression_suite};

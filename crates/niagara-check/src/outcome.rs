@@ -111,7 +111,7 @@ pub struct PartReport {
 
 impl PartReport {
     /// Findings that are kept; more of them are counted only.
-    pub const MAX_FINDINGS: usize = 20;
+    pub(crate) const MAX_FINDINGS: usize = 20;
 
     pub(super) fn new(part: Part, seed: u64) -> PartReport {
         PartReport {

@@ -13,6 +13,15 @@ use niagara_server::{
 /// Bound on every statement of a check.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// What a server is started with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Setting {
+    /// Its variables.
+    pub config: Config,
+    /// What surrounds its process.
+    pub runtime: Runtime,
+}
+
 /// A data directory of its own, and how to start the server on it.
 pub(crate) struct Bench {
     cache: Cache,
@@ -27,7 +36,7 @@ impl Bench {
     pub fn new(
         cache: &Cache,
         install: &Install,
-        config: Config,
+        Setting { config, runtime }: Setting,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Bench> {
         let image = empty_image(cache, install, progress)?;
@@ -36,7 +45,7 @@ impl Bench {
         Ok(Bench {
             cache: cache.clone(),
             install: install.clone(),
-            runtime: Runtime::default(),
+            runtime,
             config,
             folder,
         })

@@ -6,11 +6,12 @@
 //!
 //! The rooms: `asking/` (what people ask, as they write it), `lever/` and `variants/` (what a server can be set to),
 //! `study_file/` (questions in files), `duels/` (one duel in the arena), `studies/` (a study around its duels),
-//! `questions/` (how each kind is answered), `profile/` (where the time goes), `client_host/` (load from elsewhere).
+//! `questions/` (how each kind is answered), `profile/` (where the time goes), `client_host/` (load from elsewhere), `fleet/` (duels elsewhere).
 
 mod asking;
 mod client_host;
 mod duels;
+mod fleet;
 pub mod lever;
 mod profile;
 mod questions;
@@ -34,9 +35,10 @@ pub use client_host::{
     remark as client_host_remark,
 };
 pub use duels::duel::fight;
-pub use duels::duel_plan::{assumed_sd, couples_within, duel_seconds, unit_seconds};
+pub use duels::duel_plan::{assumed_sd, duel_seconds, unit_seconds};
 pub use duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
+pub use fleet::{FleetOptions, FleetReport, FoughtOn, NodeOptions, OrderDocument, work_on_node};
 pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
@@ -51,10 +53,10 @@ pub use studies::history::History;
 pub use studies::inventory::{Inventory, server_name};
 pub use studies::measuring::Found;
 pub use studies::observer::{Event, Observer};
-pub use studies::opening::study_key;
 pub use studies::results_folder::{RESULTS, file_name};
 pub use studies::session::Session;
 pub use studies::study::{RESULTS_FILE, Study, StudyOptions};
+pub use studies::study_key::study_key;
 pub use variants::candidate::Candidate;
 pub use variants::lever_context::lever_context;
 pub use variants::server_build::{BuildOptions, build};

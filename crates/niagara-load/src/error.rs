@@ -21,6 +21,8 @@ pub enum LoadError {
         endpoint: String,
         /// The system's or the server's own message.
         cause: String,
+        /// The server's error number, where it answered.
+        code: Option<u16>,
     },
     /// The server went away, hung, or sent something that is not the protocol.
     /// The side cannot be used again; connect a new [`Driver`](crate::Driver).
@@ -83,4 +85,20 @@ pub enum LoadError {
         /// What was seen.
         cause: String,
     },
+}
+
+impl LoadError {
+    /// The server's own error number, where it refused a login or a statement.
+    pub fn server_code(&self) -> Option<u16> {
+        match self {
+            LoadError::Connect { code, .. } => *code,
+            LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// Whether the server refused the account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+    pub fn is_access_denied(&self) -> bool {
+        matches!(self.server_code(), Some(1045 | 1698))
+    }
 }

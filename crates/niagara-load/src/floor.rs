@@ -84,10 +84,6 @@ impl Floor {
             )));
         }
         let plan = Plan::new(spec, connections, 1);
-        let failed = |cause: String| LoadError::Connect {
-            endpoint: endpoint.to_string(),
-            cause,
-        };
         let mut floor = Floor {
             choice: io,
             max_delay,
@@ -96,7 +92,7 @@ impl Floor {
         };
         for _ in 0..connections {
             let (stream, script) =
-                rehearse(endpoint, &plan, timeout).map_err(|error| failed(error.to_string()))?;
+                rehearse(endpoint, &plan, timeout).map_err(|error| error.at(endpoint))?;
             floor.connections.push(Replay {
                 stream,
                 script,

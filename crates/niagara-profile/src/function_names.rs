@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::folded::{Folded, Place};
@@ -18,13 +19,13 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../function-name
 /// A chain of functions without names is named from its ends inwards, one of them in a pass.
 const PASSES: usize = 6;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Text {
     function: Vec<RuleText>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RuleText {
     name: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
 use regex::RegexSet;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::folded::{Folded, Frame, Place};
@@ -13,7 +14,7 @@ use crate::rules;
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../layers");
 
 /// One layer: what time is spent on.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// The file's name.

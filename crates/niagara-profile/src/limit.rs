@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules;
@@ -11,7 +12,7 @@ use crate::rules;
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../limits");
 
 /// Something that can limit a server.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// The file's name.
@@ -53,7 +54,7 @@ pub struct Limit {
 }
 
 /// Which time counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Only {
     /// On a CPU.

@@ -1,8 +1,9 @@
 //! What the files of layers, limits and names share: how one is read, and what `*` means in a function's name.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use include_dir::Dir;
 use regex::{Regex, RegexSet};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 /// The files of `dir` (`layers`, `limits`, `names`) that hold rules: the file's name without its ending, and its text.
@@ -19,15 +20,18 @@ pub(crate) fn files(
 ///
 /// # Errors
 /// What is wrong with it, with its line.
-pub(crate) fn read<T: DeserializeOwned>(kind: &str, name: &str, text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        anyhow!(
-            "{kind}/{name}.toml:{line}: {}\nremedy: correct this line; {kind}/README.md tells what such a file may say",
-            error.message()
-        )
-    })
+pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+    kind: &str,
+    name: &str,
+    text: &str,
+) -> Result<T> {
+    let help = format!("{kind}/README.md tells what such a file may say");
+    Ok(niagara_toml::read(
+        &format!("{kind}/{name}.toml"),
+        text,
+        &help,
+        &[],
+    )?)
 }
 
 /// Any of these names, each whole, `*` standing for anything; their places are those in `names`.
@@ -58,7 +62,7 @@ fn whole(name: &str) -> String {
 mod tests {
     use super::*;
 
-    #[derive(Debug, serde::Deserialize)]
+    #[derive(Debug, serde::Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Rule {
         #[expect(dead_code, reason = "only read")]
@@ -70,7 +74,13 @@ mod tests {
         let error = read::<Rule>("limits", "mine", "title = \"é\"\n\ncolour = 2\n")
             .unwrap_err()
             .to_string();
-        assert!(error.starts_with("limits/mine.toml:3: "), "{error}");
+        assert!(
+            error.starts_with("limits/mine.toml:3:1: unknown key `colour`"),
+            "{error}"
+        );
+        let error = read::<Rule>("limits", "mine", "title = \"")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("limits/README.md"), "{error}");
     }
 

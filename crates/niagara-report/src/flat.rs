@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// `cpu › model` and `Xeon …`, in the order of the document; what is null or empty is left out.
-pub fn flat(value: &Value) -> Vec<(String, String)> {
+pub(crate) fn flat(value: &Value) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     flatten(String::new(), value, &mut rows);
     rows

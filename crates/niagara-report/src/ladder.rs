@@ -7,11 +7,11 @@ use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
 
 /// Beneath every waterfall.
-pub const HOW_TO_READ: &str = "Each rung starts where the one before it ended. The total comes from \
+pub(crate) const HOW_TO_READ: &str = "Each rung starts where the one before it ended. The total comes from \
     fresh duels of its own, start against final variant. It is not the product of the rungs: of many \
     levers those are picked that look best, and they look a little better than they are.";
 /// What `n = 12` is.
-pub const N_MEANS: &str = "n: duels behind the figure.";
+pub(crate) const N_MEANS: &str = "n: duels behind the figure.";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
@@ -19,7 +19,7 @@ const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
 
 /// What the words beside the rungs mean, as far as they occur.
-pub fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
+pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
     [
         (Standing::Screened, SCREENED_MEANS),
         (Standing::NotConfirmed, NOT_CONFIRMED_MEANS),

@@ -1,5 +1,6 @@
 //! Tables, charts and pages from what was measured.
 
+mod applying;
 mod chart;
 mod csv;
 mod deploy;
@@ -14,6 +15,7 @@ pub mod number;
 mod profile;
 mod replay;
 mod report;
+mod scroll;
 mod side_by_side;
 mod sides;
 mod study;

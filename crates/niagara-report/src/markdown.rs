@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
+use crate::applying::applying;
 use crate::study::Grid;
 use crate::{Report, Sides, ladder, number, profile, study, wording};
 
@@ -121,64 +122,19 @@ impl Page {
             text(&tune.server_version),
             text(&tune.workload)
         ));
-        if !tune.rungs.is_empty() {
-            self.line("## From the starting point to the final variant");
-            self.table(
-                &["Rung", "Change", wording::gain_in(tune.goal), "Standing"],
-                "llrl",
-            );
-            for step in ladder::steps(tune) {
-                let bold = |s: &str| {
-                    if step.total {
-                        format!("**{s}**")
-                    } else {
-                        s.to_owned()
-                    }
-                };
-                self.row(&format!(
-                    "| {} | {} | {} | {} |",
-                    bold(&text(&step.title)),
-                    code(&step.change),
-                    bold(&step.numbers),
-                    step.standing,
-                ));
-            }
-            self.row("");
-            let mut notes = vec![ladder::HOW_TO_READ];
-            notes.extend(ladder::meanings(tune));
-            self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
+        self.rungs(tune);
+        self.line("## What it costs to apply, and what it risks");
+        for (name, words) in applying(tune) {
+            self.row(&format!("- {name}: {}", text(&words)));
         }
+        self.row("");
         if let Some(sides) = sides {
             self.grid(&sides.grid());
         }
         if let Some(total) = &tune.total {
             self.lesser(total);
         }
-        let checks = [
-            (&tune.negative_control, "negative control"),
-            (&tune.positive_control, "positive control"),
-        ];
-        let checks: Vec<(&Screened, &str)> = checks
-            .into_iter()
-            .filter_map(|(lever, role)| Some((lever.as_ref()?, role)))
-            .collect();
-        if !tune.not_helped.is_empty() || !checks.is_empty() {
-            self.line("## Measured and not kept");
-            self.table(&["Lever", "Change", "Screened, 95 %", ""], "llrl");
-            let dropped = tune.not_helped.iter().map(|lever| (lever, ""));
-            for (lever, role) in dropped.chain(checks) {
-                self.row(&format!(
-                    "| {} | {} | {} | {role} |",
-                    text(&lever.title),
-                    code(&lever.change),
-                    number::estimate(&lever.effect),
-                ));
-            }
-            self.row("");
-            if let Some(note) = wording::many_intervals(tune.not_helped.len()) {
-                self.line(&note);
-            }
-        }
+        self.screened(tune);
         if !tune.together.is_empty() {
             self.line("## Levers that act on each other");
             for pair in &tune.together {
@@ -220,6 +176,66 @@ impl Page {
         self.row("");
     }
 
+    /// The way from the starting point to the final variant.
+    fn rungs(&mut self, tune: &TuneSummary) {
+        if !tune.rungs.is_empty() {
+            self.line("## From the starting point to the final variant");
+            self.table(
+                &["Rung", "Change", wording::gain_in(tune.goal), "Standing"],
+                "llrl",
+            );
+            for step in ladder::steps(tune) {
+                let bold = |s: &str| {
+                    if step.total {
+                        format!("**{s}**")
+                    } else {
+                        s.to_owned()
+                    }
+                };
+                self.row(&format!(
+                    "| {} | {} | {} | {} |",
+                    bold(&text(&step.title)),
+                    code(&step.change),
+                    bold(&step.numbers),
+                    step.standing,
+                ));
+            }
+            self.row("");
+            let mut notes = vec![ladder::HOW_TO_READ];
+            notes.extend(ladder::meanings(tune));
+            self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
+        }
+    }
+
+    /// What was measured and not kept, and the controls.
+    fn screened(&mut self, tune: &TuneSummary) {
+        let checks = [
+            (&tune.negative_control, "negative control"),
+            (&tune.positive_control, "positive control"),
+        ];
+        let checks: Vec<(&Screened, &str)> = checks
+            .into_iter()
+            .filter_map(|(lever, role)| Some((lever.as_ref()?, role)))
+            .collect();
+        if !tune.not_helped.is_empty() || !checks.is_empty() {
+            self.line("## Measured and not kept");
+            self.table(&["Lever", "Change", "Screened, 95 %", ""], "llrl");
+            let dropped = tune.not_helped.iter().map(|lever| (lever, ""));
+            for (lever, role) in dropped.chain(checks) {
+                self.row(&format!(
+                    "| {} | {} | {} | {role} |",
+                    text(&lever.title),
+                    code(&lever.change),
+                    number::estimate(&lever.effect),
+                ));
+            }
+            self.row("");
+            if let Some(note) = wording::many_intervals(tune.not_helped.len()) {
+                self.line(&note);
+            }
+        }
+    }
+
     fn compare(&mut self, compare: &CompareSummary, sides: Option<&Sides>) {
         let comparison = &compare.comparison;
         self.line(&text(&compare.workload));
@@ -246,6 +262,9 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
         self.row(&format!("- Couples: {}", wording::dropped(comparison)));
+        if let Some(nodes) = wording::nodes(comparison) {
+            self.row(&format!("- Nodes: {nodes}"));
+        }
         let error = wording::error_probability(comparison.judged());
         self.row(&format!("- Error probability over all looks: {error}"));
         self.row("");

@@ -3,7 +3,7 @@
 use niagara_stats::Estimate;
 
 /// A space at which no line is broken.
-pub const NO_BREAK: char = '\u{a0}';
+pub(crate) const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
 pub const NOTHING: &str = "–";
 
@@ -155,7 +155,7 @@ pub fn sized(number: u64) -> String {
 }
 
 /// Keeps `× 1.31 [1.28, 1.34]` on one line.
-pub fn unbroken(text: &str) -> String {
+pub(crate) fn unbroken(text: &str) -> String {
     let mut inside = false;
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';

@@ -40,7 +40,7 @@ pub fn frame(size: Size, height: f64, label: &str, body: Markup) -> Markup {
 }
 
 /// A coordinate: one decimal, never anything that is not a number.
-pub fn px(value: f64) -> String {
+pub(crate) fn px(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
     }
@@ -80,7 +80,11 @@ impl Axis {
     }
 
     /// Ticks at round numbers, written by `write`.
-    pub fn with_round_ticks(mut self, most: usize, write: impl Fn(f64, f64) -> String) -> Axis {
+    pub(crate) fn with_round_ticks(
+        mut self,
+        most: usize,
+        write: impl Fn(f64, f64) -> String,
+    ) -> Axis {
         self.ticks = round_numbers(self.domain, most)
             .map(|(value, step)| (value, write(value, step)))
             .collect();
@@ -88,7 +92,7 @@ impl Axis {
     }
 
     /// For an axis of ln(ratio): ticks at round gains in per cent.
-    pub fn with_gain_ticks(mut self, most: usize) -> Axis {
+    pub(crate) fn with_gain_ticks(mut self, most: usize) -> Axis {
         let gains = (
             (self.domain.0.exp() - 1.0) * 100.0,
             (self.domain.1.exp() - 1.0) * 100.0,
@@ -152,7 +156,7 @@ fn round_numbers(domain: (f64, f64), most: usize) -> impl Iterator<Item = (f64, 
 }
 
 /// Vertical grid lines from `top` to `bottom` with labels beneath.
-pub fn x_axis(axis: &Axis, top: f64, bottom: f64) -> Markup {
+pub(crate) fn x_axis(axis: &Axis, top: f64, bottom: f64) -> Markup {
     html! {
         g.axis {
             @for (value, text) in &axis.ticks {
@@ -165,7 +169,7 @@ pub fn x_axis(axis: &Axis, top: f64, bottom: f64) -> Markup {
 }
 
 /// Horizontal grid lines from `left` to `right` with labels to the left.
-pub fn y_axis(axis: &Axis, left: f64, right: f64) -> Markup {
+pub(crate) fn y_axis(axis: &Axis, left: f64, right: f64) -> Markup {
     html! {
         g.axis {
             @for (value, text) in &axis.ticks {

@@ -258,6 +258,7 @@ impl<'a> Screen<'a> {
         }
         facts.extend(noise(compare.sd_duel));
         facts.push(("couples", wording::dropped(comparison)));
+        facts.extend(wording::nodes(comparison).map(|nodes| ("nodes", nodes)));
         facts.push((
             "time",
             wording::time(compare.elapsed_seconds, compare.load_seconds, None),

@@ -1,6 +1,6 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
-use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Searched, Summary,
     Together, TuneSummary,
@@ -58,7 +58,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
-    let load = load(&compare.workload, compare.threads);
+    let load = load(&compare.workload, compare.threads) + &on_these_nodes(&compare.comparison);
     let (found, duels) = found(&compare.comparison);
     let duels = match compare.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
@@ -246,7 +246,7 @@ impl Standing {
 }
 
 /// The estimate that stands for a rung: its claim's once that is judged, else its screening's.
-pub fn rung_estimate(rung: &Rung) -> &Estimate {
+pub(crate) fn rung_estimate(rung: &Rung) -> &Estimate {
     match (&rung.claim, Standing::of(rung)) {
         (Some(claim), standing) if standing != Standing::Screened => &claim.judged().estimate,
         _ => &rung.screened.effect,
@@ -254,7 +254,7 @@ pub fn rung_estimate(rung: &Rung) -> &Estimate {
 }
 
 /// `proven, n = 12`: of duels.
-pub fn rung_standing(rung: &Rung) -> String {
+pub(crate) fn rung_standing(rung: &Rung) -> String {
     let standing = Standing::of(rung);
     let duels = match (&rung.claim, standing) {
         (Some(claim), s) if s != Standing::Screened => claim.judged().duels,
@@ -264,11 +264,21 @@ pub fn rung_standing(rung: &Rung) -> String {
 }
 
 /// What is known of a rung in one line: `× 1.093 [1.081, 1.104], proven, n = 12`.
-pub fn rung_effect(rung: &Rung) -> String {
+pub(crate) fn rung_effect(rung: &Rung) -> String {
     format!(
         "{}, {}",
         number::estimate(rung_estimate(rung)),
         rung_standing(rung)
+    )
+}
+
+/// What fresh duels proved of a rung or of a combination: `× 1.093 [1.081, 1.104], proven, n = 12`.
+pub fn claim_effect(claim: &Comparison) -> String {
+    let judged = claim.judged();
+    format!(
+        "{}, proven, n = {}",
+        number::estimate(&judged.estimate),
+        judged.duels
     )
 }
 
@@ -290,7 +300,7 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
 }
 
 /// What the figures of rungs and totals are: gains, so that above × 1 is better whatever the goal.
-pub fn gain_in(goal: Goal) -> &'static str {
+pub(crate) fn gain_in(goal: Goal) -> &'static str {
     match goal {
         Goal::Throughput => "Throughput",
         Goal::Cpu => "Gain in server CPU (above × 1 is better)",
@@ -300,7 +310,7 @@ pub fn gain_in(goal: Goal) -> &'static str {
 }
 
 /// The verdict on a comparison's goal in a few words: what is no throughput is better or worse, not faster.
-pub fn verdict_on_goal(comparison: &Comparison) -> String {
+pub(crate) fn verdict_on_goal(comparison: &Comparison) -> String {
     let words = verdict(comparison.judged());
     match comparison.goal {
         Goal::Throughput => words.to_owned(),
@@ -309,7 +319,7 @@ pub fn verdict_on_goal(comparison: &Comparison) -> String {
 }
 
 /// The error probability of a judgement, and what its interval covers: `α = 0.05`.
-pub fn error_probability(judgement: &Judgement) -> String {
+pub(crate) fn error_probability(judgement: &Judgement) -> String {
     // Twice a one-sided claim's own error probability is what its interval leaves out at both ends.
     let alpha = match judgement.one_sided {
         true => judgement.alpha / 2.0,
@@ -338,7 +348,7 @@ pub struct LesserClaim {
 }
 
 /// Claims beside the one on throughput.
-pub fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
+pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     let latency = if comparison.goal.is_latency() {
         "lower is better; at a fixed rate of arrivals"
     } else {
@@ -410,8 +420,45 @@ pub fn dropped(comparison: &Comparison) -> String {
     text
 }
 
+/// ` on these 4 nodes`; nothing of a comparison on one machine.
+fn on_these_nodes(comparison: &Comparison) -> String {
+    match comparison.nodes.as_ref().map(|nodes| nodes.names.len()) {
+        None => String::new(),
+        Some(1) => " on this node".to_owned(),
+        Some(count) => format!(" on these {count} nodes"),
+    }
+}
+
+/// What each machine says by itself, whether they differ, and what may be said of machines like these.
+pub fn nodes(comparison: &Comparison) -> Option<String> {
+    let nodes = comparison.nodes.as_ref()?;
+    let Some(found) = &nodes.heterogeneity else {
+        return Some(nodes.names.join(", "));
+    };
+    let each: Vec<String> = found
+        .nodes
+        .iter()
+        .map(|node| {
+            let name = nodes.names.get(node.node).map_or("?", String::as_str);
+            let duels = number::count(node.duels, "duel");
+            format!("{name} {} ({duels})", number::estimate(&node.estimate))
+        })
+        .collect();
+    let like = match found.nodes.len() {
+        count if count >= MIN_NODES => "on machines like these",
+        _ => "allowing for nodes, too few to speak of machines like these",
+    };
+    Some(format!(
+        "{}; between nodes the effect differs by τ = {:.1} % (I² = {}); {like}: {}",
+        each.join(", "),
+        100.0 * found.tau,
+        number::percent(found.i_squared),
+        number::estimate(&found.over_machines)
+    ))
+}
+
 /// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.
-pub fn many_intervals(n: usize) -> Option<String> {
+pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
             "Of {n} intervals of 95 % about {} leave{} 1 out by chance alone. Wider ones belong to levels of one \
@@ -436,7 +483,7 @@ pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
 }
 
 /// Levers that were not tried, by reason, the most common reason first.
-pub fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
+pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     let mut groups: Vec<(&str, Vec<&NotTried>)> = Vec::new();
     for lever in not_tried {
         match groups
@@ -500,7 +547,7 @@ pub fn builds(builds: &[BuildNote]) -> Vec<(String, String)> {
 }
 
 /// The built servers that a summary speaks of.
-pub fn builds_of(summary: &Summary) -> &[BuildNote] {
+pub(crate) fn builds_of(summary: &Summary) -> &[BuildNote] {
     match summary {
         Summary::Tune(tune) => &tune.builds,
         Summary::Compare(compare) => &compare.builds,

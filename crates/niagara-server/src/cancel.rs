@@ -19,6 +19,13 @@ impl std::fmt::Display for Cancelled {
 
 impl std::error::Error for Cancelled {}
 
+impl From<Arc<AtomicBool>> for Cancel {
+    /// The stop that somebody else's flag asks for.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
+
 impl Cancel {
     /// Asks for the stop.
     pub fn cancel(&self) {

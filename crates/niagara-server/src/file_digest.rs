@@ -7,8 +7,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::hex::hex;
-
 /// Bytes that are read at a time: binaries have hundreds of megabytes.
 const PART: usize = 1 << 20;
 
@@ -31,7 +29,7 @@ pub fn file_digest(path: &Path) -> Result<String> {
         }
     };
     read().with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(hex(&digest.finalize()))
+    Ok(hex::encode(&digest.finalize()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Server variables: name with underscores → value; an empty value is a flag (`--skip_name_resolve`).
@@ -56,7 +57,7 @@ pub enum Scheduling {
 }
 
 /// How the load generator reaches the server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
     /// TCP over loopback.

@@ -32,11 +32,6 @@ impl Estimate {
     pub fn from_log_std_err(centre: f64, std_err: f64, z: f64) -> Self {
         Self::from_log(centre, centre - z * std_err, centre + z * std_err)
     }
-
-    /// The point estimate as a gain in per cent (`1.02` is `2.0`).
-    pub fn gain_percent(&self) -> f64 {
-        (self.ratio - 1.0) * 100.0
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod interactions;
 mod projection;
 
 pub use design::{design, design_among, design_order};
-pub use few::{Expected, strongest_beside, strongest_effects};
+pub use few::{Expected, strongest_beside};
 pub use fit::{Effect, Fit, Interaction, effects};
 pub use interactions::interactions;
 

@@ -5,7 +5,7 @@
 
 /// A Hadamard matrix of this order, by rows; `None` for orders that are no multiple of 4 (but 1 and 2), and for those
 /// the constructions here do not reach (92 is the first).
-pub fn hadamard(order: usize) -> Option<Vec<Vec<i8>>> {
+pub(crate) fn hadamard(order: usize) -> Option<Vec<Vec<i8>>> {
     match order {
         1 => Some(vec![vec![1]]),
         2 => Some(vec![vec![1, 1], vec![1, -1]]),

@@ -1,6 +1,7 @@
 //! The sequential judgement, and the only place where a verdict is decided: what the duels' scores say so far, and
 //! whether more are wanted.
 
+use crate::evidence::Evidence;
 use crate::looks::{Look, LookPlan, MAX_DUELS};
 use crate::signed_rank::{interval_of, middle, signed_rank_sd, signed_rank_sum, walsh_averages};
 use crate::{Estimate, Judgement, Verdict, normal};
@@ -53,10 +54,21 @@ impl Rule {
 /// in no particular order. Should the noise grow from every duel to the next the chance is 0.065 for α = 0.05, should
 /// it shrink 0.034; a noise that doubles over the 44 duels makes it 0.052 (simulated).
 pub fn judge(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
+    judge_evidence(Evidence::of(scores), plan, rule)
+}
+
+/// [`judge`] of scores from several machines: `nodes` numbers the machine of each. Every score weighs by the spread of its
+/// own machine, whoever is called A ([`node_weights`](crate::node_weights)): what is ranked is the score in units of that spread, so that the
+/// critical values stay those of the plan, and the interval comes from the same weights.
+pub fn judge_on_nodes(scores: &[f64], nodes: &[usize], plan: &LookPlan, rule: &Rule) -> Judgement {
+    judge_evidence(Evidence::on_nodes(scores, nodes), plan, rule)
+}
+
+fn judge_evidence(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Judgement {
     let rule = rule.under_way();
     let passed = plan.looks.iter().filter(|look| look.duels <= scores.len());
     for look in passed {
-        let mut judgement = at_look(&scores[..look.duels], look, plan);
+        let mut judgement = at_look(scores.first(look.duels), look, plan);
         judgement.verdict = verdict(&judgement, plan, &rule);
         if judgement.verdict.is_some() {
             return judgement;
@@ -69,7 +81,21 @@ pub fn judge(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
 /// get the look that [`LookPlan::ending_at`] allows them, and so an interval that is valid; of too few to call anything
 /// the interval is the widest there is, with the confidence that it has.
 pub fn judge_final(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
-    let so_far = judge(scores, plan, rule);
+    final_of(Evidence::of(scores), plan, rule)
+}
+
+/// [`judge_final`] of scores from several machines, as [`judge_on_nodes`] weighs them.
+pub fn judge_final_on_nodes(
+    scores: &[f64],
+    nodes: &[usize],
+    plan: &LookPlan,
+    rule: &Rule,
+) -> Judgement {
+    final_of(Evidence::on_nodes(scores, nodes), plan, rule)
+}
+
+fn final_of(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Judgement {
+    let so_far = judge_evidence(scores, plan, rule);
     if let (Some(_), false) = (so_far.verdict, rule.to_the_end) {
         return so_far;
     }
@@ -83,13 +109,13 @@ pub fn judge_final(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
     judgement.verdict = judgement.verdict.or(Some(Verdict::Undetected));
     judgement.next_look = None;
     if judgement.critical.is_none() {
-        widest(&mut judgement, scores);
+        widest(&mut judgement, scores.scores());
     }
     judgement
 }
 
 /// The judgement at the look that the end of the scores makes.
-fn at_the_last(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Option<Judgement> {
+fn at_the_last(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Option<Judgement> {
     let ended = plan.ending_at(scores.len());
     let look = ended
         .looks
@@ -103,7 +129,12 @@ fn at_the_last(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Option<Judgement
 /// The judgement of all duels, also of those beyond the look at which a comparison would have stopped. A difference
 /// called at any look stands: that is what the critical values allow for. Everything else is said of the last
 /// interval, which covers as well as that of any look (Jennison & Turnbull's repeated confidence intervals).
-fn of_all(mut judgement: Judgement, scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
+fn of_all(
+    mut judgement: Judgement,
+    scores: Evidence<'_>,
+    plan: &LookPlan,
+    rule: &Rule,
+) -> Judgement {
     if judgement.duels < scores.len() {
         let (verdict, called_at) = (judgement.verdict, judgement.duels);
         let ended = plan.ending_at(scores.len());
@@ -199,11 +230,11 @@ pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
     Some(Estimate::from_log(middle(&walsh)?, low, high))
 }
 
-fn at_look(scores: &[f64], look: &Look, plan: &LookPlan) -> Judgement {
+fn at_look(scores: Evidence<'_>, look: &Look, plan: &LookPlan) -> Judgement {
     describe(scores, look.critical, look.critical, plan)
 }
 
-fn under_way(scores: &[f64], plan: &LookPlan) -> Judgement {
+fn under_way(scores: Evidence<'_>, plan: &LookPlan) -> Judgement {
     let last = plan.looks.iter().rfind(|look| look.duels <= scores.len());
     let nominal = last
         .filter(|look| look.critical.is_some())
@@ -226,18 +257,18 @@ fn carried_over(look: &Look, n: usize) -> Option<u32> {
 }
 
 fn describe(
-    scores: &[f64],
+    scores: Evidence<'_>,
     critical: Option<u32>,
     interval_critical: Option<u32>,
     plan: &LookPlan,
 ) -> Judgement {
-    let walsh = walsh_averages(scores);
+    let walsh = scores.walsh_averages();
     let (low, high) = match interval_critical {
         Some(critical) => interval_of(&walsh, critical),
         None => (f64::NEG_INFINITY, f64::INFINITY),
     };
     let centre = middle(&walsh).unwrap_or(0.0);
-    let w = signed_rank_sum(scores);
+    let w = scores.signed_rank_sum();
     Judgement {
         duels: scores.len(),
         verdict: None,

@@ -6,17 +6,19 @@ mod difference;
 pub mod duel_score;
 mod eigen;
 mod estimate;
+mod evidence;
 pub mod foldover;
-pub mod hadamard;
+mod hadamard;
 mod holm;
 mod interval_estimate;
 pub mod judge;
 mod judgement;
 pub mod looks;
+mod nodes;
 pub mod normal;
 pub mod pair;
-pub mod planning;
-pub mod promotion;
+mod planning;
+mod promotion;
 pub mod race;
 pub mod sample;
 pub mod scalability;
@@ -36,21 +38,24 @@ pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
     Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
-    design_order, effects, interactions, strongest_beside, strongest_effects,
+    design_order, effects, interactions, strongest_beside,
 };
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
-pub use judge::{Rule, interval_once, judge, judge_beside, judge_final};
+pub use judge::{
+    Rule, interval_once, judge, judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,
+};
 pub use judgement::{Judgement, Verdict};
-pub use looks::{ErrorBudget, Look, LookPlan, STANDARD_LOOKS};
+pub use looks::{ErrorBudget, Look, LookPlan};
+pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity, node_weights};
 pub use pair::{run_value, window_sd};
-pub use planning::{detectable, detectable_in, duels_for};
+pub use planning::{detectable, detectable_in};
 pub use promotion::{Bond, Prior, Prospect, SURE, is_promising, promote};
 pub use race::{Found, ROUND_DUELS, Race};
 pub use sample::{median, percentile, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
-pub use signed_rank::{hodges_lehmann, signed_rank_sum, walsh_averages};
+pub use signed_rank::hodges_lehmann;
 pub use taken::{HALF_WEIGHT, TakenSlope, taken_more_from};
 pub use trimmed::trimmed;
-pub use warm_up::{WarmUp, mser5, warm_up_cut};
+pub use warm_up::{WarmUp, warm_up_cut};

@@ -7,7 +7,7 @@ use crate::sign_flips::{Bound, criticals};
 pub use crate::sign_flips::MAX_DUELS;
 
 /// Duels at the looks of the standard plan.
-pub const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
+pub(crate) const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
 /// Duels at the looks of a plan that is made for fewer duels than the standard one, as far as they can call anything.
 const EARLY_LOOKS: [usize; 7] = [5, 6, 8, 12, 16, 24, 32];
 
@@ -143,7 +143,7 @@ impl LookPlan {
     }
 
     /// [`LookPlan::for_duels`] for a claim that B is faster, as [`LookPlan::one_sided`].
-    pub fn one_sided_for_duels(alpha: f64, duels: usize) -> Self {
+    pub(crate) fn one_sided_for_duels(alpha: f64, duels: usize) -> Self {
         Self {
             one_sided: true,
             ..Self::for_duels(2.0 * alpha, duels)

@@ -5,7 +5,6 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::looks::LookPlan;
-use crate::normal;
 use crate::sample::percentile;
 use crate::signed_rank::{interval_of, walsh_averages};
 
@@ -15,14 +14,6 @@ const POWER_PERCENT: f64 = 80.0;
 /// Simulated comparisons: the 80 % point is then good to about 2 %.
 const SIMS: usize = 2_000;
 const SEED: u64 = 1979;
-
-/// Duels needed to see `effect` (a difference of logarithms) with this `power` at a two-sided 5 %, by one look at the
-/// end: n = ((1.96 + z_power)·sd/Δ)². `None` where no number of duels will do.
-pub fn duels_for(effect: f64, sd_duel: f64, power: f64) -> Option<usize> {
-    let deviations = normal::quantile(0.975) + normal::quantile(power);
-    let duels = (deviations * sd_duel / effect).powi(2).ceil();
-    (duels.is_finite() && duels < 1e9).then_some((duels as usize).max(1))
-}
 
 /// The effect (a difference of logarithms) that this many duels show with 80 % power by one look at the end:
 /// 2.8·sd/√n. Infinite of no duels.
@@ -76,8 +67,6 @@ mod tests {
     #[test]
     fn matches_the_closed_forms() {
         // ((1.96 + 0.8416) · 1.2 / 1)² = 11.3
-        assert_eq!(duels_for(0.01, 0.012, 0.8), Some(12));
-        assert_eq!(duels_for(0.0, 0.012, 0.8), None);
         assert!((detectable(0.012, 16) - 0.0084).abs() < 1e-12);
     }
 

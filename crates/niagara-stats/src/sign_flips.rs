@@ -22,7 +22,7 @@ pub enum Bound {
 }
 
 /// The critical values of looks at ascending numbers of scores, each at most [`MAX_DUELS`].
-pub fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec<Option<u32>> {
+pub(crate) fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec<Option<u32>> {
     let few = looks.partition_point(|look| look.0 <= EXACT_TO);
     let (mut found, mut spent) = (Vec::with_capacity(looks.len()), 0.0);
 

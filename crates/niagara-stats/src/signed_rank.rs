@@ -6,10 +6,25 @@
 //! *Nonparametric Statistical Methods*, 3rd ed., sections 3.1 to 3.3).
 
 /// The n(n+1)/2 averages (dᵢ + dⱼ)/2 with i <= j, ascending.
-pub fn walsh_averages(d: &[f64]) -> Vec<f64> {
+pub(crate) fn walsh_averages(d: &[f64]) -> Vec<f64> {
     let mut averages = Vec::with_capacity(d.len() * (d.len() + 1) / 2);
     for (i, one) in d.iter().enumerate() {
         averages.extend(d[i..].iter().map(|other| (one + other) / 2.0));
+    }
+    averages.sort_unstable_by(f64::total_cmp);
+    averages
+}
+
+/// The averages (wᵢdᵢ + wⱼdⱼ)/(wᵢ + wⱼ) with i <= j, ascending, for positive weights: what takes the Walsh averages' place when
+/// wᵢ(dᵢ − θ) is ranked instead of dᵢ − θ. The sign of one is that of wᵢ(dᵢ − 0) + wⱼ(dⱼ − 0), so that the signed-rank sum of the
+/// wᵢdᵢ is the number of positive ones less the number of negative ones, and the interval excludes zero exactly when that sum
+/// reaches its critical value.
+pub fn weighted_walsh_averages(d: &[f64], weights: &[f64]) -> Vec<f64> {
+    let mut averages = Vec::with_capacity(d.len() * (d.len() + 1) / 2);
+    let weighed: Vec<(f64, f64)> = d.iter().copied().zip(weights.iter().copied()).collect();
+    for (i, (one, w)) in weighed.iter().enumerate() {
+        let pairs = weighed[i..].iter();
+        averages.extend(pairs.map(|(other, v)| (w * one + v * other) / (w + v)));
     }
     averages.sort_unstable_by(f64::total_cmp);
     averages
@@ -36,7 +51,7 @@ pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
 /// Equal magnitudes share the mean of their ranks. Zeros are ranked with the rest and then count for nothing (Pratt,
 /// 1959): that keeps W equal to the number of positive less the number of negative Walsh averages. Under the
 /// hypothesis of no difference both can only lower the variance of W, so the critical values stay valid.
-pub fn signed_rank_sum(d: &[f64]) -> f64 {
+pub(crate) fn signed_rank_sum(d: &[f64]) -> f64 {
     let mut ordered = d.to_vec();
     ordered.sort_unstable_by(|x, y| x.abs().total_cmp(&y.abs()));
     let mut before = 0;
@@ -73,7 +88,7 @@ pub(crate) fn interval_of(walsh: &[f64], critical: u32) -> (f64, f64) {
 }
 
 /// Standard deviation of W for n observations without a difference: √(n(n+1)(2n+1)/6).
-pub fn signed_rank_sd(n: usize) -> f64 {
+pub(crate) fn signed_rank_sd(n: usize) -> f64 {
     let n = n as f64;
     (n * (n + 1.0) * (2.0 * n + 1.0) / 6.0).sqrt()
 }

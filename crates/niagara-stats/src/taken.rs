@@ -92,7 +92,7 @@ pub fn difference(couple: &Couple) -> f64 {
 
 /// Whether adjusting for what was taken would take away a part of the variants' own difference: one side uses the CPUs
 /// more than the other, or more is taken from one side than chance explains.
-pub fn depends_on_side(couples: &[Couple]) -> bool {
+pub(crate) fn depends_on_side(couples: &[Couple]) -> bool {
     let counted = || couples.iter().filter(|couple| couple.counts());
     let use_ratios: Vec<f64> = counted()
         .filter(|couple| couple.own.iter().all(|own| *own > 0.0))

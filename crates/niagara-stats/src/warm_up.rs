@@ -19,7 +19,7 @@ pub struct WarmUp {
 /// Observations to cut from the start of a series: the k that minimises the squared standard error of the mean of what
 /// remains, Σ(y − ȳ)²/m², over means of five (White, Cobb & Spratt, 2000). A multiple of five; 0 of a series too short
 /// to judge (under 30 observations).
-pub fn mser5(series: &[f64]) -> usize {
+pub(crate) fn mser5(series: &[f64]) -> usize {
     let batches: Vec<f64> = series
         .chunks_exact(BATCH)
         .map(|batch| batch.iter().sum::<f64>() / BATCH as f64)

@@ -28,3 +28,14 @@ pub enum BuildCheck {
     /// Not every part was checked; the command that does.
     Unknown(String),
 }
+
+/// A check of a final variant before it is handed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinalCheck {
+    /// `same answers`, `crash recovery`.
+    pub part: String,
+    /// Whether it passed; `None` where it could not be done.
+    pub passed: Option<bool>,
+    /// What it counted, what it found, or why it could not be done.
+    pub words: String,
+}

@@ -11,7 +11,7 @@ use crate::error::{Result, StoreError};
 
 /// File in the study's folder that is locked while the study runs. It is never removed, for a lock on a removed file
 /// keeps nobody out; what it says is worth something only while it is locked.
-pub const LOCK_FILE: &str = ".lock";
+pub(crate) const LOCK_FILE: &str = ".lock";
 
 /// A study's folder, held until dropped. The kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use niagara_stats::IntervalEstimate;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{BuildNote, Comparison};
+use crate::{BuildNote, Comparison, Deployment, FinalCheck};
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,12 @@ pub struct LadderSummary {
     pub builds: Vec<BuildNote>,
     /// Start against the final variant, from fresh duels; `None` when nothing was kept or time ended.
     pub total: Option<Comparison>,
+    /// What the final variant was checked for before it is handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<FinalCheck>,
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
@@ -156,6 +162,12 @@ pub struct MatrixSummary {
     /// What there is to know of the best combination's built server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
+    /// What the final variant was checked for before it is handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<FinalCheck>,
+    /// What installing the best combination takes; `None` unless fresh duels proved it faster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.

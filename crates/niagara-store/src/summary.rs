@@ -1,10 +1,11 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
-use niagara_stats::{Estimate, Judgement};
+use niagara_stats::{Estimate, Heterogeneity, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    About, BuildNote, Deployment, Goal, LadderSummary, MatrixSummary, ReplaySummary, SweepSummary,
+    About, BuildNote, Deployment, FinalCheck, Goal, LadderSummary, MatrixSummary, ReplaySummary,
+    SweepSummary,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -39,6 +40,9 @@ pub struct Comparison {
     /// during B's slices.
     #[serde(default)]
     pub taken: Option<[f64; 2]>,
+    /// The machines that its duels were run on, where nodes of a cluster ran them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<OnNodes>,
     /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
@@ -52,6 +56,15 @@ pub struct Comparison {
     /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplaySummary>,
+}
+
+/// The machines of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnNodes {
+    /// Their names; a machine's number is its place here.
+    pub names: Vec<String>,
+    /// Whether the effect differs between them; `None` of one machine, or of duels that do not vary.
+    pub heterogeneity: Option<Heterogeneity>,
 }
 
 impl Comparison {
@@ -207,6 +220,9 @@ pub struct TuneSummary {
     /// What there is to know of the built servers among what was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
+    /// What the final variant was checked for before it is handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<FinalCheck>,
     /// What installing the final variant takes; `None` unless fresh duels proved it faster.
     #[serde(default)]
     pub deployment: Option<Deployment>,

@@ -156,6 +156,7 @@ fn summary(duels: usize) -> Summary {
             latency_p99: None,
             unadjusted: None,
             taken: None,
+            nodes: None,
             caution: None,
             tps: [1400.0, 1410.0],
             dropped: [1, 0],

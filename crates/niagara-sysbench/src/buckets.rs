@@ -44,7 +44,7 @@ fn value(bucket: usize) -> f64 {
 impl Buckets {
     /// Puts a histogram of nanoseconds into buckets. Its values are within 0.1 % of the truth, the buckets 18 times
     /// as wide.
-    pub fn from_nanoseconds(histogram: &Histogram<u64>) -> Self {
+    pub(crate) fn from_nanoseconds(histogram: &Histogram<u64>) -> Self {
         let mut buckets = Buckets::default();
         for step in histogram.iter_recorded() {
             let middle = histogram.median_equivalent(step.value_iterated_to());

@@ -113,7 +113,7 @@ impl CommandLine {
     }
 
     /// Reads the options of the test that was found. What is still unknown is refused.
-    pub fn read_test_options(&mut self, groups: &[&[Definition]]) -> Result<(), Failure> {
+    pub(crate) fn read_test_options(&mut self, groups: &[&[Definition]]) -> Result<(), Failure> {
         for group in groups {
             self.values.define(group);
         }

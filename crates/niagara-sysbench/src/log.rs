@@ -42,7 +42,7 @@ impl Log {
     }
 
     /// The usual level.
-    pub fn notice(self, text: &str) {
+    pub(crate) fn notice(self, text: &str) {
         self.say(Level::Notice, text);
     }
 }

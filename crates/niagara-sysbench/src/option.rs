@@ -64,7 +64,7 @@ const fn option(
 use Kind::{File, Flag, Integer, List, Number, Size, Text};
 
 /// Options of every test.
-pub const GENERAL: &[Definition] = &[
+pub(crate) const GENERAL: &[Definition] = &[
     option(
         "threads",
         Integer,
@@ -252,7 +252,7 @@ pub const MYSQL: &[Definition] = &[
 ];
 
 /// Options of the other database that sysbench knows: they are recognised and, when set, refused.
-pub const POSTGRES: &[Definition] = &[
+pub(crate) const POSTGRES: &[Definition] = &[
     option("pgsql-host", Text, Some("localhost"), ""),
     option("pgsql-port", Integer, Some("5432"), ""),
     option("pgsql-user", Text, Some("sbtest"), ""),
@@ -262,10 +262,10 @@ pub const POSTGRES: &[Definition] = &[
 ];
 
 /// An option that sysbench's OLTP tests have for the other database.
-pub const OLTP_FOREIGN: &[Definition] = &[option("pgsql_variant", Text, None, "")];
+pub(crate) const OLTP_FOREIGN: &[Definition] = &[option("pgsql_variant", Text, None, "")];
 
 /// The options that the load generator has for workloads, in these groups.
-pub fn workload_options(groups: &[OptionGroup]) -> Vec<Definition> {
+pub(crate) fn workload_options(groups: &[OptionGroup]) -> Vec<Definition> {
     WORKLOAD_OPTIONS
         .iter()
         .filter(|option| groups.contains(&option.group))

@@ -81,7 +81,7 @@ impl Progress {
     }
 
     /// The same where the run did not come to its end, and the seconds it had come to.
-    pub fn rest_of_ticks(&self) -> (Tally, f64) {
+    pub(crate) fn rest_of_ticks(&self) -> (Tally, f64) {
         (self.total.since(&self.reported), self.total.seconds)
     }
 }

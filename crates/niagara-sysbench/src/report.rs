@@ -126,7 +126,7 @@ pub struct Cumulative {
 }
 
 /// The whole report.
-pub fn cumulative(report: &Cumulative) -> String {
+pub(crate) fn cumulative(report: &Cumulative) -> String {
     let counts = &report.counts;
     let mut text = format!(
         "SQL statistics:\n    queries performed:\n        read:                            {}\n        \

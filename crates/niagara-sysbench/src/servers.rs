@@ -158,8 +158,11 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
 const UNREACHABLE: u16 = 2002;
 
 /// Why a command could not begin, in sysbench's words where it has some.
-pub fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
-    let LoadError::Connect { cause, endpoint } = error else {
+pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
+    let LoadError::Connect {
+        cause, endpoint, ..
+    } = error
+    else {
         return Failure::fatal(error.to_string());
     };
     let failed = endpoints.iter().find(|one| one.to_string() == *endpoint);
@@ -325,6 +328,7 @@ mod tests {
             let error = LoadError::Connect {
                 endpoint: String::new(),
                 cause: cause.into(),
+                code: None,
             };
             assert_eq!(not_started(&error, endpoint).lines[..2], lines);
         }

@@ -31,7 +31,7 @@ pub fn prewarm(job: &Job) -> Result<ExitCode, Failure> {
 }
 
 /// Drops the tables.
-pub fn clean_up(job: &Job) -> Result<ExitCode, Failure> {
+pub(crate) fn clean_up(job: &Job) -> Result<ExitCode, Failure> {
     let options = TableOptions {
         connections: Some(1),
         ..options(job)

@@ -94,7 +94,7 @@ impl Tally {
     }
 
     /// Connections that were within a transaction, on average.
-    pub fn mean_busy(&self) -> f64 {
+    pub(crate) fn mean_busy(&self) -> f64 {
         let busy: f64 = self.shares.iter().map(|share| share.seconds).sum();
         if self.seconds > 0.0 {
             busy / self.seconds

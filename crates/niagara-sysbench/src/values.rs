@@ -65,7 +65,7 @@ impl Values {
     }
 
     /// Gives a list option its values one by one.
-    pub fn set_list(&mut self, name: &str, values: Vec<String>) -> Result<(), Rejected> {
+    pub(crate) fn set_list(&mut self, name: &str, values: Vec<String>) -> Result<(), Rejected> {
         let entry = self.entries.get_mut(&key(name)).ok_or(Rejected::Unknown)?;
         entry.values = values;
         entry.given = true;
@@ -80,7 +80,7 @@ impl Values {
     }
 
     /// Names of the options that the user gave, with `_`.
-    pub fn given_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn given_names(&self) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
             .filter(|(_, entry)| entry.given)

@@ -10,12 +10,13 @@ use niagara_lab::quantity::share as percent;
 use niagara_lab::{Protocol, WantedLevel};
 
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
+    ClientArgs, DuelArgs, FleetArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
 };
 use crate::shared_args::{assignment, probability};
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
+use crate::cmd::fleet::FleetCommandArgs;
 use crate::cmd::profile::ProfileArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -53,6 +54,7 @@ pub enum Command {
     /// Drive the load of a study that another host runs (started by Niagara there, over ssh)
     #[command(hide = true)]
     LoadAgent,
+    Fleet(FleetCommandArgs),
 }
 
 /// Try every lever that applies, keep what is proven, report
@@ -107,6 +109,8 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
     pub study: StudyArgs,
@@ -154,6 +158,8 @@ pub struct CompareArgs {
     pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
@@ -512,6 +518,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
     pub study: StudyArgs,
 }
 
@@ -571,6 +579,8 @@ pub struct SweepArgs {
     pub duel_settings: DuelArgs,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     /// Intervals cover at 1 − alpha
     #[arg(long, default_value_t = 0.05, value_parser = probability)]
     pub alpha: f64,

@@ -6,6 +6,8 @@ use console::Style;
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
 
+use crate::ordinary_user::what_root_would_add;
+
 /// Share of the CPUs taken by others that slices are still kept with.
 const TOLERABLE: f64 = 0.05;
 const GIB: u64 = 1 << 30;
@@ -72,6 +74,9 @@ fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
         if let Some(remedy) = &check.remedy {
             let _ = writeln!(out, "{:27}{}", "", dim.apply_to(format!("→ {remedy}")));
         }
+    }
+    if let Some(text) = what_root_would_add(fingerprint) {
+        let _ = writeln!(out, "\n  {}", dim.apply_to(text));
     }
     let _ = writeln!(out, "\n{}", bold.apply_to(verdict(checks)));
     out

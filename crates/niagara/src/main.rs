@@ -15,6 +15,7 @@ mod cmd;
 mod doctor;
 mod interrupt;
 mod live;
+mod ordinary_user;
 mod progress;
 mod setting;
 mod shared_args;
@@ -52,6 +53,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Sysbench(args) => Ok(niagara_sysbench::run(&args.words, &interrupt::flag)),
         Command::Completions(args) => Ok(cmd::completions::run(&args)),
         Command::Man(args) => cmd::man::run(&args),
+        Command::Fleet(args) => cmd::fleet::run(args),
         Command::LoadAgent => cmd::load_agent::run(),
     }
 }

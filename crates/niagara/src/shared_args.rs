@@ -110,6 +110,77 @@ pub struct ClientArgs {
     pub ssh: Option<RemoteShell>,
 }
 
+/// Where duels are run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Where {
+    /// Here.
+    #[default]
+    Local,
+    /// On nodes that Slurm hands out, of this partition.
+    Slurm(Option<String>),
+    /// By workers that somebody starts.
+    Folder,
+}
+
+impl std::fmt::Display for Where {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Local => f.write_str("local"),
+            Self::Slurm(None) => f.write_str("slurm"),
+            Self::Slurm(Some(partition)) => write!(f, "slurm:{partition}"),
+            Self::Folder => f.write_str("folder"),
+        }
+    }
+}
+
+impl std::str::FromStr for Where {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "local" => Ok(Self::Local),
+            None if text == "slurm" => Ok(Self::Slurm(None)),
+            None if text == "folder" => Ok(Self::Folder),
+            Some(("slurm", partition)) if !partition.is_empty() => {
+                Ok(Self::Slurm(Some(partition.to_owned())))
+            }
+            _ => Err("expected local, slurm, slurm:PARTITION or folder".to_owned()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Many machines")]
+pub struct FleetArgs {
+    /// Where duels are run: local, slurm or slurm:PARTITION, or folder (workers that you start yourself) (docs/fleet.md)
+    #[arg(long, value_name = "WHERE", default_value_t = Where::Local)]
+    pub on: Where,
+    /// Nodes that run duels at the same time
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub nodes: u32,
+    /// With --on slurm: features that a node must have, as for sbatch
+    #[arg(long, value_name = "FEATURES")]
+    pub constraint: Option<String>,
+    /// With --on slurm: a further option of sbatch, such as --sbatch=--account=db; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+    /// With --on slurm: time limit of a job; workers that reach it are replaced
+    #[arg(long, default_value = "2h", value_parser = duration, value_name = "TIME")]
+    pub job_time: Duration,
+    /// A folder that this host and all nodes see under the same path [default: niagara-fleet in the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub shared: Option<PathBuf>,
+    /// A folder on each machine's own disk, this host's too, for servers and data [default: $NIAGARA_CACHE, or /var/tmp/niagara-UID]
+    #[arg(long, value_name = "DIR")]
+    pub node_dir: Option<PathBuf>,
+    /// Further arguments of each worker
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    pub worker_argument: Vec<String>,
+    /// Time after which a silent worker is given up
+    #[arg(long, hide = true, default_value = "60s", value_parser = duration)]
+    pub silence: Duration,
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Decision")]
 pub struct JudgeArgs {

@@ -166,3 +166,19 @@ fn a_server_named_by_a_relative_path_is_the_same_study_from_anywhere() {
     let plan = store.and_then(|store| store.study()).expect("begun").plan;
     assert_eq!(plan["server"].as_str(), server.to_str());
 }
+
+#[test]
+fn a_log_that_is_not_there_says_where_logs_are() {
+    refused(
+        &["capture", "import", "/no/such.log"],
+        &[
+            "/no/such.log",
+            "remedy: ",
+            "SHOW VARIABLES LIKE '%log_file'",
+        ],
+    );
+    refused(
+        &["capture", "info", "/no/such.capture"],
+        &["/no/such.capture", "remedy: "],
+    );
+}

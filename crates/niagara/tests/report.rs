@@ -31,6 +31,7 @@ fn tuned(proven: bool) -> TuneSummary {
         unadjusted: None,
         latency_p99: None,
         taken: None,
+        nodes: None,
         caution: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
@@ -97,6 +98,7 @@ fn tuned(proven: bool) -> TuneSummary {
         positive_control: None,
         sd_duel: Some(0.012),
         builds: Vec::new(),
+        checks: Vec::new(),
         deployment: proven.then(|| Deployment {
             family: "mariadb".into(),
             config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),

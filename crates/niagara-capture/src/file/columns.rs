@@ -13,16 +13,16 @@ mod column {
     pub const FLAGS: usize = 1;
     pub const SESSION: usize = 2;
     pub const START: usize = 3;
-    pub const DURATION: usize = 4;
+    pub(crate) const DURATION: usize = 4;
     pub const LOCK: usize = 5;
-    pub const SENT: usize = 6;
-    pub const EXAMINED: usize = 7;
-    pub const AFFECTED: usize = 8;
+    pub(crate) const SENT: usize = 6;
+    pub(crate) const EXAMINED: usize = 7;
+    pub(crate) const AFFECTED: usize = 8;
     pub const ERROR: usize = 9;
     pub const NAMES: usize = 10;
-    pub const TEMPLATE: usize = 11;
-    pub const LENGTHS: usize = 12;
-    pub const PARTS: usize = 13;
+    pub(crate) const TEMPLATE: usize = 11;
+    pub(crate) const LENGTHS: usize = 12;
+    pub(crate) const PARTS: usize = 13;
 }
 
 const EXACT: u8 = 1;

@@ -45,7 +45,7 @@ impl EventKind {
     }
 
     /// Whether a statement was executed.
-    pub fn is_statement(self) -> bool {
+    pub(crate) fn is_statement(self) -> bool {
         matches!(self, EventKind::Query | EventKind::Execute)
     }
 }
@@ -133,7 +133,7 @@ impl<'a> Event<'a> {
     }
 
     /// The end, in microseconds since 1970; the start where the duration is not known.
-    pub fn end_us(&self) -> i64 {
+    pub(crate) fn end_us(&self) -> i64 {
         let duration = self.measured.duration_us.unwrap_or(0);
         self.place
             .start_us

@@ -78,7 +78,7 @@ impl Tracker {
     }
 
     /// The server opened its log.
-    pub fn log_opened(&mut self) {
+    pub(crate) fn log_opened(&mut self) {
         self.sessions.log_opened();
     }
 

@@ -197,25 +197,7 @@ impl General {
             };
         };
         let body = &text[head.length..];
-        let is_text = matches!(
-            head.command,
-            Command::Query | Command::Execute | Command::Prepare
-        );
-        let found = if is_text {
-            let ending = GeneralEnding { general: self };
-            text_end::find(body, eof, mode(Some(head.thread)), false, &ending)
-        } else {
-            match memchr::memchr(b'\n', body) {
-                Some(length) => TextEnd::Whole {
-                    length,
-                    next: length + 1,
-                    mode: SqlMode::default(),
-                },
-                None if eof => TextEnd::Cut,
-                None => TextEnd::Need,
-            }
-        };
-        let (length, next, mode) = match found {
+        let (length, next, mode) = match self.text_end(&head, body, eof, mode) {
             TextEnd::Whole { length, next, mode } => (length, next, mode),
             TextEnd::Unterminated(next) => {
                 return Piece::Drop {
@@ -252,8 +234,34 @@ impl General {
         }
     }
 
+    /// Where the text of an entry ends: that of a statement may have several lines, that of a command has one.
+    fn text_end(
+        &self,
+        head: &Head,
+        body: &[u8],
+        eof: bool,
+        mode: impl Fn(Option<u64>) -> SqlMode,
+    ) -> TextEnd {
+        if matches!(
+            head.command,
+            Command::Query | Command::Execute | Command::Prepare
+        ) {
+            let ending = GeneralEnding { general: self };
+            return text_end::find(body, eof, mode(Some(head.thread)), false, &ending);
+        }
+        match memchr::memchr(b'\n', body) {
+            Some(length) => TextEnd::Whole {
+                length,
+                next: length + 1,
+                mode: SqlMode::default(),
+            },
+            None if eof => TextEnd::Cut,
+            None => TextEnd::Need,
+        }
+    }
+
     /// Where the next line is that may begin an entry or a banner; the end of `text` when there is none.
-    pub fn resynchronise(&self, text: &[u8]) -> usize {
+    pub(crate) fn resynchronise(&self, text: &[u8]) -> usize {
         for line_feed in memchr::memchr_iter(b'\n', text) {
             let rest = &text[line_feed + 1..];
             if begins(rest, true, &self.zone) == Seen::Yes || begins_banner(rest, true) == Seen::Yes

@@ -23,4 +23,3 @@ pub use input::{Compression, Input};
 pub use meaning::Meaning;
 pub use probe::{Dialect, LogKind, Probe};
 pub use reader::{Item, LogReader, ReadOptions};
-pub use time::parse_iso;

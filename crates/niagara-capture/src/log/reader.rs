@@ -140,7 +140,7 @@ impl<R: Read> LogReader<R> {
     }
 
     /// A line of this log.
-    pub fn place_at(&self, line: u64) -> Place {
+    pub(crate) fn place_at(&self, line: u64) -> Place {
         Place {
             file: self.path.display().to_string(),
             line,

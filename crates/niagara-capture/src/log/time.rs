@@ -28,7 +28,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// `2026-11-22T20:46:08.690874Z` or with an offset (`+01:00`), in microseconds since 1970, UTC.
-pub fn parse_iso(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_iso(text: &[u8]) -> Option<i64> {
     // Positions are the same in every line: this is read once an entry.
     if text.len() < 20 || text[4] != b'-' || text[7] != b'-' || !matches!(text[10], b'T' | b' ') {
         return None;

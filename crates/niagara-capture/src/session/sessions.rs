@@ -45,7 +45,7 @@ impl Sessions {
     }
 
     /// The server opened its log: it was started, or told to flush its logs.
-    pub fn log_opened(&mut self) {
+    pub(crate) fn log_opened(&mut self) {
         self.reopened = true;
     }
 

@@ -60,12 +60,12 @@ impl Class {
     ];
 
     /// The class with this number.
-    pub fn from_number(number: u8) -> Option<Class> {
+    pub(crate) fn from_number(number: u8) -> Option<Class> {
         Class::ALL.get(usize::from(number)).copied()
     }
 
     /// Whether a capture without writes keeps it.
-    pub fn is_read_only(self) -> bool {
+    pub(crate) fn is_read_only(self) -> bool {
         !matches!(
             self,
             Class::Write | Class::Ddl | Class::Call | Class::Lock | Class::Server

@@ -10,7 +10,7 @@ use super::mode::SqlMode;
 use super::scan::find_close;
 
 /// Stands in a skeleton for a literal, or for a list of literals in the parentheses of `IN` and `VALUES`.
-pub const LITERAL: u8 = 0;
+pub(crate) const LITERAL: u8 = 0;
 /// Stands in a skeleton for a comment.
 pub const COMMENT: u8 = 1;
 

@@ -14,7 +14,8 @@ mod word;
 
 pub use account::Concern;
 pub use class::{Class, Traits, classify};
-pub use cut::{COMMENT, Cut, LITERAL, restore};
+pub(crate) use cut::LITERAL;
+pub use cut::{COMMENT, Cut, restore};
 pub use digest::{Digest, digest_text};
 pub use mode::{SqlMode, UnknownMode};
 pub use scan::{Inside, Scanner};

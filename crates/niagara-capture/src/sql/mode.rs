@@ -20,7 +20,7 @@ pub struct UnknownMode(String);
 
 impl SqlMode {
     /// The mode after `sql_mode` was set to this list; the character set stays. Unknown words are passed over.
-    pub fn with_list(self, list: &[u8]) -> SqlMode {
+    pub(crate) fn with_list(self, list: &[u8]) -> SqlMode {
         let mut mode = SqlMode {
             double_byte: self.double_byte,
             ..SqlMode::default()

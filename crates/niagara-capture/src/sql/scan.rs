@@ -19,7 +19,7 @@ pub enum Inside {
 
 impl Inside {
     /// Whether a statement may end here.
-    pub fn may_end(self) -> bool {
+    pub(crate) fn may_end(self) -> bool {
         matches!(self, Inside::Code | Inside::LineComment)
     }
 }

@@ -114,7 +114,7 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
 }
 
 /// How the levels and numbers of two answers' warnings differ.
-pub fn warns_otherwise(ours: &Answer, theirs: &Answer) -> Option<String> {
+pub(crate) fn warns_otherwise(ours: &Answer, theirs: &Answer) -> Option<String> {
     warnings_differ(ours, theirs, LEVEL..NUMBER + 1)
 }
 

@@ -19,7 +19,7 @@ use self::script::{Kind, Scope, Script, Section, Statement};
 use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
-use super::server::{Bench, connect, endpoint};
+use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::Cancel;
 
 const SCRIPT: &str = include_str!("../../../../checks/answers.sql");
@@ -44,6 +44,8 @@ pub struct AnswersOptions {
     pub scale: usize,
     /// Only these engines; none is all that both servers have.
     pub engines: Vec<String>,
+    /// What the server under test, and the one that it is compared with, are started with.
+    pub settings: [Setting; 2],
     /// A difference planted into the server under test, to see that it is found.
     pub planted: Planted,
 }
@@ -54,6 +56,7 @@ impl Default for AnswersOptions {
             seed: 1,
             scale: 100,
             engines: Vec::new(),
+            settings: Default::default(),
             planted: Planted::default(),
         }
     }
@@ -64,6 +67,7 @@ impl AnswersOptions {
     fn is_whole(&self) -> bool {
         self.scale >= 100
             && self.engines.is_empty()
+            && self.settings == <[Setting; 2]>::default()
             && self.planted.config.is_empty()
             && self.planted.statement.is_none()
     }
@@ -95,8 +99,10 @@ pub fn compare_answers(
     let script = Script::parse("checks/answers.sql (built in)", SCRIPT)?;
     let mut progress = |text: &str| reporter.step(0, 1, text);
     let objection = objection(cache, ours, theirs)?;
-    let our_bench = Bench::new(cache, ours, options.planted.config.clone(), &mut progress)?;
-    let their_bench = Bench::new(cache, theirs, Config::new(), &mut progress)?;
+    let [mut our_setting, their_setting] = options.settings.clone();
+    our_setting.config.extend(options.planted.config.clone());
+    let our_bench = Bench::new(cache, ours, our_setting, &mut progress)?;
+    let their_bench = Bench::new(cache, theirs, their_setting, &mut progress)?;
     progress("starting both servers");
     let starting = our_bench.spawn()?;
     let their_server = their_bench.start()?;

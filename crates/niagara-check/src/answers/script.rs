@@ -149,7 +149,7 @@ fn section(directive: &str) -> Result<Section, String> {
 }
 
 /// Whether the statement says in which order its rows come: an ORDER BY outside of all parentheses and quotes.
-pub fn is_ordered(statement: &str) -> bool {
+pub(crate) fn is_ordered(statement: &str) -> bool {
     let mut depth = 0_i32;
     let mut quote = None;
     let mut outside = String::new();

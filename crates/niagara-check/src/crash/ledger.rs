@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use niagara_stats::derive_seed;
 
 /// Accounts between which amounts move.
-pub const ACCOUNTS: u64 = 64;
+pub(crate) const ACCOUNTS: u64 = 64;
 /// Every account's balance at the beginning.
-pub const OPENING_BALANCE: i64 = 1_000_000;
+pub(crate) const OPENING_BALANCE: i64 = 1_000_000;
 /// One transaction in this many is rolled back by the client.
 const ROLLED_BACK_ONE_IN: u64 = 16;
 /// One text in this many is longer than a page holds.
@@ -33,7 +33,7 @@ pub struct Deed {
 }
 
 /// Transaction `sequence` of `connection`, always the same for the same seed.
-pub fn deed(seed: u64, connection: usize, sequence: u64) -> Deed {
+pub(crate) fn deed(seed: u64, connection: usize, sequence: u64) -> Deed {
     let mut state = derive_seed(seed, "crash", (connection as u64) << 40 | sequence);
     // SplitMix64 (Steele, Lea, Flood 2014).
     let mut next = || {

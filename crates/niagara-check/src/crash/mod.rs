@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use niagara_load::Admin;
-use niagara_server::{Cache, Config, Install, RunningServer};
+use niagara_server::{Cache, Config, Install, RunningServer, Runtime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,7 +22,7 @@ use self::ledger::{ACCOUNTS, Fate, Found, Ledger, OPENING_BALANCE};
 use self::writer::{Told, Writer};
 use super::outcome::{Part, PartReport};
 use super::progress::{Progress, Reporter};
-use super::server::{Bench, connect, endpoint};
+use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::{Cancel, Cancelled};
 
 /// Kills of a whole check.
@@ -41,6 +41,8 @@ pub struct CrashOptions {
     pub seed: u64,
     /// Variables of the server beside those of the check, over which they have the last word.
     pub config: Config,
+    /// What surrounds its process.
+    pub runtime: Runtime,
 }
 
 impl Default for CrashOptions {
@@ -51,6 +53,7 @@ impl Default for CrashOptions {
             after_ms: 200..2500,
             seed: 1,
             config: Config::new(),
+            runtime: Runtime::default(),
         }
     }
 }
@@ -88,10 +91,16 @@ pub fn crash_recovery(
 ) -> Result<PartReport> {
     let began = Instant::now();
     let mut report = PartReport::new(Part::Crash, options.seed);
-    report.whole = options.kills >= KILLS && options.config.is_empty();
+    report.whole = options.kills >= KILLS
+        && options.config.is_empty()
+        && options.runtime == Runtime::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
     let total = options.kills;
-    let bench = Bench::new(cache, install, durable(install, options), &mut |text| {
+    let setting = Setting {
+        config: durable(install, options),
+        runtime: options.runtime.clone(),
+    };
+    let bench = Bench::new(cache, install, setting, &mut |text| {
         reporter.step(0, total, text);
     })?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);

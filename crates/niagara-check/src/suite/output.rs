@@ -19,7 +19,7 @@ pub struct TestLine {
 }
 
 /// Reads `main.select 'nm'     w1 [ pass ]   1418`; none of a line that says nothing about the end of a test.
-pub fn test_line(line: &str) -> Option<TestLine> {
+pub(crate) fn test_line(line: &str) -> Option<TestLine> {
     // MySQL's runner begins with how far it is: `[ 50%] main.select …`.
     let line = match line.split_once("%] ") {
         Some((percent, rest)) if percent.starts_with('[') => rest,

@@ -21,12 +21,12 @@ impl DefaultCouples {
         long: 20,
     };
     /// A duel that judges the total or a rung of a tuning: more duels have to fit beside the screening.
-    pub const LADDER: Self = Self {
+    pub(crate) const LADDER: Self = Self {
         short: 30,
         long: 12,
     };
     /// A duel of the screening: what counts is how many duels there are.
-    pub const SCREENING: Self = Self { short: 10, long: 4 };
+    pub(crate) const SCREENING: Self = Self { short: 10, long: 4 };
 
     /// The number for slices of this length.
     pub fn of(self, slice_seconds: f64) -> u32 {

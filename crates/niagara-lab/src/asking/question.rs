@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use niagara_stats::{HALF_WEIGHT, Rule};
 use niagara_store::{About, Goal};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
@@ -20,7 +21,7 @@ fn is_throughput(goal: &Goal) -> bool {
 }
 
 /// What a study asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StudyKind {
     /// Is B faster than A?
@@ -32,8 +33,10 @@ pub enum StudyKind {
     /// Where does it stop scaling, and why?
     Sweep,
     /// Which levers make it faster?
+    #[serde(skip_deserializing)]
     Tune,
     /// How far apart are identical servers?
+    #[serde(skip_deserializing)]
     Noise,
 }
 

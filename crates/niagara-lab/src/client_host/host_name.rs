@@ -23,7 +23,7 @@ impl NoHost {
 ///
 /// # Errors
 /// It is empty, would be taken for an option (it begins with a dash), or is several words.
-pub fn check_host(text: &str) -> Result<(), NoHost> {
+pub(crate) fn check_host(text: &str) -> Result<(), NoHost> {
     if text.is_empty() || text.starts_with('-') || text.contains(char::is_whitespace) {
         return Err(NoHost(text.to_owned()));
     }

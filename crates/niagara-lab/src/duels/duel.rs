@@ -124,6 +124,33 @@ impl Scores {
     }
 }
 
+/// Makes an outcome that came from elsewhere the outcome of `spec`: in its place in the study, and with the scores that its
+/// slices have by what the study knows now. So they do not depend on when the duel was asked for.
+pub(crate) fn score_in_place(outcome: &mut DuelOutcome, spec: &DuelSpec, protocol: Protocol) {
+    outcome.record.seq = spec.seq;
+    for slice in &mut outcome.slices {
+        slice.duel = spec.seq;
+    }
+    let is_duel = protocol == Protocol::Duel && !spec.load.workload.is_job();
+    if !is_duel || matches!(outcome.record.ending, Ending::Failed { .. }) {
+        return;
+    }
+    let scores = Scores::of_couples(
+        &outcome.slices,
+        spec.taken_slope,
+        spec.duel_settings.half_weight(),
+    );
+    outcome.record.score = scores.throughput;
+    outcome.record.raw_score = scores.raw;
+    outcome.record.cpu_score = scores.cpu;
+    outcome.record.latency_scores = scores.latency;
+    outcome.record.p99_score = scores.p99;
+    outcome.record.ending = match scores.throughput {
+        Some(_) => Ending::Scored,
+        None => Ending::Disturbed,
+    };
+}
+
 impl Fought {
     fn outcome(
         self,

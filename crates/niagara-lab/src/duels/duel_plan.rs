@@ -45,7 +45,7 @@ pub fn couple_seconds(duel_settings: &DuelSettings) -> f64 {
 
 /// The couples of a duel, at most `couples`, that take no longer than `seconds`; never fewer than eight: with less, one
 /// disturbed couple weighs too much.
-pub fn couples_within(duel_settings: &DuelSettings, couples: u32, seconds: f64) -> u32 {
+pub(crate) fn couples_within(duel_settings: &DuelSettings, couples: u32, seconds: f64) -> u32 {
     let least = *COUPLES.start();
     (least..=couples)
         .rev()
@@ -59,7 +59,12 @@ const DUELS_TO_JUDGE: usize = 24;
 
 /// The couples of a duel for a budget of so many seconds: `best`, unless that leaves too few duels to judge, or so many
 /// that time is left when the last of them is over.
-pub fn couples_for(duel_settings: &DuelSettings, best: u32, seconds: f64, max_duels: usize) -> u32 {
+pub(crate) fn couples_for(
+    duel_settings: &DuelSettings,
+    best: u32,
+    seconds: f64,
+    max_duels: usize,
+) -> u32 {
     let within =
         |most: u32, duels: usize| couples_within(duel_settings, most, seconds / duels as f64);
     let filling = within(*COUPLES.end(), max_duels.max(1));

@@ -21,7 +21,7 @@ pub struct Load {
 impl Load {
     /// Names the data that this load finds: equal keys, equal tables. The mix of statements does
     /// not matter to it, nor does the engine, which an image is keyed by anyway.
-    pub fn dataset_key(&self) -> String {
+    pub(crate) fn dataset_key(&self) -> String {
         self.workload.data_key(self.threads)
     }
 
@@ -143,7 +143,7 @@ impl DuelSettings {
 }
 
 /// What came of a duel.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DuelOutcome {
     /// The result.
     pub record: DuelRecord,
@@ -154,6 +154,7 @@ pub struct DuelOutcome {
     /// By side: what was counted over its slices; of a sweep's duels alone.
     pub counters: Vec<(u8, ResourceCounters)>,
     /// Of a capture: what its replay did, by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.
     pub steps: [Vec<StepTime>; 2],

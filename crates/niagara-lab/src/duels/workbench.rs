@@ -58,8 +58,43 @@ impl Workbench {
 
     /// The same with its load coming from `client`.
     #[must_use]
-    pub fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
+    pub(crate) fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
         Self { client, ..self }
+    }
+
+    /// From here on another flag stops what is done here.
+    pub(crate) fn stopped_by(&mut self, cancel: Cancel) {
+        self.cancel = cancel;
+    }
+
+    /// The folders below the cache that launching `variant` takes: its server, what that borrows from others, its image.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up.
+    pub(crate) fn parts(&self, variant: &Variant) -> Result<Vec<String>> {
+        let station = self.station(variant)?;
+        let install = &station.install;
+        let mut parts: Vec<String> = [
+            install.basedir.as_path(),
+            &install.server,
+            station.image.path(),
+        ]
+        .into_iter()
+        .chain(install.mallocs.values().map(PathBuf::as_path))
+        .filter_map(|path| {
+            let mut below = path.strip_prefix(self.cache.root()).ok()?.components();
+            // servers/NAME, builds/KEY, images/NAME.
+            let (kind, name) = (below.next()?, below.next()?);
+            Some(format!(
+                "{}/{}",
+                kind.as_os_str().to_str()?,
+                name.as_os_str().to_str()?
+            ))
+        })
+        .collect();
+        parts.sort();
+        parts.dedup();
+        Ok(parts)
     }
 
     /// The host that the load comes from, if not this one.
@@ -100,7 +135,11 @@ impl Workbench {
     ///
     /// # Errors
     /// As with [`Workbench::set_up`]; a build that fails.
-    pub fn set_up_variant(&mut self, variant: &Variant, observer: &mut dyn Observer) -> Result<()> {
+    pub(crate) fn set_up_variant(
+        &mut self,
+        variant: &Variant,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         if let Some(client) = &self.client {
             client.check(variant)?;
         }
@@ -211,7 +250,7 @@ impl Workbench {
     ///
     /// # Errors
     /// Neither it nor one with the same server and build was set up.
-    pub fn install_of(&self, variant: &Variant) -> Result<&Install> {
+    pub(crate) fn install_of(&self, variant: &Variant) -> Result<&Install> {
         Ok(&self.station(variant)?.install)
     }
 
@@ -219,7 +258,7 @@ impl Workbench {
     ///
     /// # Errors
     /// The server was not set up, or its image cannot be read.
-    pub fn data_bytes(&self, server: &str) -> Result<u64> {
+    pub(crate) fn data_bytes(&self, server: &str) -> Result<u64> {
         self.station(&Variant::base(server))?.image.bytes()
     }
 

@@ -160,7 +160,7 @@ fn readable(value: &str) -> String {
 /// A number as people write sizes: `1G` for 1073741824, `1000` for 1000.
 pub(super) fn sized(number: u64) -> String {
     for (unit, bytes) in [("G", 1_u64 << 30), ("M", 1 << 20)] {
-        if number >= bytes && number % bytes == 0 {
+        if number >= bytes && number.is_multiple_of(bytes) {
             return format!("{}{unit}", number / bytes);
         }
     }

@@ -51,7 +51,7 @@ impl Context {
     }
 
     /// Bytes that one server may count on: half of the machine's, for two are alive in a duel.
-    pub fn server_memory(&self) -> u64 {
+    pub(crate) fn server_memory(&self) -> u64 {
         self.machine.usable_memory() / 2
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_server::Family;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measured::Measured;
@@ -58,7 +59,7 @@ impl Lever {
     }
 
     /// What the factor's untouched state is called, where it has a name: `tcp` of `transport`.
-    pub fn default_level(&self) -> Option<&str> {
+    pub(crate) fn default_level(&self) -> Option<&str> {
         self.default_level.as_deref()
     }
 
@@ -117,6 +118,13 @@ impl Lever {
         self.recovery || self.risk == Risk::Durability
     }
 
+    /// The server variables that it sets on some branch.
+    pub fn variables(&self) -> impl Iterator<Item = &String> {
+        let template = &self.template;
+        let tables = [&template.config, &template.mariadb, &template.mysql];
+        tables.into_iter().flat_map(|table| table.keys())
+    }
+
     /// What deploying takes beyond variables.
     pub fn deploy(&self) -> &Deploy {
         &self.deploy
@@ -128,7 +136,7 @@ impl Lever {
     }
 
     /// Of no use to an application on another host.
-    pub fn local_only(&self) -> bool {
+    pub(crate) fn local_only(&self) -> bool {
         self.template.local_only()
     }
 
@@ -142,8 +150,9 @@ impl Lever {
 }
 
 /// What a lever is in a study.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(extend("niagara-aliases" = ["decoy", "control"]))]
 pub enum Role {
     /// Hoped to help.
     #[default]
@@ -157,7 +166,9 @@ pub enum Role {
 }
 
 /// How often a lever helps. Decides who is left out of a short budget, nothing else.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Promise {
     /// On many machines and workloads.
@@ -170,7 +181,7 @@ pub enum Promise {
 }
 
 /// What a workload must do for a lever to be worth trying.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKind {
     /// Anything.
@@ -181,7 +192,7 @@ pub enum WorkloadKind {
 }
 
 /// Something the machine must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
     /// Transparent huge pages, on request at least.
@@ -241,7 +252,8 @@ impl When {
 }
 
 /// Why a lever is not for a branch, or not for its other versions, in words for people.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Elsewhere {
     /// On MariaDB.
     pub mariadb: Option<String>,
@@ -252,6 +264,18 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
+    /// The reasons as a file's several lines say them, each on one line.
+    pub(crate) fn on_one_line(self) -> Self {
+        let joined = |text: Option<String>| {
+            text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        Self {
+            mariadb: joined(self.mariadb),
+            mysql: joined(self.mysql),
+            percona: joined(self.percona),
+        }
+    }
+
     /// The reason for a branch.
     pub(crate) fn reason(&self, family: Family) -> Option<&str> {
         match family {
@@ -263,7 +287,8 @@ impl Elsewhere {
 }
 
 /// What deploying a lever takes beyond the server's variables.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Deploy {
     /// Debian packages to install.
     pub packages: Vec<String>,

@@ -22,7 +22,6 @@ mod read_range;
 mod risk;
 #[cfg(test)]
 mod shipped;
-mod source;
 mod template;
 mod variant_expr;
 mod version_range;
@@ -36,6 +35,7 @@ pub use measured::Measured;
 pub(crate) use range::Searching;
 pub use range::{Scale, Span};
 pub use risk::Risk;
+pub(crate) use variant_expr::parse_variant;
 pub(crate) use variant_expr::{ENGINES, known_engine, meant_engine};
-pub use variant_expr::{Item, VariantError, VariantExpr, parse_variant};
+pub use variant_expr::{Item, VariantError, VariantExpr};
 pub use version_range::VersionRange;

@@ -3,404 +3,275 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use niagara_build::check_build_setting;
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
+use niagara_toml::{At, FileError, Found, Mistakes, Scalar, Text, finding};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::cpu_choice::{self, CpuChoice};
+use super::cpu_choice::CpuChoice;
 use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 use super::expression::{Expression, ExpressionError};
-use super::read_measured::measured;
-use super::read_range::range;
+use super::range::Range;
+use super::read_measured::{MeasuredTable, measured};
+use super::read_range::{RangeTable, range};
 use super::risk::Risk;
-use super::source::{Node, Source, Table};
 use super::template::{Template, Value};
 use super::version_range::VersionRange;
-use niagara_build::check_build_setting;
-use niagara_server::did_you_mean;
 
-const TOP: [&str; 18] = [
-    "title",
-    "factor",
-    "level",
-    "default",
-    "theme",
-    "risk",
-    "role",
-    "promise",
-    "try",
-    "why",
-    "source",
-    "when",
-    "elsewhere",
-    "change",
-    "range",
-    "measured",
-    "recovery",
-    "deploy",
-];
-const ELSEWHERE: [&str; 3] = ["mariadb", "mysql", "percona"];
-const WHEN: [&str; 10] = [
-    "mariadb",
-    "mysql",
-    "percona",
-    "min_cpus",
-    "min_memory",
-    "min_data",
-    "workload",
-    "engines",
-    "needs",
-    "variables",
-];
-const CHANGE: [&str; 12] = [
-    "config",
-    "mariadb",
-    "mysql",
-    "malloc",
-    "huge_pages_heap",
-    "transport",
-    "server_cpus",
-    "client_cpus",
-    "scheduling",
-    "environment",
-    "lock_memory",
-    "build",
-];
+const HELP: &str = "docs/levers.md shows the format";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LeverFile {
+    /// what it is called, as in "jemalloc"
+    title: Text,
+    /// of an exclusive choice its name, as in "malloc"; `level` goes with it
+    factor: Option<At<Text>>,
+    /// of an exclusive choice what it is set to, as in "jemalloc"
+    level: Option<At<Text>>,
+    /// what the untouched state of the choice is called, where it has a name
+    default: Option<Text>,
+    /// under what it is listed, as in "memory allocation"
+    theme: Text,
+    /// what it costs beside speed: none, memory, durability, security, system
+    risk: Risk,
+    /// what it is in a study
+    #[serde(default)]
+    role: Role,
+    /// how often it helps
+    #[serde(default)]
+    promise: Promise,
+    /// whether it is tried where nobody names it
+    #[serde(default, rename = "try")]
+    tried: Tried,
+    /// what it does, when it helps, when it hurts
+    why: Text,
+    /// where the facts come from, as in "MariaDB documentation: InnoDB system variables"
+    source: Text,
+    /// where it applies
+    #[serde(default)]
+    when: WhenTable,
+    /// why it is not for a branch, or not for its other versions
+    #[serde(default)]
+    elsewhere: Elsewhere,
+    /// what it sets
+    #[serde(default)]
+    change: ChangeTable,
+    /// the values among which a tuning searches, of a variable
+    range: Option<At<RangeTable>>,
+    /// what it did where it was measured, [[measured]] before each
+    #[serde(default)]
+    measured: Vec<At<MeasuredTable>>,
+    /// whether it touches what a server recovers from after a crash
+    #[serde(default)]
+    recovery: bool,
+    /// what deploying takes beyond variables
+    #[serde(default)]
+    deploy: Deploy,
+}
+
+#[derive(Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Tried {
+    #[default]
+    Always,
+    Named,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct WhenTable {
+    mariadb: Option<At<Text>>,
+    mysql: Option<At<Text>>,
+    percona: Option<At<Text>>,
+    min_cpus: Option<u64>,
+    min_memory: Option<At<Scalar>>,
+    min_data: Option<At<Scalar>>,
+    workload: WorkloadKind,
+    engines: Vec<Text>,
+    needs: Vec<Need>,
+    variables: BTreeMap<String, Scalar>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ChangeTable {
+    config: BTreeMap<At<String>, At<Scalar>>,
+    mariadb: BTreeMap<At<String>, At<Scalar>>,
+    mysql: BTreeMap<At<String>, At<Scalar>>,
+    malloc: Option<String>,
+    huge_pages_heap: Option<bool>,
+    transport: Option<TransportKind>,
+    server_cpus: Option<At<Text>>,
+    client_cpus: Option<At<Text>>,
+    scheduling: Option<At<Text>>,
+    environment: BTreeMap<String, At<Scalar>>,
+    lock_memory: Option<bool>,
+    build: BTreeMap<At<String>, Scalar>,
+}
 
 /// Reads one lever; `file` is how errors call it.
 ///
 /// # Errors
-/// The first mistake, with file, line, column, cause and remedy.
-pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever> {
-    let source = Source { file, text };
-    let toml = source.toml()?;
-    let top = source.table(&toml);
-    top.only(&TOP)?;
-    let factor = top.optional("factor")?.map(str::to_owned);
-    let level = top.optional("level")?.map(str::to_owned);
-    let default_level = top.optional("default")?.map(str::to_owned);
-    if factor.is_some() != level.is_some() {
-        let (there, missing) = if factor.is_some() {
-            ("factor", "level")
-        } else {
-            ("level", "factor")
+/// Its mistakes, with file, line, column, cause and remedy.
+pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError> {
+    let read: LeverFile = niagara_toml::read(file, text, HELP, &[])?;
+    let mut mistakes = Mistakes::of(file, text);
+    if let (Some(half), None) | (None, Some(half)) = (&read.factor, &read.level) {
+        let (there, missing) = match &read.factor {
+            Some(_) => ("factor", "level"),
+            None => ("level", "factor"),
         };
-        let node = top.get(there);
-        let cause = format!("`{there}` without `{missing}`");
-        let remedy = "give both for an exclusive choice, as in factor = \"malloc\", level = \"jemalloc\", or neither";
-        return Err(node.map_or_else(
-            || top.error(&cause, remedy),
-            |node| node.error(&cause, remedy),
-        ));
+        mistakes.add(
+            half.at,
+            format!("`{there}` without `{missing}`"),
+            "give both for an exclusive choice, as in factor = \"malloc\", level = \"jemalloc\", or neither",
+        );
     }
-    let template = match top.inner("change", "[change]")? {
-        Some(table) => change(&table)?,
-        None => Template::default(),
-    };
-    if template == Template::default() {
-        let remedy = format!("add [change] with at least one of: {}", CHANGE.join(", "));
-        return Err(top.error("the lever changes nothing", &remedy));
+    let template = mistakes.take(change(read.change));
+    if template == Some(Template::default()) {
+        let remedy = format!("add [change] with what it sets; {HELP}");
+        mistakes.add(0, "the lever changes nothing", remedy);
     }
-    Ok(Lever {
+    let when = mistakes.take(when(read.when));
+    let range = mistakes.take(read.range.map_or_else(|| Ok(Range::default()), range));
+    let measured = read.measured.into_iter().map(measured);
+    let measured = mistakes.take(measured.collect::<Found<_>>());
+    let parts = template.zip(when).zip(range.zip(measured));
+    let lever = parts.map(|((template, when), (range, measured))| Lever {
         id: id.to_owned(),
-        title: top.required("title", "jemalloc")?.to_owned(),
-        factor,
-        level,
-        default_level,
-        theme: top.required("theme", "memory allocation")?.to_owned(),
-        risk: word(&top, "risk", &RISKS, None)?,
-        role: word(&top, "role", &ROLES, Some(Role::Lever))?,
-        promise: word(&top, "promise", &PROMISES, Some(Promise::Medium))?,
-        only_named: word(
-            &top,
-            "try",
-            &[("always", false), ("named", true)],
-            Some(false),
-        )?,
-        why: top
-            .required("why", "what it does, when it helps, when it hurts")?
-            .to_owned(),
-        source: top
-            .required("source", "MariaDB documentation: InnoDB system variables")?
-            .to_owned(),
-        when: top
-            .inner("when", "[when]")?
-            .map(|table| when(&table))
-            .transpose()?
-            .unwrap_or_default(),
-        elsewhere: top
-            .inner("elsewhere", "[elsewhere]")?
-            .map(|table| elsewhere(&table))
-            .transpose()?
-            .unwrap_or_default(),
+        title: trimmed(read.title),
+        factor: read.factor.map(|text| trimmed(text.value)),
+        level: read.level.map(|text| trimmed(text.value)),
+        default_level: read.default.map(trimmed),
+        theme: trimmed(read.theme),
+        risk: read.risk,
+        role: read.role,
+        promise: read.promise,
+        only_named: read.tried == Tried::Named,
+        why: trimmed(read.why),
+        source: trimmed(read.source),
+        when,
+        elsewhere: read.elsewhere.on_one_line(),
         template,
-        range: top
-            .inner("range", "[range]")?
-            .map(|table| range(&table))
-            .transpose()?
-            .unwrap_or_default(),
-        measured: measured(&top)?,
-        recovery: top
-            .get("recovery")
-            .map(|node| node.yes_no())
-            .transpose()?
-            .unwrap_or_default(),
-        deploy: top
-            .inner("deploy", "[deploy]")?
-            .map(|table| deploy(&table))
-            .transpose()?
-            .unwrap_or_default(),
+        range,
+        measured,
+        recovery: read.recovery,
+        deploy: Deploy {
+            note: read.deploy.note.map(|note| note.trim().to_owned()),
+            ..read.deploy
+        },
         file: file.to_owned(),
-    })
+    });
+    mistakes.unless_any(lever)
 }
 
-const RISKS: [(&str, Risk); 5] = [
-    ("none", Risk::None),
-    ("memory", Risk::Memory),
-    ("durability", Risk::Durability),
-    ("security", Risk::Security),
-    ("system", Risk::System),
-];
-/// The last two are how files spelt it before: still read, not offered.
-const ROLES: [(&str, Role); 5] = [
-    ("lever", Role::Lever),
-    ("negative-control", Role::NegativeControl),
-    ("positive-control", Role::PositiveControl),
-    ("decoy", Role::NegativeControl),
-    ("control", Role::PositiveControl),
-];
-const PROMISES: [(&str, Promise); 3] = [
-    ("high", Promise::High),
-    ("medium", Promise::Medium),
-    ("low", Promise::Low),
-];
-const NEEDS: [(&str, Need); 6] = [
-    ("thp", Need::Thp),
-    ("hugetlb", Need::Hugetlb),
-    ("numa", Need::Numa),
-    ("smt", Need::Smt),
-    ("raise-priority", Need::RaisePriority),
-    ("lock-memory", Need::LockMemory),
-];
-
-/// A key whose value is one of a few words.
-fn word<T: Copy>(
-    table: &Table<'_>,
-    key: &str,
-    known: &[(&str, T)],
-    absent: Option<T>,
-) -> Result<T> {
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    match (table.get(key), absent) {
-        (Some(node), _) => one_of(&node, key, known),
-        (None, Some(value)) => Ok(value),
-        (None, None) => Err(table.error(
-            &format!("`{key}` is missing"),
-            &format!("add {key} = \"…\" with one of: {}", names.join(", ")),
-        )),
-    }
+fn trimmed(text: Text) -> String {
+    text.trim().to_owned()
 }
 
-fn one_of<T: Copy>(node: &Node<'_>, what: &str, known: &[(&str, T)]) -> Result<T> {
-    let text = node.text()?;
-    if let Some((_, value)) = known.iter().find(|(name, _)| *name == text) {
-        return Ok(*value);
-    }
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let cause = format!("`{text}` is no {what}");
-    let remedy = format!(
-        "{}known: {}",
-        did_you_mean(text, names.iter().copied()),
-        names.join(", ")
-    );
-    Err(node.error(&cause, &remedy))
-}
-
-fn when(table: &Table<'_>) -> Result<When> {
-    table.only(&WHEN)?;
-    let range = |key: &str| -> Result<Option<VersionRange>> {
-        let Some(node) = table.get(key) else {
-            return Ok(None);
+fn when(table: WhenTable) -> Found<When> {
+    let range = |text: Option<At<Text>>| {
+        let parse = |text: At<Text>| {
+            let remedy = "write as in \">=10.5, <11\", \"10.11\" or \"*\"";
+            VersionRange::parse(&text).or_else(|cause| finding(text.at, cause, remedy))
         };
-        let parsed = VersionRange::parse(node.text()?).map_err(|cause| {
-            node.error(&cause, "write as in \">=10.5, <11\", \"10.11\" or \"*\"")
-        })?;
-        Ok(Some(parsed))
+        text.map(parse).transpose()
     };
-    let bytes = |key: &str| -> Result<Option<u64>> {
-        let Some(node) = table.get(key) else {
-            return Ok(None);
+    let bytes = |size: Option<At<Scalar>>| {
+        let parse = |size: At<Scalar>| match Expression::parse(&size) {
+            Ok(Expression::Number(number)) => Ok(number as u64),
+            _ => finding(
+                size.at,
+                "a size was expected here",
+                "write as in \"512M\" or \"2G\"",
+            ),
         };
-        if let Ok(number) = node.integer() {
-            return Ok(Some(number));
-        }
-        match Expression::parse(node.text()?) {
-            Ok(Expression::Number(number)) => Ok(Some(number as u64)),
-            _ => Err(node.error("a size was expected here", "write as in \"512M\" or \"2G\"")),
-        }
+        size.map(parse).transpose()
     };
-    let needs = match table.get("needs") {
-        None => Vec::new(),
-        Some(node) => node
-            .list()?
-            .iter()
-            .map(|need| one_of(need, "need", &NEEDS))
-            .collect::<Result<_>>()?,
-    };
-    let engines = match table.get("engines") {
-        None => Vec::new(),
-        Some(node) => node
-            .list()?
-            .iter()
-            .map(|name| Ok(name.text()?.to_lowercase()))
-            .collect::<Result<_>>()?,
-    };
-    let kinds = [("any", WorkloadKind::Any), ("writes", WorkloadKind::Writes)];
+    let variables = table.variables.into_iter();
     Ok(When {
-        mariadb: range("mariadb")?,
-        mysql: range("mysql")?,
-        percona: range("percona")?,
-        min_cpus: table
-            .get("min_cpus")
-            .map(|node| node.integer())
-            .transpose()?,
-        min_memory: bytes("min_memory")?,
-        min_data: bytes("min_data")?,
-        workload: word(table, "workload", &kinds, Some(WorkloadKind::Any))?,
-        engines,
-        needs,
-        variables: when_variables(table)?,
+        mariadb: range(table.mariadb)?,
+        mysql: range(table.mysql)?,
+        percona: range(table.percona)?,
+        min_cpus: table.min_cpus,
+        min_memory: bytes(table.min_memory)?,
+        min_data: bytes(table.min_data)?,
+        workload: table.workload,
+        engines: table
+            .engines
+            .iter()
+            .map(|name| name.to_lowercase())
+            .collect(),
+        needs: table.needs,
+        variables: variables
+            .map(|(name, value)| (normalise_variable(&name), value.0))
+            .collect(),
     })
 }
 
-/// `[when.variables]`: what the server must already run with.
-fn when_variables(table: &Table<'_>) -> Result<BTreeMap<String, String>> {
-    let Some(inner) = table.inner("variables", "[when.variables]")? else {
-        return Ok(BTreeMap::new());
-    };
-    inner
-        .entries()
-        .map(|(name, _, node)| Ok((normalise_variable(name), node.scalar()?)))
-        .collect()
-}
-
-fn elsewhere(table: &Table<'_>) -> Result<Elsewhere> {
-    table.only(&ELSEWHERE)?;
-    let reason = |key: &str| -> Result<Option<String>> {
-        let Some(text) = table.optional(key)? else {
-            return Ok(None);
-        };
-        Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ")))
-    };
-    Ok(Elsewhere {
-        mariadb: reason("mariadb")?,
-        mysql: reason("mysql")?,
-        percona: reason("percona")?,
-    })
-}
-
-fn change(table: &Table<'_>) -> Result<Template> {
-    table.only(&CHANGE)?;
-    let flag = |key: &str| table.get(key).map(|node| node.yes_no()).transpose();
-    let transports = [("tcp", TransportKind::Tcp), ("unix", TransportKind::Unix)];
+fn change(table: ChangeTable) -> Found<Template> {
+    let environment = table.environment.into_iter();
     Ok(Template {
-        config: variables(table, "config", "[change.config]")?,
-        mariadb: variables(table, "mariadb", "[change.mariadb]")?,
-        mysql: variables(table, "mysql", "[change.mysql]")?,
-        malloc: table.optional("malloc")?.map(str::to_owned),
-        huge_pages_heap: flag("huge_pages_heap")?,
-        transport: table
-            .get("transport")
-            .map(|node| one_of(&node, "transport", &transports))
-            .transpose()?,
-        server_cpus: cpus(table, "server_cpus")?,
-        client_cpus: cpus(table, "client_cpus")?,
-        scheduling: table
-            .get("scheduling")
-            .map(|node| scheduling(&node))
-            .transpose()?,
-        environment: environment(table)?,
-        lock_memory: flag("lock_memory")?,
-        build: build(table)?,
+        config: variables(table.config)?,
+        mariadb: variables(table.mariadb)?,
+        mysql: variables(table.mysql)?,
+        malloc: table.malloc,
+        huge_pages_heap: table.huge_pages_heap,
+        transport: table.transport,
+        server_cpus: table.server_cpus.map(cpus).transpose()?,
+        client_cpus: table.client_cpus.map(cpus).transpose()?,
+        scheduling: table.scheduling.map(scheduling).transpose()?,
+        environment: environment
+            .map(|(name, text)| Ok((name, value(&text)?)))
+            .collect::<Found<_>>()?,
+        lock_memory: table.lock_memory,
+        build: build(table.build)?,
     })
 }
 
 /// `[change.build]`: what a variant has after `build.`; `"pgo.seconds" = 20` is one key.
-fn build(table: &Table<'_>) -> Result<BTreeMap<String, String>> {
-    let Some(inner) = table.inner("build", "[change.build]")? else {
-        return Ok(BTreeMap::new());
-    };
-    let mut found = BTreeMap::new();
-    for (key, at, node) in inner.entries() {
-        let value = node.scalar()?;
-        check_build_setting(key, &value, Path::new(""))
-            .map_err(|mistake| inner.source.error(at, &mistake.cause, &mistake.remedy))?;
-        found.insert(key.to_owned(), value);
-    }
-    Ok(found)
-}
-
-fn variables(table: &Table<'_>, key: &str, name: &'static str) -> Result<BTreeMap<String, Value>> {
-    let Some(inner) = table.inner(key, name)? else {
-        return Ok(BTreeMap::new());
-    };
-    let mut found = BTreeMap::new();
-    for (name, at, node) in inner.entries() {
-        let variable = normalise_variable(name);
-        if variable.is_empty()
-            || !variable
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
-        {
-            return Err(inner.source.error(
-                at,
-                &format!("`{name}` is no variable's name"),
-                "write as in innodb_io_capacity",
-            ));
+fn build(table: BTreeMap<At<String>, Scalar>) -> Found<BTreeMap<String, String>> {
+    let parts = table.into_iter().map(|(key, value)| {
+        match check_build_setting(&key, &value, Path::new("")) {
+            Ok(()) => Ok((key.value, value.0)),
+            Err(mistake) => finding(key.at, mistake.cause, mistake.remedy),
         }
-        found.insert(variable, value(&node)?);
-    }
-    Ok(found)
+    });
+    parts.collect()
 }
 
-fn environment(table: &Table<'_>) -> Result<BTreeMap<String, Value>> {
-    let Some(inner) = table.inner("environment", "[change.environment]")? else {
-        return Ok(BTreeMap::new());
-    };
-    inner
-        .entries()
-        .map(|(name, _, node)| Ok((name.to_owned(), value(&node)?)))
-        .collect()
+fn variables(table: BTreeMap<At<String>, At<Scalar>>) -> Found<BTreeMap<String, Value>> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let variables = table.into_iter().map(|(name, text)| {
+        let variable = normalise_variable(&name);
+        if variable.is_empty() || !variable.chars().all(is_letter) {
+            let cause = format!("`{}` is no variable's name", *name);
+            return finding(name.at, cause, "write as in innodb_io_capacity");
+        }
+        Ok((variable, value(&text)?))
+    });
+    variables.collect()
 }
 
 /// A literal, or an expression when it begins with `=`.
-fn value(node: &Node<'_>) -> Result<Value> {
-    let text = node.scalar()?;
+fn value(text: &At<Scalar>) -> Found<Value> {
     match text.strip_prefix('=') {
-        None => Ok(Value::Literal(text)),
-        Some(expression) => {
-            let parsed = Expression::parse(expression).map_err(|error| inside(node, 1, &error))?;
-            Ok(Value::Computed(parsed))
-        }
+        None => Ok(Value::Literal(text.value.0.clone())),
+        // Behind the quote and the `=`.
+        Some(expression) => Expression::parse(expression)
+            .map(Value::Computed)
+            .or_else(|error| inside(text.at + 2, error)),
     }
 }
 
-fn cpus(table: &Table<'_>, key: &str) -> Result<Option<CpuChoice>> {
-    let Some(node) = table.get(key) else {
-        return Ok(None);
-    };
-    let choice = CpuChoice::parse(node.text().map_err(|_| {
-        node.error(
-            "a choice of CPUs was expected here",
-            &format!("write one of: {}", cpu_choice::FORMS),
-        )
-    })?)
-    .map_err(|error| inside(&node, 0, &error))?;
-    Ok(Some(choice))
+fn cpus(text: At<Text>) -> Found<CpuChoice> {
+    CpuChoice::parse(&text).or_else(|error| inside(text.at + 1, error))
 }
 
-fn scheduling(node: &Node<'_>) -> Result<Scheduling> {
-    let text = node.text()?;
-    if text == "batch" {
+fn scheduling(text: At<Text>) -> Found<Scheduling> {
+    if &**text == "batch" {
         return Ok(Scheduling::Batch);
     }
     let nice = text
@@ -408,31 +279,17 @@ fn scheduling(node: &Node<'_>) -> Result<Scheduling> {
         .and_then(|number| number.trim().parse::<i32>().ok());
     match nice.filter(|nice| (-20..=19).contains(nice)) {
         Some(nice) => Ok(Scheduling::Nice(nice)),
-        None => Err(node.error(
-            &format!("`{text}` is no scheduling"),
+        None => finding(
+            text.at,
+            format!("`{}` is no scheduling", *text),
             "write \"batch\" or \"nice N\" with N from -20 to 19",
-        )),
+        ),
     }
 }
 
-fn deploy(table: &Table<'_>) -> Result<Deploy> {
-    table.only(&["packages", "note"])?;
-    let packages = match table.get("packages") {
-        None => Vec::new(),
-        Some(node) => node
-            .list()?
-            .iter()
-            .map(|name| Ok(name.text()?.to_owned()))
-            .collect::<Result<_>>()?,
-    };
-    Ok(Deploy {
-        packages,
-        note: table.optional("note")?.map(|note| note.trim().to_owned()),
-    })
-}
-
-fn inside(node: &Node<'_>, before: usize, error: &ExpressionError) -> anyhow::Error {
-    node.error_at(before + error.at, &error.cause, &error.remedy)
+/// A mistake inside an expression that begins at `at`.
+pub(super) fn inside<T>(at: usize, error: ExpressionError) -> Found<T> {
+    finding(at + error.at, error.cause, error.remedy)
 }
 
 #[cfg(test)]
@@ -485,7 +342,7 @@ malloc = \"jemalloc\"
         let error = mistake("\"none\"", "\"durabilty\"");
         assert!(
             error.starts_with(
-                "levers/x.toml:5:8: `durabilty` is no risk\nremedy: did you mean `durability`?"
+                "levers/x.toml:5:8: risk: unknown value `durabilty`\nremedy: did you mean `durability`?"
             ),
             "{error}"
         );

@@ -49,7 +49,7 @@ impl Lever {
     }
 
     /// The log gain by which it stands in the order of levers: from its measurements, else by its promise.
-    pub fn expected_gain(&self, family: Family, workload: &str) -> f64 {
+    pub(crate) fn expected_gain(&self, family: Family, workload: &str) -> f64 {
         let guess = || {
             let of = GUESSES
                 .iter()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_server::Family;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::sized;
@@ -10,7 +11,7 @@ use super::context::Context;
 use super::expression::Expression;
 
 /// How the values of a range are spread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Evenly.

@@ -1,58 +1,55 @@
 //! `[[measured]]` of a lever's file.
 
-use anyhow::Result;
+use niagara_toml::{At, Found, Text, finding};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::measured::Measured;
-use super::source::Table;
 
-const NAME: &str = "[[measured]]";
-const KEYS: [&str; 6] = ["server", "workload", "ratio", "low", "high", "source"];
-
-/// Reads every `[[measured]]` of a file.
-pub(super) fn measured(top: &Table<'_>) -> Result<Vec<Measured>> {
-    let Some(node) = top.get("measured") else {
-        return Ok(Vec::new());
-    };
-    node.list()?
-        .iter()
-        .map(|node| one(&node.table(NAME)?))
-        .collect()
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeasuredTable {
+    /// the server's name in the catalogue, as in "mariadb-10.11"
+    server: Text,
+    /// the workload, as in "oltp_read_only"
+    workload: Text,
+    /// throughput with the lever over throughput without it, as in 1.05
+    ratio: At<f64>,
+    /// lower end of its 95 % interval
+    low: At<f64>,
+    /// upper end of its 95 % interval
+    high: At<f64>,
+    /// where it is published, as in "docs/results/t2000-ladder.md"
+    source: Text,
 }
 
-fn one(table: &Table<'_>) -> Result<Measured> {
-    table.only(&KEYS)?;
-    let ratio = |key: &str| -> Result<f64> {
-        let node = table.get(key).ok_or_else(|| {
-            table.error(
-                &format!("`{key}` is missing"),
-                &format!("add {key} = 1.05: throughput with the lever over throughput without it"),
-            )
-        })?;
-        let ratio = node.number()?;
-        if ratio > 0.0 && ratio.is_finite() {
-            Ok(ratio)
-        } else {
-            Err(node.error("a ratio is above 0", "write 1.05 for a gain of 5 %"))
+/// What one `[[measured]]` says.
+pub(super) fn measured(table: At<MeasuredTable>) -> Found<Measured> {
+    let (at, table) = (table.at, table.value);
+    for ratio in [&table.ratio, &table.low, &table.high] {
+        if !(ratio.value > 0.0 && ratio.is_finite()) {
+            return finding(
+                ratio.at,
+                "a ratio is above 0",
+                "write 1.05 for a gain of 5 %",
+            );
         }
-    };
-    let found = Measured {
-        server: table.required("server", "mariadb-10.11")?.to_owned(),
-        workload: table.required("workload", "oltp_read_only")?.to_owned(),
-        ratio: ratio("ratio")?,
-        low: ratio("low")?,
-        high: ratio("high")?,
-        source: table
-            .required("source", "docs/results/t2000-ladder.md")?
-            .to_owned(),
-    };
-    if found.low <= found.ratio && found.ratio <= found.high {
-        Ok(found)
-    } else {
-        Err(table.error(
+    }
+    if !(table.low.value..=table.high.value).contains(&table.ratio.value) {
+        return finding(
+            at,
             "the ratio is not within its interval",
             "write the interval's lower end as `low`, its upper end as `high`",
-        ))
+        );
     }
+    Ok(Measured {
+        server: table.server.0,
+        workload: table.workload.0,
+        ratio: table.ratio.value,
+        low: table.low.value,
+        high: table.high.value,
+        source: table.source.0,
+    })
 }
 
 #[cfg(test)]
@@ -75,7 +72,10 @@ mod tests {
             error.starts_with("levers/x.toml:8:1: the ratio is not within its interval"),
             "{error}"
         );
-        assert!(mistake("ratio = 1.1\nlow = 1.0\n").contains("`high` is missing\nremedy: add"));
+        assert!(
+            mistake("ratio = 1.1\nlow = 1.0\n")
+                .contains("`high` is missing in [[measured]]\nremedy: add")
+        );
         let error = mistake("ratio = -1\nlow = 1.0\nhigh = 2\n");
         assert!(
             error.contains("levers/x.toml:12:9: a ratio is above 0"),

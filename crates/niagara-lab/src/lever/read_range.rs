@@ -2,131 +2,146 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
 use niagara_server::normalise_variable;
+use niagara_toml::{At, Found, Scalar, Text, finding};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::expression::Expression;
+use super::parse::inside;
 use super::range::{Bounds, Range, Scale};
-use super::source::{Node, Table};
-use niagara_server::did_you_mean;
 
-const KEYS: [&str; 6] = ["variable", "from", "to", "scale", "step", "follows"];
-const BRANCHES: [&str; 2] = ["mariadb", "mysql"];
-const SCALES: [(&str, Scale); 2] = [("linear", Scale::Linear), ("log", Scale::Log)];
+/// The keys themselves, or a table of them for each branch.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RangeTable {
+    variable: Option<Text>,
+    from: Option<At<Scalar>>,
+    to: Option<At<Scalar>>,
+    #[serde(default)]
+    scale: Scale,
+    step: Option<At<Scalar>>,
+    #[serde(default)]
+    follows: BTreeMap<String, f64>,
+    /// the range on MariaDB
+    mariadb: Option<At<BoundsTable>>,
+    /// the range on MySQL and Percona Server
+    mysql: Option<At<BoundsTable>>,
+}
 
-/// Reads `[range]`: the keys themselves, or a table of them for each branch.
-pub(super) fn range(table: &Table<'_>) -> Result<Range> {
-    if BRANCHES.iter().all(|branch| table.get(branch).is_none()) {
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BoundsTable {
+    variable: Option<Text>,
+    from: Option<At<Scalar>>,
+    to: Option<At<Scalar>>,
+    #[serde(default)]
+    scale: Scale,
+    step: Option<At<Scalar>>,
+    #[serde(default)]
+    follows: BTreeMap<String, f64>,
+}
+
+/// What `[range]` says.
+pub(super) fn range(table: At<RangeTable>) -> Found<Range> {
+    let (at, table) = (table.at, table.value);
+    let of = |branch: Option<At<BoundsTable>>| {
+        branch
+            .map(|table| bounds(table.at, table.value))
+            .transpose()
+    };
+    if table.mariadb.is_none() && table.mysql.is_none() {
+        let all = BoundsTable {
+            variable: table.variable,
+            from: table.from,
+            to: table.to,
+            scale: table.scale,
+            step: table.step,
+            follows: table.follows,
+        };
         return Ok(Range {
-            all: Some(bounds(table)?),
+            all: Some(bounds(at, all)?),
             ..Range::default()
         });
     }
-    table.only(&BRANCHES)?;
-    let of = |branch: &str, name: &'static str| -> Result<Option<Bounds>> {
-        let inner = table.inner(branch, name)?;
-        inner.map(|table| bounds(&table)).transpose()
-    };
+    if table.variable.is_some() || table.from.is_some() || table.to.is_some() {
+        return finding(
+            at,
+            "a range of every branch beside one of a branch",
+            "write [range.mariadb] and [range.mysql], or neither",
+        );
+    }
     Ok(Range {
         all: None,
-        mariadb: of("mariadb", "[range.mariadb]")?,
-        mysql: of("mysql", "[range.mysql]")?,
+        mariadb: of(table.mariadb)?,
+        mysql: of(table.mysql)?,
     })
 }
 
-fn bounds(table: &Table<'_>) -> Result<Bounds> {
-    table.only(&KEYS)?;
-    let end = |key: &str, example: &str| -> Result<Expression> {
-        let node = table.get(key).ok_or_else(|| {
-            table.error(
-                &format!("`{key}` is missing"),
-                &format!("add {key} = {example}"),
-            )
-        })?;
-        quantity(&node)
+fn bounds(at: usize, table: BoundsTable) -> Found<Bounds> {
+    let missing = |key: &str, example: &str| {
+        finding(
+            at,
+            format!("`{key}` is missing"),
+            format!("add {key} = {example}"),
+        )
     };
-    let scale = match table.get("scale") {
-        None => Scale::default(),
-        Some(node) => scale(&node)?,
+    let Some(variable) = table.variable else {
+        return missing("variable", "\"innodb_io_capacity\"");
     };
-    let (from, to) = (end("from", "100")?, end("to", "20000")?);
-    if let (Expression::Number(low), Expression::Number(high)) = (&from, &to) {
-        let node = table.get("to").or_else(|| table.get("from"));
-        let refuse = |cause: &str, remedy: &str| match &node {
-            Some(node) => node.error(cause, remedy),
-            None => table.error(cause, remedy),
-        };
+    let (from, to) = match (&table.from, &table.to) {
+        (None, _) => return missing("from", "100"),
+        (_, None) => return missing("to", "20000"),
+        (Some(from), Some(to)) => (from, to),
+    };
+    let (first, last) = (quantity(from)?, quantity(to)?);
+    if let (Expression::Number(low), Expression::Number(high)) = (&first, &last) {
         if low >= high {
-            return Err(refuse(
+            return finding(
+                to.at,
                 "the range is empty",
                 "let `to` be larger than `from`",
-            ));
+            );
         }
-        if scale == Scale::Log && *low < 1.0 {
-            return Err(refuse(
+        if table.scale == Scale::Log && *low < 1.0 {
+            return finding(
+                to.at,
                 "a logarithmic range cannot begin at 0",
                 "begin at 1 or more, or write scale = \"linear\"",
-            ));
+            );
         }
     }
-    let follows = match table.inner("follows", "[range.follows]")? {
-        None => BTreeMap::new(),
-        Some(inner) => inner
-            .entries()
-            .map(|(name, _, node)| Ok((normalise_variable(name), node.number()?)))
-            .collect::<Result<_>>()?,
-    };
+    let follows = table.follows.into_iter();
     Ok(Bounds {
-        variable: normalise_variable(table.required("variable", "innodb_io_capacity")?),
-        from,
-        to,
-        scale,
-        step: match table.get("step") {
-            None => 1,
-            Some(node) => step(&node)?,
-        },
-        follows,
+        variable: normalise_variable(&variable),
+        from: first,
+        to: last,
+        scale: table.scale,
+        step: table.step.as_ref().map_or(Ok(1), step)?,
+        follows: follows
+            .map(|(name, times)| (normalise_variable(&name), times))
+            .collect(),
     })
 }
 
 /// A number, a size or an expression: `100`, `"96M"`, `"= server_memory * 0.6"`.
-fn quantity(node: &Node<'_>) -> Result<Expression> {
-    if let Ok(number) = node.integer() {
-        return Ok(Expression::Number(number as f64));
-    }
-    let text = node.text()?;
+fn quantity(text: &At<Scalar>) -> Found<Expression> {
     let (before, expression) = match text.strip_prefix('=') {
-        Some(expression) => (1, expression),
-        None => (0, text),
+        Some(expression) => (2, expression),
+        None => (1, &***text),
     };
-    Expression::parse(expression)
-        .map_err(|error| node.error_at(before + error.at, &error.cause, &error.remedy))
+    Expression::parse(expression).or_else(|error| inside(text.at + before, error))
 }
 
-fn step(node: &Node<'_>) -> Result<u64> {
-    match quantity(node)? {
+fn step(text: &At<Scalar>) -> Found<u64> {
+    match quantity(text)? {
         Expression::Number(step) if step >= 1.0 => Ok(step as u64),
-        _ => Err(node.error(
+        _ => finding(
+            text.at,
             "a whole number from 1 was expected here",
             "write as in 8 or \"1M\"",
-        )),
+        ),
     }
-}
-
-fn scale(node: &Node<'_>) -> Result<Scale> {
-    let text = node.text()?;
-    let known = SCALES.iter().find(|(name, _)| *name == text);
-    known.map(|(_, scale)| *scale).ok_or_else(|| {
-        let names = SCALES.map(|(name, _)| name);
-        node.error(
-            &format!("`{text}` is not a scale"),
-            &format!(
-                "{}known: {}",
-                did_you_mean(text, names.into_iter()),
-                names.join(", ")
-            ),
-        )
-    })
 }
 
 #[cfg(test)]
@@ -134,11 +149,13 @@ mod tests {
     use niagara_server::Family;
     use niagara_server::machine::Fingerprint;
 
+    use niagara_toml::FileError;
+
     use super::*;
     use crate::lever::parse::parse;
     use crate::lever::{Context, Lever, Span};
 
-    fn lever(range: &str) -> Result<Lever> {
+    fn lever(range: &str) -> Result<Lever, FileError> {
         let head = "title = \"T\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n\
                     [change.config]\na = 1\n";
         parse("x", "levers/x.toml", &format!("{head}{range}"))
@@ -201,7 +218,7 @@ mod tests {
         let error = mistake("[range]\nvariable = \"v\"\nfrom = 1\nto = \"= cpu\"\n");
         assert!(error.contains("did you mean `cpus`?"), "{error}");
         let error = mistake("[range]\nvariable = \"v\"\nfrom = 1\nto = 2\nscale = \"lin\"\n");
-        assert!(error.contains("`lin` is not a scale"), "{error}");
+        assert!(error.contains("scale: unknown value `lin`"), "{error}");
         let error = mistake("[range]\nvariable = \"v\"\nto = 2\n");
         assert!(
             error.contains("`from` is missing\nremedy: add from = 100"),

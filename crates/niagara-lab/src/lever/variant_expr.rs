@@ -99,7 +99,7 @@ pub enum Item {
 ///
 /// # Errors
 /// The first part that is none of these, with its position, the cause, and the nearest known name.
-pub fn parse_variant<S: AsRef<str>>(
+pub(crate) fn parse_variant<S: AsRef<str>>(
     text: &str,
     levers: &[Lever],
     servers: &[S],

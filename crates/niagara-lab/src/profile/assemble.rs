@@ -5,7 +5,8 @@ use niagara_profile::result::{
     Cpu, FunctionShare, LayerShare, Profile, Site, Syscall, ThreadTime, Waiting,
 };
 use niagara_profile::{
-    CpuSamples, Evidence, Folded, Frame, Layers, Names, OffCpu, Place, Seen, Syscalls, diagnose,
+    CpuSamples, Evidence, Folded, FoundLimit, Frame, Layers, Names, OffCpu, Place, Seen, Syscalls,
+    diagnose,
 };
 
 use super::costs::Watched;
@@ -204,21 +205,23 @@ pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
     let levers = lever::load(&[])?;
     profile.limits = found
         .into_iter()
-        .map(|mut limit| {
-            // As they are written in a variant.
-            let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
-            let left: Vec<&Lever> = limit
-                .lever_ids
-                .iter()
-                .filter(|id| !applied.contains(id))
-                .filter_map(known)
-                .collect();
-            limit.levers = left.iter().map(|lever| lever.spelling()).collect();
-            limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
-            limit
-        })
+        .map(|limit| with_levers_left(limit, &levers, applied))
         .collect();
     Ok(())
+}
+
+/// A limit with those of its levers that are not `applied` already, as they are written in a variant.
+fn with_levers_left(mut limit: FoundLimit, levers: &[Lever], applied: &[String]) -> FoundLimit {
+    let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
+    let left: Vec<&Lever> = limit
+        .lever_ids
+        .iter()
+        .filter(|id| !applied.contains(id))
+        .filter_map(known)
+        .collect();
+    limit.levers = left.iter().map(|lever| lever.spelling()).collect();
+    limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
+    limit
 }
 
 fn shares(layers: &Layers, folded: &Folded, whole: f64, us_per_query: f64) -> Vec<LayerShare> {

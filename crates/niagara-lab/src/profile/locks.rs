@@ -56,38 +56,11 @@ pub(super) fn locks(
         stage.freeze(side)?;
     }
     stage.thaw(1)?;
-    for statement in SWITCH_ON {
-        stage
-            .server(1)
-            .query(statement)
-            .context("this server cannot count its waits (performance_schema)")?;
-    }
-    let connections: Vec<i32> = stage
-        .server(1)
-        .query(CONNECTIONS)?
-        .into_iter()
-        .flatten()
-        .filter_map(|cell| cell.parse().ok())
-        .collect();
-    let mut rotation = Rotation::new(connections);
-    if rotation.is_empty() {
-        bail!("the server lists none of its connections in performance_schema.threads");
-    }
+    let mut rotation = switch_on(&stage)?;
     let row_waits = ROW_WAITS
         .iter()
         .find(|statement| stage.server(1).query(statement).is_ok())
         .copied();
-    let row_counters =
-        |stage: &Stage<'_>| -> Result<[f64; 2]> {
-            let status = stage.server(1).status()?;
-            let value = |name| {
-                status
-                    .get(name)
-                    .and_then(|value: &String| value.parse().ok())
-            };
-            Ok(["Innodb_row_lock_waits", "Innodb_row_lock_time"]
-                .map(|name| value(name).unwrap_or(0.0)))
-        };
     let before = row_counters(&stage)?;
     stage.freeze(1)?;
 
@@ -120,25 +93,51 @@ pub(super) fn locks(
         Ok(slice)
     })?;
     stage.thaw(1)?;
-    let rows = stage.server(1).query(WAITS)?;
     let after = row_counters(&stage)?;
-    let part = rotation.at_once() as f64 / rotation.len() as f64;
     let waits = (after[0] - before[0]).max(0.0);
+    let waited_ms = (after[1] - before[1]).max(0.0);
+    let part = rotation.at_once() as f64 / rotation.len() as f64;
     profile.locks = Some(Locks {
-        named: named(&rows, observed, queries * part),
+        named: named(&stage.server(1).query(WAITS)?, observed, queries * part),
         threads: (rotation.at_once(), rotation.len()),
         objects: asker.objects.finish(),
         row_waits_per_query: waits / (seen.queries.max(1) as f64),
-        // The counter is in milliseconds.
-        row_wait_us: if waits > 0.0 {
-            (after[1] - before[1]).max(0.0) * 1e3 / waits
-        } else {
-            0.0
-        },
+        row_wait_us: waited_ms * 1e3 / waits.max(1.0),
     });
     profile.costs.extend(seen.cost(View::Locks));
     stage.close();
     Ok(seen)
+}
+
+/// Has the instrumented server count its waits; its connections, to be observed in turn.
+fn switch_on(stage: &Stage<'_>) -> Result<Rotation> {
+    let server = stage.server(1);
+    for statement in SWITCH_ON {
+        server
+            .query(statement)
+            .context("this server cannot count its waits (performance_schema)")?;
+    }
+    let connections: Vec<i32> = server
+        .query(CONNECTIONS)?
+        .into_iter()
+        .flatten()
+        .filter_map(|cell| cell.parse().ok())
+        .collect();
+    if connections.is_empty() {
+        bail!("the server lists none of its connections in performance_schema.threads");
+    }
+    Ok(Rotation::new(connections))
+}
+
+/// How often the instrumented server's statements waited for a row, and for how long in all, in milliseconds.
+fn row_counters(stage: &Stage<'_>) -> Result<[f64; 2]> {
+    let status = stage.server(1).status()?;
+    let value = |name| {
+        status
+            .get(name)
+            .and_then(|value: &String| value.parse().ok())
+    };
+    Ok(["Innodb_row_lock_waits", "Innodb_row_lock_time"].map(|name| value(name).unwrap_or(0.0)))
 }
 
 /// A slice on the instrumented server, while another thread asks who waits for what, and in what part of it waits were

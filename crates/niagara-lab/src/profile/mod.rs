@@ -10,6 +10,7 @@ mod locks;
 mod short;
 mod stage;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -111,13 +112,7 @@ pub fn profile(
 ) -> Result<Profile> {
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let access = Access::probe();
-    let mut found = Profile {
-        variant: variant.label(),
-        workload: bench.load().on(variant).one_line(),
-        cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        missing: [access.missing(), options.missing.clone()].concat(),
-        ..Profile::default()
-    };
+    let mut found = nothing_yet(bench, variant, options, &access);
     let stage_of = |name: &str, observer: &mut dyn Observer| {
         observer.see(Event::Stage {
             name,
@@ -131,100 +126,132 @@ pub fn profile(
 
     stage_of("warm-up", observer);
     stage.run(0, options.warm_up_seconds)?;
-    let before = schedule(pid)?;
-    stage.run(0, options.slice_seconds)?;
-    let after = schedule(pid)?;
-    let workers = busy(&before, &after);
-    let switches = turns(&workers, &before, &after) as f64 / options.slice_seconds;
+    let (workers, switches) = serving_threads(&mut stage, options)?;
 
     let mut plain = Plain::default();
     let mut unwinder = Unwinder::of(pid)?;
     let server = bench.install_of(variant)?.server.clone();
-    let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)
-        .context("cannot read the server's symbols")?;
-    found.symbols = symbolizer.sources().to_vec();
-    if !symbolizer.names_kernel() {
-        found.missing.push(
-            "no names of the kernel's functions: run as root, or with kernel.kptr_restrict=0"
-                .to_owned(),
-        );
-    }
+    let symbolizer = symbols_of(&unwinder, &server, options, &mut found)?;
     let asked = |view| options.views.contains(&view);
 
     if asked(View::Cpu) {
         stage_of("what runs", observer);
         let view = CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer);
-        let looked = view.and_then(|mut view| {
+        let observed = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            let samples = view.finish();
-            assemble::cpu(&mut found, samples, &seen)?;
-            found.costs.extend(seen.cost(View::Cpu));
-            plain.add(&seen);
+            assemble::cpu(&mut found, view.finish(), &seen)?;
+            plain.take(&seen, View::Cpu, &mut found);
             Ok(())
         });
-        or_missing(bench, View::Cpu, looked, &mut found)?;
+        or_missing(bench, View::Cpu, observed, &mut found)?;
     }
     if asked(View::OffCpu) {
         stage_of("what threads wait for", observer);
-        let view = OffCpuView::new(
-            pid,
-            workers.clone(),
-            switches,
-            &access,
-            &mut unwinder,
-            &symbolizer,
-        );
-        let looked = view.and_then(|mut view| {
+        let threads = workers.clone();
+        let view = OffCpuView::new(pid, threads, switches, &access, &mut unwinder, &symbolizer);
+        let observed = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            let waits = view.finish();
-            assemble::off_cpu(&mut found, waits, &seen)?;
-            found.costs.extend(seen.cost(View::OffCpu));
-            plain.add(&seen);
+            assemble::off_cpu(&mut found, view.finish(), &seen)?;
+            plain.take(&seen, View::OffCpu, &mut found);
             Ok(())
         });
-        or_missing(bench, View::OffCpu, looked, &mut found)?;
+        or_missing(bench, View::OffCpu, observed, &mut found)?;
     }
     if asked(View::Syscalls) {
         stage_of("system calls", observer);
-        let looked = SyscallView::new(workers, &access).and_then(|mut view| {
+        let observed = SyscallView::new(workers, &access).and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            let calls = view.finish();
-            assemble::syscalls(&mut found, &calls, &seen);
-            found.costs.extend(seen.cost(View::Syscalls));
-            plain.add(&seen);
+            assemble::syscalls(&mut found, &view.finish(), &seen);
+            plain.take(&seen, View::Syscalls, &mut found);
             Ok(())
         });
-        or_missing(bench, View::Syscalls, looked, &mut found)?;
+        or_missing(bench, View::Syscalls, observed, &mut found)?;
     }
     // The counters of the whole of it, for the limits that ask for them.
     found.status_per_query = stage.status_per_query()?;
     stage.close();
-    if asked(View::Locks) {
-        stage_of("locks", observer);
-        let looked = locks::locks(bench, variant, options, &mut rng, observer, &mut found);
-        let looked = looked.map(|seen| plain.add(&seen));
-        or_missing(bench, View::Locks, looked, &mut found)?;
-    }
-    if asked(View::Allocations) {
-        stage_of("allocations", observer);
-        let looked =
-            allocations::allocations(bench, variant, options, &mut rng, observer, &mut found);
-        let looked = looked.map(|seen| plain.add(&seen));
-        or_missing(bench, View::Allocations, looked, &mut found)?;
+    for (view, title, observe) in APART {
+        if asked(view) {
+            stage_of(title, observer);
+            let observed = observe(bench, variant, options, &mut rng, observer, &mut found);
+            let observed = observed.map(|seen| plain.add(&seen));
+            or_missing(bench, view, observed, &mut found)?;
+        }
     }
     plain.tell(&mut found);
     assemble::limits(&mut found, &variant.levers)?;
     Ok(found)
 }
 
+/// Profiles one thing in servers of its own.
+type Observe = fn(
+    &Workbench,
+    &Variant,
+    &ProfileOptions,
+    &mut ChaCha8Rng,
+    &mut dyn Observer,
+    &mut Profile,
+) -> Result<Watched>;
+
+/// The views whose cost is in no other figure.
+const APART: [(View, &str, Observe); 2] = [
+    (View::Locks, "locks", locks::locks),
+    (View::Allocations, "allocations", allocations::allocations),
+];
+
+fn nothing_yet(
+    bench: &Workbench,
+    variant: &Variant,
+    options: &ProfileOptions,
+    access: &Access,
+) -> Profile {
+    Profile {
+        variant: variant.label(),
+        workload: bench.load().on(variant).one_line(),
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        missing: [access.missing(), options.missing.clone()].concat(),
+        ..Profile::default()
+    }
+}
+
+/// The names of the server's functions, and in the profile where they come from and which there are none of.
+fn symbols_of(
+    unwinder: &Unwinder,
+    server: &Path,
+    options: &ProfileOptions,
+    profile: &mut Profile,
+) -> Result<Symbolizer> {
+    let symbolizer = Symbolizer::new(unwinder.mappings(), server, &options.symbols)
+        .context("cannot read the server's symbols")?;
+    profile.symbols = symbolizer.sources().to_vec();
+    if !symbolizer.names_kernel() {
+        profile.missing.push(
+            "no names of the kernel's functions: run as root, or with kernel.kptr_restrict=0"
+                .to_owned(),
+        );
+    }
+    Ok(symbolizer)
+}
+
+/// The threads that serve the load, and how many times a second all of them together are given a CPU.
+fn serving_threads(stage: &mut Stage<'_>, options: &ProfileOptions) -> Result<(Vec<i32>, f64)> {
+    let pid = stage.pid(0);
+    let before = schedule(pid)?;
+    stage.run(0, options.slice_seconds)?;
+    let after = schedule(pid)?;
+    let workers = busy(&before, &after);
+    let switches = turns(&workers, &before, &after) as f64 / options.slice_seconds;
+    Ok((workers, switches))
+}
+
 /// A view that cannot be had here is no error: the profile says so.
 fn or_missing(
     bench: &Workbench,
     view: View,
-    looked: Result<()>,
+    observed: Result<()>,
     profile: &mut Profile,
 ) -> Result<()> {
-    if let Err(error) = looked {
+    if let Err(error) = observed {
         bench.cancel().check()?;
         profile.missing.push(format!("{}: {error:#}", view.name()));
     }
@@ -239,6 +266,12 @@ struct Plain {
 }
 
 impl Plain {
+    /// Takes what a view measured while it was off, and what it cost.
+    fn take(&mut self, seen: &Watched, view: View, profile: &mut Profile) {
+        profile.costs.extend(seen.cost(view));
+        self.add(seen);
+    }
+
     fn add(&mut self, seen: &Watched) {
         self.queries.extend(&seen.queries_without);
         self.transactions.extend(&seen.transactions_without);

@@ -77,14 +77,14 @@ pub(crate) fn combinations(
 
 impl Combinations {
     /// How the matrix is filled.
-    pub(crate) fn options(
-        &self,
-        set_up: &SetUp<'_>,
+    pub(crate) fn options<'a>(
+        &'a self,
+        set_up: &SetUp<'a>,
         duel_settings: &DuelSettings,
         seed: u64,
-    ) -> MatrixOptions<'_> {
+    ) -> Result<MatrixOptions<'a>> {
         let study = set_up.study;
-        MatrixOptions {
+        Ok(MatrixOptions {
             about: study.words(),
             server: set_up.base.server.clone(),
             axes: self.axes.clone(),
@@ -109,7 +109,9 @@ impl Combinations {
             couples: duel_settings.couples,
             seed,
             budget_seconds: study.budget.as_secs_f64(),
-        }
+            levers: &set_up.inventory.levers,
+            machine: set_up.inventory.machine()?,
+        })
     }
 
     /// Whether some build of this matrix had its profile from the workload.

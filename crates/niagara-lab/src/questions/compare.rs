@@ -163,6 +163,7 @@ impl Measuring for Comparing<'_> {
         if self.options.protocol == Protocol::Duel
             && !study.is_resumed()
             && from_here
+            && !study.is_elsewhere()
             && study.rate().is_none()
         {
             let slices = study.store().slices(None)?;

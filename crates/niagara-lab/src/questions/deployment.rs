@@ -1,5 +1,6 @@
 //! What installing a ladder's final variant takes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -7,24 +8,67 @@ use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
+use crate::lever::Lever;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
-/// What installing `variant` of the server `install` takes, made by some of `candidates` and measured on `machine`.
+/// A part of the final variant: a lever of a tuning, a rung of a ladder, a combination of a matrix.
+pub(crate) struct Part<'a> {
+    /// What the report calls it by: a lever's identifier, a rung's title.
+    pub name: String,
+    /// Server variables and environment variables that it sets here.
+    pub sets: Vec<String>,
+    /// Its levers, which know what installing them takes.
+    pub levers: Vec<&'a Lever>,
+}
+
+impl<'a> Part<'a> {
+    /// The levers of a tuning that are in `variant`.
+    pub fn of_candidates(variant: &Variant, candidates: &'a [Candidate]) -> Vec<Self> {
+        let used = candidates
+            .iter()
+            .filter(|candidate| variant.levers.iter().any(|id| id == candidate.lever.id()));
+        used.map(|candidate| Part {
+            name: candidate.lever.id().to_owned(),
+            sets: sets(candidate),
+            levers: vec![&candidate.lever],
+        })
+        .collect()
+    }
+
+    /// What `after` has beyond `before`, made by some of `levers`.
+    pub fn between(name: &str, before: &Variant, after: &Variant, levers: &'a [Lever]) -> Self {
+        let new = |old: &BTreeMap<String, String>, now: &BTreeMap<String, String>| {
+            let changed = now
+                .iter()
+                .filter(|(key, value)| old.get(*key) != Some(value));
+            changed.map(|(key, _)| key.clone()).collect::<Vec<_>>()
+        };
+        let mut sets = new(&before.config, &after.config);
+        sets.extend(new(&before.runtime.environment, &after.runtime.environment));
+        let added = after.levers.iter().filter(|id| !before.levers.contains(id));
+        Part {
+            name: name.to_owned(),
+            sets,
+            levers: added
+                .filter_map(|id| levers.iter().find(|lever| lever.id() == id))
+                .collect(),
+        }
+    }
+}
+
+/// What installing `variant` of the server `install` takes, made of `parts` and measured on `machine`.
 ///
 /// # Errors
 /// The variant asks for something that the server does not have.
 pub(crate) fn deployment(
     install: &Install,
     variant: &Variant,
-    candidates: &[Candidate],
+    parts: &[Part<'_>],
     machine: &str,
 ) -> Result<Deployment> {
     let runtime = &variant.runtime;
-    let used: Vec<&Candidate> = candidates
-        .iter()
-        .filter(|candidate| variant.levers.iter().any(|id| id == candidate.lever.id()))
-        .collect();
+    let levers = || parts.iter().flat_map(|part| part.levers.iter().copied());
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
@@ -32,7 +76,7 @@ pub(crate) fn deployment(
         family: family_word(install.family).to_owned(),
         config: variant.config.clone(),
         environment,
-        malloc: malloc(install, runtime, &used),
+        malloc: malloc(install, runtime, levers()),
         server_cpus: runtime
             .server_cpus
             .as_deref()
@@ -53,13 +97,12 @@ pub(crate) fn deployment(
             TransportKind::Unix => "unix".to_owned(),
             TransportKind::Tcp => "tcp".to_owned(),
         },
-        sets: used
+        sets: parts
             .iter()
-            .map(|candidate| (candidate.lever.id().to_owned(), sets(candidate)))
+            .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
-        host_steps: used
-            .iter()
-            .filter_map(|candidate| candidate.lever.deploy().note.clone())
+        host_steps: levers()
+            .filter_map(|lever| lever.deploy().note.clone())
             .collect(),
         machine: machine.to_owned(),
         built: built(install, variant)?,
@@ -103,7 +146,11 @@ fn sets(candidate: &Candidate) -> Vec<String> {
     names.cloned().collect()
 }
 
-fn malloc(install: &Install, runtime: &Runtime, used: &[&Candidate]) -> Option<DeployMalloc> {
+fn malloc<'a>(
+    install: &Install,
+    runtime: &Runtime,
+    mut levers: impl Iterator<Item = &'a Lever>,
+) -> Option<DeployMalloc> {
     let name = runtime.malloc.as_ref()?;
     let library = install.mallocs.get(name)?;
     let soname = library
@@ -111,10 +158,9 @@ fn malloc(install: &Install, runtime: &Runtime, used: &[&Candidate]) -> Option<D
         .unwrap_or(Path::new(name).as_os_str())
         .to_string_lossy()
         .into_owned();
-    let package = used
-        .iter()
-        .find(|candidate| candidate.lever.level() == Some(name.as_str()))
-        .and_then(|candidate| candidate.lever.deploy().packages.first().cloned())
+    let package = levers
+        .find(|lever| lever.level() == Some(name.as_str()))
+        .and_then(|lever| lever.deploy().packages.first().cloned())
         .unwrap_or_else(|| format!("the package that has {soname}"));
     Some(DeployMalloc {
         name: name.clone(),
@@ -126,8 +172,6 @@ fn malloc(install: &Install, runtime: &Runtime, used: &[&Candidate]) -> Option<D
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use std::collections::BTreeMap;
 
     use crate::lever::{Change, load};
 
@@ -199,7 +243,8 @@ mod tests {
         ];
         let base = Variant::base("mariadb-10.11");
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
-        let found = deployment(&install(), &variant, &candidates, "a machine").expect("complete");
+        let parts = Part::of_candidates(&variant, &candidates);
+        let found = deployment(&install(), &variant, &parts, "a machine").expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -241,5 +286,37 @@ mod tests {
         variant.runtime.malloc = Some("tcmalloc".into());
         let error = deployment(&install(), &variant, &[], "").expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
+    }
+
+    #[test]
+    fn a_rung_is_what_it_adds_to_the_one_before() {
+        let levers = load(&[]).expect("the shipped levers");
+        let before = Variant::base("mariadb-10.11").with(
+            "io-capacity-high",
+            &Change {
+                config: BTreeMap::from([("innodb_io_capacity".into(), "2000".into())]),
+                ..Change::default()
+            },
+        );
+        let after = before.with(
+            "table-cache-large",
+            &Change {
+                config: BTreeMap::from([("table_open_cache".into(), "8000".into())]),
+                ..Change::default()
+            },
+        );
+        let part = Part::between("more tables", &before, &after, &levers);
+        assert_eq!(
+            (part.name.as_str(), part.sets),
+            ("more tables", vec!["table_open_cache".to_owned()])
+        );
+        assert_eq!(part.levers.len(), 1);
+        let found = deployment(
+            &install(),
+            &after,
+            &[Part::between("more tables", &before, &after, &levers)],
+            "",
+        );
+        assert!(found.expect("complete").host_steps[0].contains("LimitNOFILE"));
     }
 }

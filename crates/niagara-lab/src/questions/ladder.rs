@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{About, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary};
+use niagara_store::{
+    About, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary,
+};
 
 use crate::asking::question::RungRecipe;
 use crate::asking::resolve::resolve_or_reason;
@@ -10,6 +12,8 @@ use crate::client_host::ClientHost;
 use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
+use crate::questions::deployment::{Part, deployment};
+use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::sequential_test::{
     SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
 };
@@ -76,6 +80,8 @@ impl<'a> Climbing<'a> {
                 inventory: set_up.inventory,
                 best: start.clone(),
                 rungs: Vec::new(),
+                kept: Vec::new(),
+                checks: Vec::new(),
                 total: None,
                 warnings: Vec::new(),
                 complete: false,
@@ -116,6 +122,9 @@ struct Climb<'a> {
     options: LadderOptions,
     best: Variant,
     rungs: Vec<LadderRung>,
+    /// The rungs that were kept: title, what they started from, what they made of it.
+    kept: Vec<(String, Variant, Variant)>,
+    checks: Vec<FinalCheck>,
     total: Option<niagara_store::Comparison>,
     warnings: Vec<String>,
     complete: bool,
@@ -181,6 +190,13 @@ impl Climb<'_> {
         }
         let checked = study.aside(|| check_build(bench, &self.best, observer));
         self.warnings.extend(checked?);
+        if !self.is_proven() {
+            return Ok(());
+        }
+        let recovery = touches_recovery(&self.best, &self.inventory.levers);
+        let sides = [&self.options.start, &self.best];
+        self.checks = check_final(bench, study, sides, recovery, observer)?;
+        self.warnings.extend(undone_checks(&self.checks));
         Ok(())
     }
 
@@ -240,7 +256,9 @@ impl Climb<'_> {
             let claim = Box::new(comparison(study, &test, &tested)?);
             let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
             if is_faster && claim.may_be_recommended() {
-                self.best = candidate;
+                let before = std::mem::replace(&mut self.best, candidate);
+                self.kept
+                    .push((rung.title.clone(), before, self.best.clone()));
                 RungOutcome::Kept { claim }
             } else {
                 RungOutcome::NotKept { claim }
@@ -345,8 +363,13 @@ impl Climb<'_> {
         }
         let builds = build_notes(bench, &[("start", &options.start), (FINAL, &self.best)])?;
         let mut warnings = Vec::new();
+        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let deployment = match &not_recommended {
+            None => self.deployment(bench)?,
+            Some(_) => None,
+        };
         if self.best.id() != options.start.id() {
-            warnings.extend(not_recommended(&builds));
+            warnings.extend(not_recommended);
         }
         warnings.extend(self.warnings.clone());
         warnings.extend(bench.client().map(ClientHost::remark));
@@ -367,9 +390,34 @@ impl Climb<'_> {
             rungs,
             builds,
             total: self.total.clone(),
+            checks: self.checks.clone(),
+            deployment,
             sd_duel: pooled_sd(study),
             warnings,
         })
+    }
+}
+
+impl Climb<'_> {
+    /// Whether fresh duels proved the final variant faster.
+    fn is_proven(&self) -> bool {
+        let total = self.total.as_ref();
+        total.and_then(|total| total.judged().verdict) == Some(Verdict::Faster)
+    }
+
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    fn deployment(&self, bench: &Workbench) -> Result<Option<Deployment>> {
+        if !self.is_proven() {
+            return Ok(None);
+        }
+        let levers = &self.inventory.levers;
+        let parts: Vec<Part<'_>> = self
+            .kept
+            .iter()
+            .map(|(title, before, after)| Part::between(title, before, after, levers))
+            .collect();
+        let machine = self.inventory.machine()?;
+        deployment(bench.install_of(&self.best)?, &self.best, &parts, &machine).map(Some)
     }
 }
 

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use niagara_stats::{ErrorBudget, Rule};
+use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Goal, MatrixSummary, MatrixWorkload,
-    Phase, Summary,
+    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
+    MatrixSummary, MatrixWorkload, Phase, Summary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -19,7 +19,10 @@ use rand_chacha::ChaCha8Rng;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
+use crate::lever::Lever;
 use crate::questions::build_note::{BEST, build_notes, not_recommended};
+use crate::questions::deployment::{Part, deployment};
+use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::ladder::{in_short, pooled_sd};
 use crate::questions::sequential_test::{
     SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
@@ -73,6 +76,10 @@ pub(crate) struct MatrixOptions<'a> {
     pub seed: u64,
     /// Seconds asked for.
     pub budget_seconds: f64,
+    /// Every lever: those of the best combination know what installing them takes.
+    pub levers: &'a [Lever],
+    /// The machine in one line, for the person who deploys what was found.
+    pub machine: String,
 }
 
 /// Where a cell stands.
@@ -89,6 +96,7 @@ pub(crate) struct Filling<'a> {
     places: Vec<Place>,
     outcomes: Vec<Option<CellOutcome>>,
     confirmed: Option<Confirmed>,
+    checks: Vec<FinalCheck>,
     warnings: Vec<String>,
     complete: bool,
 }
@@ -112,6 +120,7 @@ impl<'a> Filling<'a> {
             outcomes: vec![None; places.len()],
             places,
             confirmed: None,
+            checks: Vec::new(),
             warnings: Vec::new(),
             complete: false,
         }
@@ -345,6 +354,46 @@ impl<'a> Filling<'a> {
         })
     }
 
+    /// The best combination and where it was measured, once fresh duels proved it faster: workbench, baseline, it.
+    fn proven(&self) -> Option<(&Confirmed, &'a Workbench, [&'a Variant; 2])> {
+        let options = self.options;
+        let confirmed = self.confirmed.as_ref()?;
+        if confirmed.comparison.judged().verdict != Some(Verdict::Faster) {
+            return None;
+        }
+        let of = |combination: usize| {
+            let variant = options.combinations[combination]
+                .variants
+                .get(confirmed.workload)?;
+            variant.as_ref().ok()
+        };
+        let bench = options
+            .benches
+            .get(&(confirmed.workload, confirmed.threads))?;
+        Some((confirmed, bench, [of(0)?, of(self.best()?)?]))
+    }
+
+    /// Checks the best combination, which is handed over.
+    fn check_best(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let Some((_, bench, [baseline, best])) = self.proven() else {
+            return Ok(());
+        };
+        let recovery = touches_recovery(best, self.options.levers);
+        self.checks = check_final(bench, study, [baseline, best], recovery, observer)?;
+        self.warnings.extend(undone_checks(&self.checks));
+        Ok(())
+    }
+
+    /// What installing the best combination takes; `None` unless fresh duels proved it faster.
+    fn deployment(&self) -> Result<Option<Deployment>> {
+        let options = self.options;
+        let Some((confirmed, bench, [before, best])) = self.proven() else {
+            return Ok(None);
+        };
+        let part = Part::between(&confirmed.title, before, best, options.levers);
+        deployment(bench.install_of(best)?, best, &[part], &options.machine).map(Some)
+    }
+
     fn summary(&self, study: &Study) -> Result<MatrixSummary> {
         let options = self.options;
         let server_version = options
@@ -370,7 +419,13 @@ impl<'a> Filling<'a> {
             })
             .collect();
         let builds = self.builds()?;
-        let mut warnings: Vec<String> = not_recommended(&builds).into_iter().collect();
+        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let mut warnings: Vec<String> = not_recommended.into_iter().collect();
+        let deployment = if warnings.is_empty() {
+            self.deployment()?
+        } else {
+            None
+        };
         warnings.extend(self.warnings.clone());
         let benches = &mut options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
@@ -391,6 +446,8 @@ impl<'a> Filling<'a> {
             cells,
             confirmed: self.confirmed.clone(),
             builds,
+            checks: self.checks.clone(),
+            deployment,
             sd_duel: pooled_sd(study),
             warnings,
         })
@@ -405,6 +462,7 @@ impl Measuring for Filling<'_> {
 
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.fill(study, observer)?;
+        self.check_best(study, observer)?;
         self.complete = true;
         Ok(())
     }

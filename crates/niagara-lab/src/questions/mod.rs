@@ -7,6 +7,7 @@ pub(crate) mod combinations;
 pub(crate) mod compare;
 pub(crate) mod couples;
 pub(crate) mod deployment;
+pub(crate) mod final_check;
 pub(crate) mod identical;
 pub(crate) mod ladder;
 pub(crate) mod matrix;

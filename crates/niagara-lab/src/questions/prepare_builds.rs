@@ -18,7 +18,7 @@ const MAX_BUILDS: usize = 16;
 ///
 /// # Errors
 /// [`Cancelled`] when stopped; more combinations than can be built in reason.
-pub fn prepare_builds(
+pub(crate) fn prepare_builds(
     bench: &mut Workbench,
     base: &Variant,
     candidates: &mut Vec<Candidate>,

@@ -86,6 +86,15 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
+/// What is screened, where and how.
+struct Field<'a> {
+    bench: &'a Workbench,
+    base: &'a Variant,
+    candidates: &'a [Candidate],
+    options: &'a ScreenOptions,
+}
+
+/// The screening so far.
 struct ScreeningState {
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
@@ -110,23 +119,13 @@ pub(crate) fn screen(
     options: &ScreenOptions,
     observer: &mut dyn Observer,
 ) -> Result<Screening> {
-    let factors = factors(candidates);
-    let mut state = ScreeningState {
-        expected: match options.goal {
-            Goal::Throughput => expected(candidates, &factors),
-            Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
-        },
-        shapes: factors.iter().map(LeverFactor::shape).collect(),
-        factors,
-        observations: Vec::new(),
-        throughput: Vec::new(),
-        failed: 0,
-        set_aside: Vec::new(),
-        is_lever: candidates
-            .iter()
-            .map(|candidate| candidate.lever.role() == Role::Lever)
-            .collect(),
+    let field = Field {
+        bench,
+        base,
+        candidates,
+        options,
     };
+    let mut state = ScreeningState::of(candidates, options.goal);
     let ended = study.recall(&checkpoint::screening_ended())?;
     let mut begun = 0;
     let mut generation = 0;
@@ -141,13 +140,9 @@ pub(crate) fn screen(
         );
         generation += 1;
         for row in rows {
-            let then = study.used_seconds() + study.duel_seconds(options.couples);
-            let [until, latest] = options.time.ends(study);
-            let late =
-                then > latest || (then > until && state.is_anything_promising(options.worthwhile));
             let over = match ended {
                 Some(duels) => begun >= duels,
-                None => late && !study.has_recalled(),
+                None => !study.has_recalled() && state.is_late(study, options),
             };
             if over {
                 if ended.is_none() {
@@ -155,63 +150,19 @@ pub(crate) fn screen(
                 }
                 break 'designs;
             }
-            let sides = [&row.a, &row.b]
-                .map(|levels| with_levels(base, candidates, &state.factors, levels));
-            let seed = derive_seed(options.seed, "screen", begun);
-            begun += 1;
-            let outcome = study.duel(
-                bench,
-                Phase::Screen,
-                "",
-                sides,
-                options.couples,
-                seed,
-                observer,
-            );
-            let record = match outcome {
-                Ok(record) => record,
+            let aside_before = state.set_aside.len();
+            match state.duel(&field, study, row, begun, observer) {
                 Err(error) if error.is::<Cancelled>() => {
                     return Ok(state.screening(candidates, true));
                 }
-                Err(error) => return Err(error),
-            };
-            let aside_before = state.set_aside.len();
-            match &record.ending {
-                Ending::Failed { side, reason } => {
-                    let levels = if *side == 0 { &row.a } else { &row.b };
-                    state.failed += 1;
-                    let named = state
-                        .set_aside_failing(bench, study, base, candidates, levels, begun, reason);
-                    match named {
-                        Err(error) if error.is::<Cancelled>() => {
-                            return Ok(state.screening(candidates, true));
-                        }
-                        other => other?,
-                    }
-                }
-                Ending::Scored => {
-                    let Some(score) = options.goal.gain(&record) else {
-                        continue;
-                    };
-                    if let Some(throughput) = record.score {
-                        state.throughput.push(Observation {
-                            row: row.clone(),
-                            score: throughput,
-                        });
-                    }
-                    state.observations.push(Observation { row, score });
-                    state.set_aside_lever_that_halves(study, candidates)?;
-                    state.show(candidates, observer);
-                }
-                Ending::Disturbed => {}
+                other => other?,
             }
-            if state.set_aside.len() > aside_before {
-                for (_, lever) in &state.set_aside[aside_before..] {
-                    observer.see(Event::Note(&format!(
-                        "set aside: {} ({})",
-                        lever.lever, lever.reason
-                    )));
-                }
+            begun += 1;
+            let newly_aside = &state.set_aside[aside_before..];
+            for (_, NotTried { lever, reason, .. }) in newly_aside {
+                observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
+            }
+            if !newly_aside.is_empty() {
                 continue 'designs;
             }
         }
@@ -243,6 +194,27 @@ fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> 
 }
 
 impl ScreeningState {
+    /// Nothing seen yet.
+    fn of(candidates: &[Candidate], goal: Goal) -> Self {
+        let factors = factors(candidates);
+        Self {
+            expected: match goal {
+                Goal::Throughput => expected(candidates, &factors),
+                Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
+            },
+            shapes: factors.iter().map(LeverFactor::shape).collect(),
+            factors,
+            observations: Vec::new(),
+            throughput: Vec::new(),
+            failed: 0,
+            set_aside: Vec::new(),
+            is_lever: candidates
+                .iter()
+                .map(|candidate| candidate.lever.role() == Role::Lever)
+                .collect(),
+        }
+    }
+
     fn is_aside(&self, candidate: usize) -> bool {
         self.set_aside.iter().any(|(index, _)| *index == candidate)
     }
@@ -282,6 +254,13 @@ impl ScreeningState {
         effects(&self.shapes, &self.observations, &pairs, None)
     }
 
+    /// Whether the time is too short for another duel.
+    fn is_late(&self, study: &Study, options: &ScreenOptions) -> bool {
+        let then = study.used_seconds() + study.duel_seconds(options.couples);
+        let [until, latest] = options.time.ends(study);
+        then > latest || (then > until && self.is_anything_promising(options.worthwhile))
+    }
+
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
     fn is_anything_promising(&self, worthwhile: f64) -> bool {
@@ -313,14 +292,64 @@ impl ScreeningState {
         worst.is_finite().then_some(worst)
     }
 
+    /// Fights the duel of `row`, number `place` of the screening, and takes its result; sets a lever aside where it shows that one keeps
+    /// the server from working.
+    fn duel(
+        &mut self,
+        field: &Field<'_>,
+        study: &mut Study,
+        row: Row,
+        place: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Field {
+            bench,
+            base,
+            candidates,
+            options,
+        } = *field;
+        let sides =
+            [&row.a, &row.b].map(|levels| with_levels(base, candidates, &self.factors, levels));
+        let seed = derive_seed(options.seed, "screen", place);
+        let record = study.duel(
+            bench,
+            Phase::Screen,
+            "",
+            sides,
+            options.couples,
+            seed,
+            observer,
+        )?;
+        match &record.ending {
+            Ending::Failed { side, reason } => {
+                let levels = if *side == 0 { &row.a } else { &row.b };
+                self.failed += 1;
+                self.set_aside_failing(field, study, levels, place + 1, reason)
+            }
+            Ending::Scored => {
+                let Some(score) = options.goal.gain(&record) else {
+                    return Ok(());
+                };
+                if let Some(throughput) = record.score {
+                    self.throughput.push(Observation {
+                        row: row.clone(),
+                        score: throughput,
+                    });
+                }
+                self.observations.push(Observation { row, score });
+                self.set_aside_lever_that_halves(study, candidates)?;
+                self.show(candidates, observer);
+                Ok(())
+            }
+            Ending::Disturbed => Ok(()),
+        }
+    }
+
     /// A side failed: finds the lever that keeps it from starting, where there is one.
-    #[expect(clippy::too_many_arguments, reason = "the study's parts, each used")]
     fn set_aside_failing(
         &mut self,
-        bench: &Workbench,
+        field: &Field<'_>,
         study: &Study,
-        base: &Variant,
-        candidates: &[Candidate],
         levels: &[usize],
         duel: u64,
         reason: &str,
@@ -333,12 +362,13 @@ impl ScreeningState {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = failing_levers(bench, base, candidates, &levers)?;
+            let found = failing_levers(field.bench, field.base, field.candidates, &levers)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
-            let index = candidates
+            let index = field
+                .candidates
                 .iter()
                 .position(|candidate| candidate.lever.id() == lever.lever)?;
             Some((index, lever))

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, judge, judge_beside, judge_final, signed_rank,
-    taken_more_from,
+    ErrorBudget, Judgement, LookPlan, Rule, heterogeneity, judge_beside, judge_final_on_nodes,
+    judge_on_nodes, signed_rank, taken_more_from,
 };
 use niagara_store::{
-    Comparison, DuelRecord, Ending, Goal, Phase, ReplayRecord, ReplaySummary, SliceRecord,
+    Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, ReplayRecord, ReplaySummary, SliceRecord,
 };
 
 use crate::duels::duel::mean_difference;
@@ -72,7 +72,8 @@ pub(crate) fn run_test(
     let ended = study.recall(&ended_key)?;
     loop {
         let scores = running.scores();
-        let judgement = judge(&scores, &running.plan, &test.rule);
+        let nodes = running.nodes(study);
+        let judgement = judge_on_nodes(&scores, &nodes, &running.plan, &test.rule);
         if !scores.is_empty() {
             observer.see(Event::Judged(&judgement));
         }
@@ -91,6 +92,7 @@ pub(crate) fn run_test(
             return Ok(running.out_of_time(test));
         }
         let seed = derive_seed(test.seed, test.subject, running.attempts);
+        running.expect(bench, study, test);
         running.attempts += 1;
         let fought = study.duel(
             bench,
@@ -134,6 +136,8 @@ struct RunningTest {
     plan: LookPlan,
     goal: Goal,
     duels: Vec<DuelRecord>,
+    /// The machine of each of their scores, by number, as of the last look.
+    last_nodes: Vec<usize>,
     attempts: u64,
     failures_in_a_row: u32,
     /// By side: how often it failed, and its last reason.
@@ -148,6 +152,7 @@ impl RunningTest {
             plan,
             goal,
             duels: Vec::new(),
+            last_nodes: Vec::new(),
             attempts: 0,
             failures_in_a_row: 0,
             failures: Default::default(),
@@ -193,6 +198,27 @@ impl RunningTest {
         false
     }
 
+    /// Says which duels are likely to be asked for next, to who runs several at a time.
+    fn expect(&self, bench: &Workbench, study: &mut Study, test: &SequentialTest<'_>) {
+        let left = self.plan.max_duels().saturating_sub(self.scores().len());
+        let seeds = (self.attempts..)
+            .take(left.min(study.ahead()))
+            .map(|attempt| derive_seed(test.seed, test.subject, attempt));
+        let (phase, subject) = (test.phase, test.subject);
+        let variants = [test.a, test.b];
+        study.expect(bench, phase, subject, variants, test.couples, seeds);
+    }
+
+    /// The machine of each score, by number; nothing where all are of this one.
+    fn nodes(&mut self, study: &Study) -> Vec<usize> {
+        let scored = self
+            .duels
+            .iter()
+            .filter(|duel| self.goal.gain(duel).is_some());
+        self.last_nodes = study.node_numbers(scored);
+        self.last_nodes.clone()
+    }
+
     fn scores(&self) -> Vec<f64> {
         let gains = self.duels.iter().filter_map(|duel| self.goal.gain(duel));
         gains.collect()
@@ -235,7 +261,7 @@ impl RunningTest {
             ));
         }
         TestOutcome {
-            judgement: judge_final(&scores, &self.plan, &test.rule),
+            judgement: judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule),
             duels: self.duels,
             interrupted: false,
             failure: None,
@@ -267,7 +293,8 @@ impl RunningTest {
     }
 
     fn interrupted(self, test: &SequentialTest<'_>) -> TestOutcome {
-        let so_far = judge(&self.scores(), &self.plan, &test.rule);
+        let (scores, nodes) = (self.scores(), self.last_nodes.clone());
+        let so_far = judge_on_nodes(&scores, &nodes, &self.plan, &test.rule);
         let mut outcome = self.outcome(test);
         // Stopped between looks: no verdict but one that stood already.
         outcome.judgement = so_far;
@@ -371,6 +398,7 @@ pub(crate) fn comparison(
         ),
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
         taken: of_sides(&slices, outcome, |slice| slice.taken),
+        nodes: on_nodes(study, test, outcome),
         caution: limited_by_generator(&slices, test, outcome)
             .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
@@ -399,6 +427,36 @@ fn replayed(
         .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
         .collect();
     Ok(replay_summary(&duels, test.errors.alpha))
+}
+
+/// The machines that the duels were run on, where those are others than this one.
+fn on_nodes(study: &Study, test: &SequentialTest<'_>, outcome: &TestOutcome) -> Option<OnNodes> {
+    let scored = || {
+        let judged = outcome.judgement.duels;
+        let duels = outcome.duels.iter();
+        duels
+            .filter(|duel| test.goal.gain(duel).is_some())
+            .take(judged)
+    };
+    let numbers = study.node_numbers(scored());
+    if numbers.is_empty() {
+        return None;
+    }
+    let scores: Vec<f64> = scored().filter_map(|duel| test.goal.gain(duel)).collect();
+    // Numbers are given in the order of first appearance within the study; those that count here come first to last.
+    let mut used = numbers.clone();
+    used.sort_unstable();
+    used.dedup();
+    let place = |number: &usize| used.binary_search(number).unwrap_or(0);
+    let places: Vec<usize> = numbers.iter().map(place).collect();
+    let names = study.node_names();
+    Some(OnNodes {
+        names: used
+            .iter()
+            .filter_map(|number| names.get(*number).cloned())
+            .collect(),
+        heterogeneity: heterogeneity(&scores, &places, test.errors.alpha),
+    })
 }
 
 /// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with

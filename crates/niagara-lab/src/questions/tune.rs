@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{Bond, Components, ErrorBudget, Prior, Prospect, Rule, Verdict, promote};
 use niagara_store::{
-    Comparison, Deployment, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened, Searched,
-    Summary, Together, TuneSummary,
+    Comparison, Deployment, FinalCheck, Goal, NotTried, Phase, Rung, START_SETTINGS, Screened,
+    Searched, Summary, Together, TuneSummary,
 };
 
 use crate::asking::duel_defaults::DefaultCouples;
@@ -14,7 +14,8 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
-use crate::questions::deployment::deployment;
+use crate::questions::deployment::{Part, deployment};
+use crate::questions::final_check::{check_final, failed_checks, undone_checks};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
 use crate::questions::rate::{RateChoice, find_rate};
@@ -132,6 +133,7 @@ pub(crate) struct Ladder<'a> {
     warnings: Vec<String>,
     screening: Option<Screening>,
     searched: Option<Searched>,
+    checks: Vec<FinalCheck>,
     rungs: Vec<Rung>,
     total: Option<Comparison>,
     complete: bool,
@@ -192,6 +194,7 @@ impl<'a> Ladder<'a> {
             warnings: Vec::new(),
             screening: None,
             searched: None,
+            checks: Vec::new(),
             rungs: Vec::new(),
             total: None,
             complete: false,
@@ -207,6 +210,13 @@ impl<'a> Ladder<'a> {
         }
         let checked = study.aside(|| check_build(self.bench, &self.last, observer));
         self.warnings.extend(checked?);
+        let used =
+            |candidate: &&Candidate| self.last.levers.iter().any(|id| id == candidate.lever.id());
+        let mut levers = self.candidates.iter().filter(used);
+        let recovery = levers.any(|candidate| candidate.lever.touches_recovery());
+        let sides = [&self.options.base, &self.last];
+        self.checks = check_final(self.bench, study, sides, recovery, observer)?;
+        self.warnings.extend(undone_checks(&self.checks));
         Ok(())
     }
 
@@ -705,7 +715,7 @@ impl<'a> Ladder<'a> {
         }
         let mut warnings = self.alarms();
         let builds = build_notes(self.bench, &[(FINAL, &self.last)])?;
-        let not_recommended = not_recommended(&builds);
+        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
         let deployment = match &not_recommended {
             None => self.deployment()?,
             Some(_) => None,
@@ -744,6 +754,7 @@ impl<'a> Ladder<'a> {
             searched: self.searched.clone(),
             not_tried,
             builds,
+            checks: self.checks.clone(),
             deployment,
             warnings,
         })
@@ -756,7 +767,8 @@ impl<'a> Ladder<'a> {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
-        deployment(install, &self.last, &self.candidates, &self.options.machine).map(Some)
+        let parts = Part::of_candidates(&self.last, &self.candidates);
+        deployment(install, &self.last, &parts, &self.options.machine).map(Some)
     }
 }
 

@@ -66,7 +66,6 @@ impl TuneSetUp {
         seed: u64,
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
-        let machine = inventory.fingerprint()?.one_line();
         Ok(TuneOptions {
             base: set_up.base.clone(),
             candidates: self.candidates.clone(),
@@ -80,10 +79,7 @@ impl TuneSetUp {
             couples: study.couples,
             slice_seconds: duel_settings.slice_seconds,
             seed,
-            machine: match &inventory.client {
-                Some(client) => format!("{machine}, loaded from {}", client.name()),
-                None => machine,
-            },
+            machine: inventory.machine()?,
             profile: self.profile.clone(),
             // The history is of loads that came from this host.
             noise: match &inventory.client {

@@ -42,7 +42,13 @@ pub fn answer(
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session.inventory, session.cancel)?;
     let open = |observer: &mut dyn Observer| -> Result<Study> {
-        let study = opening.open()?;
+        let mut study = opening.open()?;
+        if let Some(fleet) = session.fleet {
+            study.run_on(fleet)?;
+            if let Some(text) = study.fleet_announcement() {
+                observer.see(Event::Note(&text));
+            }
+        }
         if study.is_resumed() {
             observer.see(Event::Resumed {
                 folder: study.folder(),
@@ -88,7 +94,7 @@ pub fn answer(
         Question::Matrix { start, axes, all } => {
             let parts = combinations(&set_up, start, axes, *all, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, duel_settings, study.seed());
+            let options = parts.options(&set_up, duel_settings, study.seed())?;
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
             (study, found)
         }

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use niagara_stats::LookPlan;
-use niagara_store::{NotTried, Phase};
+use niagara_store::{FinalCheck, NotTried, Phase};
 
 use crate::lever::Searching;
 use crate::studies::announced::TunePlan;
@@ -88,6 +88,11 @@ pub(crate) fn searching() -> Checkpoint<Vec<Searching>> {
 /// Duels after which the time of the search ended.
 pub(crate) fn search_ended() -> Checkpoint<u64> {
     Checkpoint::named("search ended")
+}
+
+/// What came of the checks of this final variant.
+pub(crate) fn final_checks(variant: &str) -> Checkpoint<Vec<FinalCheck>> {
+    Checkpoint::named(format!("final checks {variant}"))
 }
 
 /// Identifiers of the levers that go into the final variant, best first.

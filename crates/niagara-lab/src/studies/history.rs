@@ -111,7 +111,7 @@ impl History {
     }
 
     /// Couples of a duel that give the narrowest interval per minute here; `None` while too little is known.
-    pub fn best_couples(&self, load: &Load, duel_settings: &DuelSettings) -> Option<u32> {
+    pub(crate) fn best_couples(&self, load: &Load, duel_settings: &DuelSettings) -> Option<u32> {
         let components = self.components(load, duel_settings)?;
         Some(optimal_couples(
             &components,
@@ -135,7 +135,7 @@ impl Duel {
 }
 
 /// The score of one duel with its spread, from its slices.
-pub fn score_again(
+pub(crate) fn score_again(
     duel: u32,
     slices: &[SliceRecord],
     duel_settings: &DuelSettings,

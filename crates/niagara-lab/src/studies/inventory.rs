@@ -1,6 +1,6 @@
 //! What studies draw on: the servers and levers known here, where everything is kept, where the load comes from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -31,7 +31,18 @@ impl Inventory {
     /// # Errors
     /// A cache that cannot be written to; a mistake in a data file.
     pub fn open(servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
-        let cache = Cache::open()?;
+        Self::open_in(None, servers, levers)
+    }
+
+    /// The same with the cache in this folder, where one is named.
+    ///
+    /// # Errors
+    /// As with [`Inventory::open`].
+    pub fn open_in(folder: Option<&Path>, servers: &[PathBuf], levers: &[PathBuf]) -> Result<Self> {
+        let cache = match folder {
+            Some(folder) => Cache::at(folder)?,
+            None => Cache::open()?,
+        };
         niagara_server::sweep_stale(&cache)?;
         Ok(Self {
             cache,
@@ -45,6 +56,18 @@ impl Inventory {
     pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
         Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
             .loaded_from(self.client.clone())
+    }
+
+    /// The machine in one line, and the host that the load comes from where it is another one.
+    ///
+    /// # Errors
+    /// As with [`fingerprint`](Self::fingerprint).
+    pub(crate) fn machine(&self) -> Result<String> {
+        let machine = self.fingerprint()?.one_line();
+        Ok(match &self.client {
+            Some(client) => format!("{machine}, loaded from {}", client.name()),
+            None => machine,
+        })
     }
 
     /// The machine's fingerprint, with the disk that the clones will be on.

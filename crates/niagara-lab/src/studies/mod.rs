@@ -13,3 +13,4 @@ pub(crate) mod results_folder;
 pub(crate) mod session;
 pub(crate) mod set_up;
 pub(crate) mod study;
+pub(crate) mod study_key;

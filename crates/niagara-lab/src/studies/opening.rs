@@ -4,9 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use niagara_store::{Goal, StudyRecord};
-use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
@@ -14,6 +12,7 @@ use crate::duels::spec::DuelSettings;
 use crate::studies::results_folder::{ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{Study, StudyOptions};
+use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
 pub(crate) struct Opening<'a> {
@@ -128,19 +127,6 @@ fn add_rate(plan: &mut Value, study: &StudyDescription) {
     if let Some(rate) = study.rate {
         plan["rate"] = Value::from(rate.to_string());
     }
-}
-
-/// The hash that stands for everything that decides what is measured.
-///
-/// # Errors
-/// Something that is no JSON.
-pub fn study_key(content: &impl Serialize) -> Result<String> {
-    let digest = Sha256::digest(serde_json::to_vec(content)?);
-    Ok(digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use niagara_server::Cancel;
 
+use crate::fleet::FleetOptions;
 use crate::studies::inventory::Inventory;
 
 /// Where a question is asked, and what it may use.
@@ -18,4 +19,6 @@ pub struct Session<'a> {
     pub folder: Option<&'a Path>,
     /// The command that continues it.
     pub command: &'a str,
+    /// Where its duels are run, if not here.
+    pub fleet: Option<&'a FleetOptions>,
 }

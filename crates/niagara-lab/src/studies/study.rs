@@ -16,17 +16,21 @@ use serde::de::DeserializeOwned;
 use crate::duels::arena::unix_ms;
 use crate::duels::duel::{fight, learn_taken};
 use crate::duels::duel_plan::unit_seconds;
-use crate::duels::spec::{DuelSettings, DuelSpec, Load, Protocol};
+use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
+use crate::fleet::{Fleet, FleetOptions, FleetReport, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
+use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
 const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
+/// Event kind under which it is kept which node ran a duel.
+const FOUGHT_ON: &str = "fought on";
 /// Times one duel is repeated when the machine disturbed it.
 const MAX_REPEATS: u32 = 3;
 
@@ -50,6 +54,12 @@ pub struct Study {
     duel_settings: DuelSettings,
     warm_up: WarmUpPlan,
     protocol: Protocol,
+    /// Who runs its duels, if not this machine.
+    fleet: Option<Fleet>,
+    /// Machines that ran its duels elsewhere, in the order of their first.
+    node_names: Vec<String>,
+    /// By duel: the number of its machine.
+    node_of: BTreeMap<u32, usize>,
     budget_seconds: f64,
     used_before: RunTime,
     clock: Option<Instant>,
@@ -121,6 +131,9 @@ impl Study {
             folder: options.folder,
             duel_settings: options.duel_settings,
             protocol: options.protocol,
+            fleet: None,
+            node_names: Vec::new(),
+            node_of: BTreeMap::new(),
             budget_seconds: options.budget_seconds,
             recalled,
             next: 0,
@@ -136,6 +149,9 @@ impl Study {
             _lock: lock,
         };
         study.recall_warm_up()?;
+        for fought_on in study.fought_on()? {
+            study.was_fought_on(&fought_on);
+        }
         Ok(study)
     }
 
@@ -185,12 +201,120 @@ impl Study {
     }
 
     /// Whether anything was measured in an earlier sitting.
-    pub fn is_resumed(&self) -> bool {
+    pub(crate) fn is_resumed(&self) -> bool {
         !self.recalled.is_empty()
     }
 
+    /// From here on nodes run the duels.
+    ///
+    /// # Errors
+    /// The shared folder is another study's or cannot be written; Slurm does not answer.
+    pub(crate) fn run_on(&mut self, fleet: &FleetOptions) -> Result<()> {
+        let record = self.store.study()?;
+        // Another study in this folder, also one of the same question and seed, shares nothing with this one.
+        let folder = self.folder.canonicalize()?;
+        let key = study_key(&(&record.key, record.started_unix_ms, &folder, self.seed))?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        self.fleet = Some(Fleet::open(fleet, &name, &key, self.seed)?);
+        Ok(())
+    }
+
+    /// What whoever started it has to know of who runs its duels.
+    pub(crate) fn fleet_announcement(&self) -> Option<String> {
+        self.fleet.as_ref().map(Fleet::announcement)
+    }
+
+    /// Duels that whoever runs them wants to know of before they are asked for; 0 on one machine.
+    pub(crate) fn ahead(&self) -> usize {
+        match &self.fleet {
+            Some(fleet) if !self.has_recalled() => fleet.ahead(),
+            _ => 0,
+        }
+    }
+
+    /// Duels that differ in their seeds alone and are likely to be asked for next, in this order.
+    pub(crate) fn expect(
+        &mut self,
+        bench: &Workbench,
+        phase: Phase,
+        subject: &str,
+        variants: [&Variant; 2],
+        couples: u32,
+        seeds: impl Iterator<Item = u64>,
+    ) {
+        let specs = seeds
+            .zip(self.next as u32..)
+            .map(|(seed, seq)| {
+                let variants = variants.map(Variant::clone);
+                let spec = self.spec(bench, phase, subject, variants, couples, seed);
+                DuelSpec { seq, ..spec }
+            })
+            .collect();
+        if let Some(fleet) = &mut self.fleet {
+            fleet.expect(specs);
+        }
+    }
+
+    fn was_fought_on(&mut self, fought_on: &FoughtOn) {
+        let known = self
+            .node_names
+            .iter()
+            .position(|name| *name == fought_on.node);
+        let number = known.unwrap_or_else(|| {
+            self.node_names.push(fought_on.node.clone());
+            self.node_names.len() - 1
+        });
+        self.node_of.insert(fought_on.seq, number);
+    }
+
+    /// Machines that ran its duels elsewhere; the number of one is its place here.
+    pub(crate) fn node_names(&self) -> &[String] {
+        &self.node_names
+    }
+
+    /// The number of the machine of each duel; nothing where one of them was run here.
+    pub(crate) fn node_numbers<'a>(
+        &self,
+        duels: impl Iterator<Item = &'a DuelRecord>,
+    ) -> Vec<usize> {
+        let numbers: Option<Vec<usize>> = duels
+            .map(|duel| self.node_of.get(&duel.seq).copied())
+            .collect();
+        numbers.unwrap_or_default()
+    }
+
+    /// Whether its duels are run on other machines.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.fleet.is_some()
+    }
+
+    /// What nodes were held for in this sitting, and what went wrong on them; `None` of a study on one machine.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn fleet_report(&self) -> Result<Option<FleetReport>> {
+        let Some(fleet) = &self.fleet else {
+            return Ok(None);
+        };
+        let taken: std::collections::BTreeSet<String> =
+            self.fought_on()?.into_iter().map(|on| on.duel).collect();
+        Ok(Some(fleet.report(|duel| taken.contains(duel))))
+    }
+
+    /// Where its duels were run, as far as that was elsewhere.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn fought_on(&self) -> Result<Vec<FoughtOn>> {
+        let events = self.store.events()?;
+        let kept = events.iter().filter(|event| event.kind == FOUGHT_ON);
+        Ok(kept
+            .filter_map(|event| serde_json::from_str(&event.text).ok())
+            .collect())
+    }
+
     /// Set-up is done: from here on time counts against the budget.
-    pub fn start_clock(&mut self) {
+    pub(crate) fn start_clock(&mut self) {
         self.clock = Some(Instant::now());
     }
 
@@ -206,7 +330,7 @@ impl Study {
 
     /// Every start is warmed up for the longest time: where loads differ within a study, what one of them shows says
     /// nothing about the others.
-    pub fn fix_warm_up(&mut self) {
+    pub(crate) fn fix_warm_up(&mut self) {
         self.warm_up.decided(self.duel_settings.warm_up_seconds);
     }
 
@@ -229,7 +353,7 @@ impl Study {
     }
 
     /// Seconds left of the budget; never negative.
-    pub fn left_seconds(&self) -> f64 {
+    pub(crate) fn left_seconds(&self) -> f64 {
         (self.budget_seconds - self.used_seconds()).max(0.0)
     }
 
@@ -247,7 +371,7 @@ impl Study {
     }
 
     /// Whether duels of an earlier sitting are still to be recalled: those take no time.
-    pub fn has_recalled(&self) -> bool {
+    pub(crate) fn has_recalled(&self) -> bool {
         self.next < self.recalled.len()
     }
 
@@ -269,7 +393,9 @@ impl Study {
     /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
-        self.planned_seconds(couples) * self.pace()
+        // Of several nodes each brings one in that time.
+        let nodes = self.fleet.as_ref().map_or(1, Fleet::nodes);
+        self.planned_seconds(couples) * self.pace() / f64::from(nodes.max(1))
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
@@ -381,20 +507,14 @@ impl Study {
         loop {
             let record = self.once(
                 bench,
-                DuelSpec {
-                    seq: self.next as u32,
+                self.spec(
+                    bench,
                     phase,
-                    subject: subject.to_owned(),
-                    variants: variants.clone(),
-                    load: bench.load().clone(),
-                    duel_settings: DuelSettings {
-                        couples,
-                        ..self.duel_settings()
-                    },
-                    seed: seed.wrapping_add(u64::from(repeats) << 48),
-                    taken_slope: self.taken_slope(bench.load()),
-                    rate: self.rate,
-                },
+                    subject,
+                    variants.clone(),
+                    couples,
+                    seed.wrapping_add(u64::from(repeats) << 48),
+                ),
                 observer,
             )?;
             observer.see(Event::Duel(&record));
@@ -409,6 +529,51 @@ impl Study {
                 return Ok(record);
             }
         }
+    }
+
+    fn spec(
+        &self,
+        bench: &Workbench,
+        phase: Phase,
+        subject: &str,
+        variants: [Variant; 2],
+        couples: u32,
+        seed: u64,
+    ) -> DuelSpec {
+        DuelSpec {
+            seq: self.next as u32,
+            phase,
+            subject: subject.to_owned(),
+            variants,
+            load: bench.load().clone(),
+            duel_settings: DuelSettings {
+                couples,
+                ..self.duel_settings()
+            },
+            seed,
+            taken_slope: self.taken_slope(bench.load()),
+            rate: self.rate,
+        }
+    }
+
+    /// The one place where it is decided who runs a duel: this machine, or a node.
+    fn outcome(
+        &mut self,
+        bench: &Workbench,
+        spec: &DuelSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<DuelOutcome> {
+        let Some(fleet) = &mut self.fleet else {
+            return fight(bench, spec, self.protocol, observer);
+        };
+        let (outcome, fought_on, unattended) = fleet.run(bench, spec, self.protocol, observer)?;
+        // A queue's time is not the study's.
+        if let Some(clock) = &mut self.clock {
+            *clock += unattended;
+        }
+        self.note(FOUGHT_ON, &serde_json::to_string(&fought_on)?)?;
+        self.was_fought_on(&fought_on);
+        Ok(outcome)
     }
 
     fn once(
@@ -438,7 +603,7 @@ impl Study {
             return Ok(record);
         }
         bench.cancel().check()?;
-        let outcome = fight(bench, &spec, self.protocol, observer)?;
+        let outcome = self.outcome(bench, &spec, observer)?;
         for (variant, id) in spec.variants.iter().zip(ids) {
             let install = bench.install_of(variant)?;
             self.store.add_variant(&VariantRecord {
@@ -483,7 +648,10 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn end_sitting(&mut self) -> Result<()> {
+    pub(crate) fn end_sitting(&mut self) -> Result<()> {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.end();
+        }
         if let Some(clock) = self.clock.take() {
             let used = clock.elapsed().as_secs_f64();
             self.store.add_run_time(used, self.load_seconds)?;

@@ -3,8 +3,6 @@
 
 use toml::Value;
 
-use super::document::plain;
-
 /// `flags = ["-O3"]` is `flags` = `-O3`; `pgo = { workloads = { oltp_insert = 2 }, threads = 8 }` is `pgo` = `oltp_insert:2`
 /// and `pgo.threads` = `8`; `cmake = { WITH_WSREP = false }` is `cmake.WITH_WSREP` = `OFF`.
 pub(crate) fn settings(key: &str, value: &Value) -> Vec<(String, String)> {
@@ -41,5 +39,16 @@ fn workloads_in_words(value: &Value) -> String {
             .collect::<Vec<_>>()
             .join("/"),
         _ => plain(value),
+    }
+}
+
+/// A value as the server, a workload's option or a list reads it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Boolean(true) => "ON".to_owned(),
+        Value::Boolean(false) => "OFF".to_owned(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
     }
 }

@@ -3,37 +3,26 @@
 use std::collections::BTreeMap;
 
 use niagara_server::machine::parse_cpu_list;
-use niagara_server::{TransportKind, normalise_variable};
-use toml::{Spanned, Value};
+use niagara_server::normalise_variable;
+use niagara_toml::{At, Mistakes, Text, did_you_mean};
 
 use super::build_table::settings;
-use super::document::{Changes, Runtime, plain};
+use super::document::{NamedVariant, Parts, Runtime};
 use super::known::Known;
-use super::mistake::Mistakes;
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
 use niagara_build::check_build_setting;
-use niagara_server::did_you_mean;
 
 /// What a variant's table says.
 pub(crate) fn of_variant(
-    changes: &Changes,
+    changes: &NamedVariant,
     known: &Known<'_>,
     mistakes: &mut Mistakes<'_>,
 ) -> VariantRecipe {
-    let mut recipe = of_parts(
-        &Parts {
-            build: &changes.build,
-            levers: &changes.levers,
-            config: &changes.config,
-            runtime: &changes.runtime,
-        },
-        known,
-        mistakes,
-    );
-    recipe.title.clone_from(&changes.title);
+    let mut recipe = of_parts(&changes.parts(), known, mistakes);
+    recipe.title = changes.title.as_ref().map(|title| title.0.clone());
     recipe.server = changes
         .server
         .as_ref()
@@ -46,25 +35,17 @@ pub(crate) fn of_variant(
 }
 
 /// A storage engine, as servers write it.
-pub(crate) fn engine(name: &Spanned<String>, mistakes: &mut Mistakes<'_>) -> Option<String> {
-    let text = name.get_ref().trim();
+pub(crate) fn engine(name: &At<Text>, mistakes: &mut Mistakes<'_>) -> Option<String> {
+    let text = name.trim();
     let found = known_engine(text);
     if found.is_none() {
         mistakes.add(
-            name.span().start,
+            name.at,
             format!("no storage engine is called `{text}`"),
             format!("{}known: {}", meant_engine(text), ENGINES.join(", ")),
         );
     }
     found.map(str::to_owned)
-}
-
-/// The keys that variants, rungs and levels share.
-pub(crate) struct Parts<'a> {
-    pub build: &'a BTreeMap<String, Spanned<Value>>,
-    pub levers: &'a [Spanned<String>],
-    pub config: &'a BTreeMap<String, Spanned<Value>>,
-    pub runtime: &'a Runtime,
 }
 
 impl Parts<'_> {
@@ -85,7 +66,7 @@ pub(crate) fn of_parts(
 ) -> VariantRecipe {
     let mut items = Vec::new();
     for (key, value) in parts.build {
-        for (key, value_in_words) in settings(key, value.get_ref()) {
+        for (key, value_in_words) in settings(key, &value.value) {
             match check_build_setting(&key, &value_in_words, known.folder) {
                 Ok(()) => items.push(Item::Build {
                     value: match key.as_str() {
@@ -98,15 +79,15 @@ pub(crate) fn of_parts(
                     key,
                 }),
                 Err(mistake) => {
-                    mistakes.add(value.span().start, mistake.cause, mistake.remedy);
+                    mistakes.add(value.at, mistake.cause, mistake.remedy);
                 }
             }
         }
     }
     for text in parts.levers {
-        match parse_variant::<&str>(text.get_ref(), known.levers, &[]) {
+        match parse_variant::<&str>(text, known.levers, &[]) {
             Ok(expression) if expression.server.is_some() => mistakes.add(
-                text.span().start,
+                text.at,
                 "a server among the levers",
                 "give it as `server` of a variant",
             ),
@@ -123,11 +104,11 @@ pub(crate) fn of_parts(
         if is_name {
             items.push(Item::Variable {
                 name: variable,
-                value: plain(value.get_ref()),
+                value: value.0.clone(),
             });
         } else {
             mistakes.add(
-                value.span().start,
+                value.at,
                 format!("`{name}` is no variable's name"),
                 "write as in innodb_io_capacity = 2000",
             );
@@ -141,13 +122,13 @@ pub(crate) fn of_parts(
 }
 
 fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
-    let mut cpus = |text: &Option<Spanned<String>>| {
+    let mut cpus = |text: &Option<At<Text>>| {
         let text = text.as_ref()?;
-        let list = parse_cpu_list(text.get_ref()).filter(|cpus| !cpus.is_empty());
+        let list = parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
         if list.is_none() {
             mistakes.add(
-                text.span().start,
-                format!("`{}` is no list of CPUs", text.get_ref()),
+                text.at,
+                format!("`{}` is no list of CPUs", **text),
                 "write as in \"0-3,8\"; the levers placement-* choose for the machine at hand",
             );
         }
@@ -155,18 +136,15 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
     };
     let (server_cpus, client_cpus) = (cpus(&runtime.server_cpus), cpus(&runtime.client_cpus));
     Change {
-        malloc: runtime.malloc.clone(),
+        malloc: runtime.malloc.as_ref().map(|name| name.0.clone()),
         huge_pages_heap: runtime.huge_pages_heap,
-        transport: runtime.transport.as_deref().map(|word| match word {
-            "unix" => TransportKind::Unix,
-            _ => TransportKind::Tcp,
-        }),
+        transport: runtime.transport,
         server_cpus,
         client_cpus,
         environment: runtime
             .environment
             .iter()
-            .map(|(name, value)| (name.clone(), plain(value)))
+            .map(|(name, value)| (name.clone(), value.0.clone()))
             .collect(),
         lock_memory: runtime.lock_memory,
         ..Change::default()
@@ -174,16 +152,12 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
 }
 
 /// A server by its name in the catalogue or by its path.
-pub(crate) fn server(
-    name: &Spanned<String>,
-    known: &Known<'_>,
-    mistakes: &mut Mistakes<'_>,
-) -> String {
-    let text = name.get_ref().trim();
+pub(crate) fn server(name: &At<Text>, known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> String {
+    let text = name.trim();
     if !text.contains('/') && !known.servers.iter().any(|server| server == text) {
         let names = known.servers.iter().map(String::as_str);
         mistakes.add(
-            name.span().start,
+            name.at,
             format!("no server is called `{text}`"),
             format!(
                 "{}known: {}; or write the path of a server's binary",
@@ -197,12 +171,12 @@ pub(crate) fn server(
 
 /// A variant spoken of: by its name in `[variants]`, or as an expression.
 pub(crate) fn reference(
-    text: &Spanned<String>,
+    text: &At<Text>,
     variants: &BTreeMap<String, VariantRecipe>,
     known: &Known<'_>,
     mistakes: &mut Mistakes<'_>,
 ) -> VariantRecipe {
-    let name = text.get_ref().trim();
+    let name = text.trim();
     if let Some(recipe) = variants.get(name) {
         let mut recipe = recipe.clone();
         recipe.title.get_or_insert_with(|| name.to_owned());
@@ -221,7 +195,7 @@ pub(crate) fn reference(
                 add_expression(text, &error, mistakes);
             } else {
                 mistakes.add(
-                    text.span().start,
+                    text.at,
                     format!("no variant is called `{name}`"),
                     format!("{meant}or describe it under [variants.{name}]"),
                 );
@@ -231,8 +205,8 @@ pub(crate) fn reference(
     }
 }
 
-fn add_expression(text: &Spanned<String>, error: &VariantError, mistakes: &mut Mistakes<'_>) {
+fn add_expression(text: &At<Text>, error: &VariantError, mistakes: &mut Mistakes<'_>) {
     // Behind the opening quote; in a text of several lines the place is that of its beginning.
-    let at = text.span().start + 1 + error.start;
+    let at = text.at + 1 + error.start;
     mistakes.add(at, error.cause.clone(), error.remedy.clone());
 }

@@ -1,149 +1,287 @@
-//! A study file as it stands, once its structure was checked: values with the places they stand at.
+//! The format of a study file: its keys, what they are for (messages and editors show these comments) and where they stand.
 
 use std::collections::BTreeMap;
 
+use niagara_build::Recipe;
+use niagara_server::TransportKind;
+use niagara_toml::{At, Scalar, Text};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use toml::{Spanned, Value};
+use toml::Value;
 
-#[derive(Debug, Deserialize)]
+use super::quantities::{DurationText, Probability, ShareText, ThreadCounts};
+use crate::asking::question::StudyKind;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    pub kind: Spanned<String>,
-    pub title: String,
-    pub asked: String,
-    pub changed: String,
-    pub measured: String,
-    pub source: Option<String>,
-    pub published: Option<String>,
-    pub server: Option<Spanned<String>>,
-    pub engine: Option<Spanned<String>>,
-    pub workload: Option<Spanned<Workload>>,
-    pub workloads: Option<Spanned<Vec<Spanned<Workload>>>>,
-    pub threads: Option<Spanned<Value>>,
+    /// What is asked: is B faster than A (compare), what does each step add (ladder), which combination is best (matrix), where
+    /// does it stop scaling (sweep)
+    pub kind: At<StudyKind>,
+    /// For people
+    pub title: Text,
+    /// What was asked then, and what came out
+    pub asked: Text,
+    /// What has changed since
+    pub changed: Text,
+    /// What is measured now
+    pub measured: Text,
+    /// Where the published figures come from
+    pub source: Option<Text>,
+    /// The published table, as text: shown beside the results
+    pub published: Option<Text>,
+    /// The server as packaged: a name of `niagara server list`, or a path; mariadb-10.11 unless given
+    pub server: Option<At<Text>>,
+    /// Storage engine of the tables: InnoDB, Aria, MyISAM, RocksDB
+    pub engine: Option<At<Text>>,
+    /// The load
+    pub workload: Option<At<Workload>>,
+    /// Several loads: of a matrix
+    #[schemars(length(min = 1))]
+    pub workloads: Option<At<Vec<At<Workload>>>>,
+    /// Connections: 32, [1, 2, 4] or "1..256" (doubling); a list is for matrix and sweep; a job has one
+    pub threads: Option<At<ThreadCounts>>,
+    /// Variants by a name of yours, to be spoken of in a, b, start and sweep
     #[serde(default)]
-    pub variants: BTreeMap<Spanned<String>, Spanned<Changes>>,
-    pub a: Option<Spanned<String>>,
-    pub b: Option<Spanned<String>>,
-    pub start: Option<Spanned<String>>,
-    pub rungs: Option<Spanned<Vec<Spanned<Rung>>>>,
-    pub axes: Option<Spanned<Vec<Spanned<Axis>>>>,
-    pub combine: Option<Spanned<String>>,
-    pub sweep: Option<Spanned<Vec<Spanned<String>>>>,
-    pub protocol: Option<Spanned<String>>,
-    pub goal: Option<Spanned<String>>,
-    pub rate: Option<Spanned<String>>,
-    pub alpha: Option<f64>,
-    pub min_effect: Option<Value>,
+    pub variants: BTreeMap<String, NamedVariant>,
+    /// compare: the baseline, a variant's name or an expression such as base
+    pub a: Option<At<Text>>,
+    /// compare: the candidate
+    pub b: Option<At<Text>>,
+    /// ladder, matrix: what everything starts from; base unless given
+    pub start: Option<At<Text>>,
+    /// ladder: the steps in order, each kept when proven
+    #[schemars(length(min = 1))]
+    pub rungs: Option<At<Vec<Rung>>>,
+    /// matrix: what is combined with what
+    #[schemars(length(min = 1))]
+    pub axes: Option<At<Vec<Axis>>>,
+    /// matrix: every combination of levels (all), or one axis at a time beside the baseline (each)
+    pub combine: Option<At<Combine>>,
+    /// sweep: the variants, names or expressions; base unless given
+    pub sweep: Option<At<Vec<At<Text>>>>,
+    /// compare, ladder, matrix: how variants meet (docs/methodology.md); duel unless given, pair of jobs; trimmed is for compare
+    /// alone
+    pub protocol: Option<At<Meeting>>,
+    /// compare: what decides; throughput unless given. p95 and p99 are latencies at a fixed rate of arrivals
+    #[schemars(extend("enum" = niagara_store::Goal::ALL.map(niagara_store::Goal::name)))]
+    pub goal: Option<At<String>>,
+    /// compare by p95 or p99: transactions per second that arrive ("2000"), or a share of what A does under closed load ("70%",
+    /// unless given)
+    pub rate: Option<At<Text>>,
+    /// Error probability; 0.05 unless given
+    pub alpha: Option<Probability>,
+    /// Smallest gain that is worth the trouble; 0.5% unless given
+    pub min_effect: Option<ShareText>,
+    /// Seed of every random choice; a fresh one unless given
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: Option<u64>,
-    pub budget: Option<Value>,
+    /// Time for all measurements, excluding setup; 10m unless given
+    pub budget: Option<DurationText>,
+    /// Most duels for one question (fresh starts at one thread count, in a sweep)
+    #[schemars(range(min = 2, max = 128))]
     pub duels: Option<u64>,
+    /// Couples of slices in a duel (windows of a run)
+    #[schemars(range(min = 2, max = 200))]
     pub couples: Option<u64>,
-    pub slice: Option<Value>,
-    pub warm_up: Option<Value>,
-    pub disturbance: Option<Value>,
-    pub client_host: Option<Spanned<String>>,
+    /// Counted time of a slice of load
+    pub slice: Option<DurationText>,
+    /// Longest warm-up of a side; 3s unless given
+    pub warm_up: Option<DurationText>,
+    /// Share of the CPUs, taken by others, at which a couple of slices weighs half; 5% unless given
+    pub disturbance: Option<ShareText>,
+    /// The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given
+    pub client_host: Option<At<Text>>,
+    /// What differs between the small and the original size
     #[serde(default)]
     pub size: Sizes,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// How levels of axes are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Combine {
+    All,
+    Each,
+}
+
+/// How variants meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Meeting {
+    Duel,
+    Pair,
+    Trimmed,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Sizes {
+    /// A laptop finishes it
     pub small: Option<SizeEntry>,
+    /// True to the original
     pub original: Option<SizeEntry>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SizeEntry {
-    pub note: Option<String>,
-    pub threads: Option<Spanned<Value>>,
-    pub budget: Option<Value>,
+    /// How this size differs from the other, for people
+    pub note: Option<Text>,
+    /// Connections in this size
+    pub threads: Option<At<ThreadCounts>>,
+    /// Time for all measurements in this size, excluding setup
+    pub budget: Option<DurationText>,
+    /// Most duels for one question (fresh starts at one thread count, in a sweep)
+    #[schemars(range(min = 2, max = 128))]
     pub duels: Option<u64>,
+    /// Couples of slices in a duel (windows of a run)
+    #[schemars(range(min = 2, max = 200))]
     pub couples: Option<u64>,
-    pub slice: Option<Value>,
-    pub warm_up: Option<Value>,
+    /// Counted time of a slice of load
+    pub slice: Option<DurationText>,
+    /// Longest warm-up of a side
+    pub warm_up: Option<DurationText>,
+    /// Options of every workload that has them: table_size = 10000
     #[serde(default)]
-    pub options: BTreeMap<String, Spanned<Value>>,
+    pub options: BTreeMap<String, At<Scalar>>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Workload {
-    pub name: Spanned<String>,
-    pub title: Option<Spanned<String>>,
+    /// A workload that Niagara knows, or the path of one of your own, from this file's folder: ./shop.toml
+    pub name: At<Text>,
+    /// What it is called in the report, without a comma; its name unless given
+    pub title: Option<At<Text>>,
+    /// Options by sysbench's names: table_size = 100000, point_selects = 5; of a workload from a file the numbers of its [scale]
     #[serde(default)]
-    pub options: BTreeMap<String, Spanned<Value>>,
+    pub options: BTreeMap<String, At<Scalar>>,
+    /// Builds were trained with it: its results are shown apart from those of held-out workloads
     #[serde(default)]
     pub trained: bool,
 }
 
-/// What a variant, a rung or a level changes.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Changes {
-    pub title: Option<String>,
-    pub server: Option<Spanned<String>>,
-    pub engine: Option<Spanned<String>>,
-    #[serde(default)]
-    pub build: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub levers: Vec<Spanned<String>>,
-    #[serde(default)]
-    pub config: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub runtime: Runtime,
+/// A table that changes a server: keys of its own, and those that all such tables have.
+macro_rules! changes {
+    ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct $name {
+            $($own)*
+            /// How the server is built (docs/builds.md)
+            #[serde(default)]
+            #[schemars(with = "Recipe")]
+            pub build: BTreeMap<String, At<Value>>,
+            /// Levers in order, as on the command line: "malloc=jemalloc", "transport=unix", "cfg.innodb_io_capacity=2000"
+            #[serde(default)]
+            pub levers: Vec<At<Text>>,
+            /// Server variables: innodb_io_capacity = 2000; true is ON, an empty text is a flag
+            #[serde(default)]
+            pub config: BTreeMap<String, At<Scalar>>,
+            /// What surrounds the server's process
+            #[serde(default)]
+            pub runtime: Runtime,
+        }
+
+        impl $name {
+            /// The keys that all such tables have.
+            pub(crate) fn parts(&self) -> Parts<'_> {
+                Parts {
+                    build: &self.build,
+                    levers: &self.levers,
+                    config: &self.config,
+                    runtime: &self.runtime,
+                }
+            }
+        }
+    };
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The keys that variants, rungs and levels share.
+pub(crate) struct Parts<'a> {
+    pub build: &'a BTreeMap<String, At<Value>>,
+    pub levers: &'a [At<Text>],
+    pub config: &'a BTreeMap<String, At<Scalar>>,
+    pub runtime: &'a Runtime,
+}
+
+changes!(NamedVariant {
+    /// For people
+    pub title: Option<Text>,
+    /// Another server than the study's: a name of `niagara server list`, or a path
+    pub server: Option<At<Text>>,
+    /// Storage engine of the tables: InnoDB, Aria, MyISAM, RocksDB
+    pub engine: Option<At<Text>>,
+});
+
+changes!(Rung {
+    /// What is changed, for people
+    pub title: At<Text>,
+    /// What the published study found, as in "+8.1 %"
+    pub published: Option<Text>,
+    /// What it is today, and what is expected of it
+    pub why: Option<Text>,
+    /// Why this rung cannot be tried today: it stays in the report with this reason
+    pub cannot: Option<Text>,
+});
+
+changes!(Level {
+    /// Short, for tables and charts
+    pub name: At<Text>,
+});
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Runtime {
-    pub malloc: Option<String>,
+    /// Memory allocator to preload: glibc, jemalloc, tcmalloc, mimalloc
+    pub malloc: Option<Text>,
+    /// Ask the malloc for transparent huge pages
     pub huge_pages_heap: Option<bool>,
-    pub transport: Option<String>,
-    pub server_cpus: Option<Spanned<String>>,
-    pub client_cpus: Option<Spanned<String>>,
+    /// How the load reaches the server
+    pub transport: Option<TransportKind>,
+    /// CPUs of the server, as in 0-3,8
+    pub server_cpus: Option<At<Text>>,
+    /// CPUs of the load generator, as in 0-3,8
+    pub client_cpus: Option<At<Text>>,
+    /// Environment of the server's process
     #[serde(default)]
-    pub environment: BTreeMap<String, Value>,
+    pub environment: BTreeMap<String, Scalar>,
+    /// Keep the server's memory from being swapped
     pub lock_memory: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct Rung {
-    pub title: Spanned<String>,
-    pub published: Option<String>,
-    pub why: Option<String>,
-    pub cannot: Option<String>,
-    #[serde(default)]
-    pub build: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub levers: Vec<Spanned<String>>,
-    #[serde(default)]
-    pub config: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub runtime: Runtime,
-}
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Axis {
-    pub name: Spanned<String>,
-    pub levels: Vec<Spanned<Level>>,
+    /// What the levels are levels of
+    pub name: At<Text>,
+    /// The first is the baseline of this axis
+    #[schemars(length(min = 1))]
+    pub levels: Vec<Level>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct Level {
-    pub name: Spanned<String>,
-    #[serde(default)]
-    pub build: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub levers: Vec<Spanned<String>>,
-    #[serde(default)]
-    pub config: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    pub runtime: Runtime,
+/// JSON Schema (draft 2020-12) of a study file for editors, indented, with a line end.
+pub fn schema() -> String {
+    format!("{:#}\n", niagara_toml::schema::<Document>("Niagara study"))
 }
 
-/// A value as the server, a workload's option or a list reads it.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Boolean(true) => "ON".to_owned(),
-        Value::Boolean(false) => "OFF".to_owned(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_beside_the_studies_is_current() {
+        let kept = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../studies/study.schema.json"
+        );
+        let text = std::fs::read_to_string(kept).expect("studies/study.schema.json");
+        assert!(
+            text == schema(),
+            "studies/study.schema.json is not what the program makes: \
+             cargo run -- study schema > studies/study.schema.json"
+        );
     }
 }

@@ -1,22 +1,17 @@
 //! Study files: what to run, as data. `studies/` holds the published ones; docs/studies.md shows the format.
 //!
-//! The way of a file: `structure` checks keys and kinds of values against `shape`, `document` reads it with the
-//! places of its values, `read` checks what it means against the levers, servers and workloads known, and gives a
-//! [`StudyDescription`](crate::StudyDescription) for each size.
+//! The way of a file: `document` is its format, by which `niagara-toml` checks its structure; `read` checks what it means
+//! against the levers, servers and workloads known, and gives a [`StudyDescription`](crate::StudyDescription) for each size.
 
 mod build_table;
 mod changes;
 mod document;
 mod known;
-mod mistake;
+mod quantities;
 mod read;
-mod schema;
-mod shape;
-mod structure;
 #[cfg(test)]
 mod tests;
 
+pub use document::schema;
 pub use known::Known;
-pub use mistake::Mistake;
 pub use read::{StudyFile, read_study};
-pub use schema::schema;

@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
 use niagara_store::About;
-use toml::{Spanned, Value};
+use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
-use super::changes::{Parts, engine, of_parts, of_variant, reference, server};
-use super::document::{Axis, Document, Rung, SizeEntry, Workload, plain};
+use super::changes::{engine, of_parts, of_variant, reference, server};
+use super::document::{Axis, Combine, Document, Meeting, Rung, SizeEntry, Workload};
 use super::known::Known;
-use super::mistake::{Mistake, Mistakes};
-use super::shape::SIZES;
-use super::structure;
+use super::quantities::{DurationText, FORMATS, Probability, ShareText};
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{file_workload, is_workload_file, load_of, settings_of};
 use crate::asking::quantity;
@@ -25,7 +23,6 @@ use crate::client_host::check_host;
 use crate::duels::spec::Protocol;
 use crate::questions::rate::RateChoice;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
-use niagara_server::did_you_mean;
 use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
 
@@ -48,20 +45,10 @@ impl StudyFile {
 ///
 /// # Errors
 /// Every mistake, in the order they stand in the file.
-pub fn read_study(file: &str, text: &str, known: &Known<'_>) -> Result<StudyFile, Vec<Mistake>> {
+pub fn read_study(file: &str, text: &str, known: &Known<'_>) -> Result<StudyFile, FileError> {
+    let document: Document =
+        niagara_toml::read(file, text, "docs/studies.md shows the format", &FORMATS)?;
     let mut mistakes = Mistakes::of(file, text);
-    structure::check(text, &mut mistakes);
-    if !mistakes.is_empty() {
-        return Err(mistakes.into_vec());
-    }
-    let document: Document = match toml::from_str(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let at = error.span().map_or(0, |span| span.start);
-            mistakes.add(at, error.message(), "docs/studies.md shows the format");
-            return Err(mistakes.into_vec());
-        }
-    };
     let reader = Reader {
         document: &document,
         known,
@@ -75,17 +62,14 @@ pub fn read_study(file: &str, text: &str, known: &Known<'_>) -> Result<StudyFile
         (StudySize::Original, &document.size.original),
     ] {
         let entry = entry.as_ref().unwrap_or(&empty);
-        if let (Some(question), Some(kind)) = (&question, reader.kind())
-            && let Some(study) = reader.sized(size, entry, kind, question, &mut mistakes)
+        if let Some(question) = &question
+            && let Some(study) =
+                reader.sized(size, entry, document.kind.value, question, &mut mistakes)
         {
             sizes.push((size, study));
         }
     }
-    if mistakes.is_empty() && sizes.len() == SIZES.len() {
-        Ok(StudyFile { sizes })
-    } else {
-        Err(mistakes.into_vec())
-    }
+    mistakes.unless_any((sizes.len() == 2).then_some(StudyFile { sizes }))
 }
 
 struct Reader<'a> {
@@ -103,29 +87,19 @@ const SWEEP_STARTS: usize = 8;
 const MAX_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
-    fn kind(&self) -> Option<StudyKind> {
-        Some(match self.document.kind.get_ref().as_str() {
-            "compare" => StudyKind::Compare,
-            "ladder" => StudyKind::Ladder,
-            "matrix" => StudyKind::Matrix,
-            "sweep" => StudyKind::Sweep,
-            _ => return None,
-        })
-    }
-
     fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<Question> {
         let document = self.document;
         let variants: BTreeMap<String, VariantRecipe> = document
             .variants
             .iter()
             .map(|(name, changes)| {
-                let recipe = of_variant(changes.get_ref(), self.known, mistakes);
-                (name.get_ref().clone(), recipe)
+                let recipe = of_variant(changes, self.known, mistakes);
+                (name.clone(), recipe)
             })
             .collect();
-        let kind = self.kind()?;
+        let kind = self.document.kind.value;
         self.refuse_keys_of_others(kind, mistakes);
-        let spoken_of = |text: &Option<Spanned<String>>, mistakes: &mut Mistakes<'_>| match text {
+        let spoken_of = |text: &Option<At<Text>>, mistakes: &mut Mistakes<'_>| match text {
             Some(text) => reference(text, &variants, self.known, mistakes),
             None => VariantRecipe::default(),
         };
@@ -152,7 +126,7 @@ impl Reader<'_> {
                 };
                 Question::Ladder {
                     start,
-                    rungs: self.rungs(rungs.get_ref(), mistakes),
+                    rungs: self.rungs(rungs, mistakes),
                 }
             }
             StudyKind::Matrix => {
@@ -164,8 +138,8 @@ impl Reader<'_> {
                 let all = document
                     .combine
                     .as_ref()
-                    .is_none_or(|word| word.get_ref() == "all");
-                let recipes = self.axes(axes.get_ref(), mistakes);
+                    .is_none_or(|word| word.value == Combine::All);
+                let recipes = self.axes(axes, mistakes);
                 tell_apart(axes, &recipes, all, mistakes);
                 Question::Matrix {
                     start,
@@ -190,14 +164,14 @@ impl Reader<'_> {
         let Some(list) = &self.document.sweep else {
             return vec![VariantRecipe::default()];
         };
-        if list.get_ref().is_empty() {
+        if list.is_empty() {
             mistakes.add(
-                list.span().start,
+                list.at,
                 "`sweep` is empty",
                 "name at least one variant, or leave it out for base",
             );
         }
-        let texts = list.get_ref().iter();
+        let texts = list.iter();
         texts
             .map(|text| reference(text, variants, self.known, mistakes))
             .collect()
@@ -205,52 +179,39 @@ impl Reader<'_> {
 
     fn missing(&self, key: &str, what: &str, kind: StudyKind, mistakes: &mut Mistakes<'_>) {
         mistakes.add(
-            self.document.kind.span().start,
+            self.document.kind.at,
             format!("a {kind} without `{key}`"),
             format!("add {key}: {what}"),
         );
     }
 
-    /// Keys that say nothing in a study of this kind would be read by nobody.
+    /// Keys that have no meaning in a study of this kind would be read by nobody.
     fn refuse_keys_of_others(&self, kind: StudyKind, mistakes: &mut Mistakes<'_>) {
         let document = self.document;
-        let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.span().start);
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
         let keys: [(&str, Option<usize>, &[StudyKind]); 10] = [
-            ("a", text(&document.a), &[Compare]),
-            ("b", text(&document.b), &[Compare]),
-            ("goal", text(&document.goal), &[Compare]),
-            ("rate", text(&document.rate), &[Compare]),
-            ("start", text(&document.start), &[Ladder, Matrix]),
-            ("combine", text(&document.combine), &[Matrix]),
+            ("a", place(&document.a), &[Compare]),
+            ("b", place(&document.b), &[Compare]),
+            ("goal", place(&document.goal), &[Compare]),
+            ("rate", place(&document.rate), &[Compare]),
+            ("start", place(&document.start), &[Ladder, Matrix]),
+            ("combine", place(&document.combine), &[Matrix]),
             // Two variants of a sweep meet in duels, one or several others are measured each alone.
             (
                 "protocol",
-                text(&document.protocol),
+                place(&document.protocol),
                 &[Compare, Ladder, Matrix],
             ),
-            (
-                "rungs",
-                document.rungs.as_ref().map(|rungs| rungs.span().start),
-                &[Ladder],
-            ),
-            (
-                "axes",
-                document.axes.as_ref().map(|axes| axes.span().start),
-                &[Matrix],
-            ),
-            (
-                "sweep",
-                document.sweep.as_ref().map(|list| list.span().start),
-                &[Sweep],
-            ),
+            ("rungs", place(&document.rungs), &[Ladder]),
+            ("axes", place(&document.axes), &[Matrix]),
+            ("sweep", place(&document.sweep), &[Sweep]),
         ];
         for (name, at, kinds) in keys {
             if let (Some(at), false) = (at, kinds.contains(&kind)) {
                 let words: Vec<String> = kinds.iter().map(ToString::to_string).collect();
                 mistakes.add(
                     at,
-                    format!("`{name}` says nothing in a {kind}"),
+                    format!("`{name}` has no meaning in a {kind}"),
                     format!(
                         "leave it out, or write kind = \"{}\"",
                         words.join("\" or \"")
@@ -260,61 +221,54 @@ impl Reader<'_> {
         }
     }
 
-    fn rungs(&self, rungs: &[Spanned<Rung>], mistakes: &mut Mistakes<'_>) -> Vec<RungRecipe> {
+    fn rungs(&self, rungs: &[Rung], mistakes: &mut Mistakes<'_>) -> Vec<RungRecipe> {
         let mut titles = BTreeSet::new();
         rungs
             .iter()
-            .map(|entry| {
-                let rung = entry.get_ref();
-                let title = rung.title.get_ref().trim().to_owned();
+            .map(|rung| {
+                let title = rung.title.trim().to_owned();
                 if !titles.insert(title.clone()) {
                     mistakes.add(
-                        rung.title.span().start,
+                        rung.title.at,
                         format!("a second rung is called `{title}`"),
                         "results are told apart by the titles: give it another",
                     );
                 }
-                let parts = Parts {
-                    build: &rung.build,
-                    levers: &rung.levers,
-                    config: &rung.config,
-                    runtime: &rung.runtime,
-                };
+                let parts = rung.parts();
                 let recipe = of_parts(&parts, self.known, mistakes);
                 if parts.are_none(&recipe) && rung.cannot.is_none() {
                     mistakes.add(
-                        rung.title.span().start,
+                        rung.title.at,
                         format!("the rung `{title}` changes nothing"),
                         "add build, levers, config or runtime; or say under `cannot` why it cannot be tried today",
                     );
                 }
                 RungRecipe {
                     title,
-                    published: rung.published.clone(),
-                    why: rung.why.clone(),
-                    cannot: rung.cannot.clone(),
+                    published: rung.published.as_ref().map(|text| text.0.clone()),
+                    why: rung.why.as_ref().map(|text| text.0.clone()),
+                    cannot: rung.cannot.as_ref().map(|text| text.0.clone()),
                     recipe,
                 }
             })
             .collect()
     }
 
-    fn axes(&self, axes: &[Spanned<Axis>], mistakes: &mut Mistakes<'_>) -> Vec<AxisRecipe> {
+    fn axes(&self, axes: &[Axis], mistakes: &mut Mistakes<'_>) -> Vec<AxisRecipe> {
         let mut names = BTreeSet::new();
         axes.iter()
-            .map(|entry| {
-                let axis = entry.get_ref();
-                let name = axis.name.get_ref().trim().to_owned();
+            .map(|axis| {
+                let name = axis.name.trim().to_owned();
                 if !names.insert(name.clone()) {
                     mistakes.add(
-                        axis.name.span().start,
+                        axis.name.at,
                         format!("a second axis is called `{name}`"),
                         "give it another name",
                     );
                 }
                 if axis.levels.len() < 2 {
                     mistakes.add(
-                        axis.name.span().start,
+                        axis.name.at,
                         format!("the axis `{name}` has one level"),
                         "an axis has a baseline and at least one other level",
                     );
@@ -324,27 +278,17 @@ impl Reader<'_> {
                     .levels
                     .iter()
                     .map(|level| {
-                        let level = level.get_ref();
-                        let own = level.name.get_ref().trim().to_owned();
+                        let own = level.name.trim().to_owned();
                         if !known.insert(own.clone()) {
                             mistakes.add(
-                                level.name.span().start,
+                                level.name.at,
                                 format!("a second level of `{name}` is called `{own}`"),
                                 "give it another name",
                             );
                         }
                         LevelRecipe {
                             name: own,
-                            recipe: of_parts(
-                                &Parts {
-                                    build: &level.build,
-                                    levers: &level.levers,
-                                    config: &level.config,
-                                    runtime: &level.runtime,
-                                },
-                                self.known,
-                                mistakes,
-                            ),
+                            recipe: of_parts(&level.parts(), self.known, mistakes),
                         }
                     })
                     .collect();
@@ -375,17 +319,9 @@ impl Reader<'_> {
         }
         let protocol = self.protocol(question, is_job, mistakes);
         let (goal, rate) = self.goal(is_job, mistakes);
-        // Texts that the structure's check let pass can be read.
-        let time = |value: &Option<Value>| {
-            value
-                .as_ref()
-                .and_then(|value| quantity::duration(&plain(value)).ok())
-        };
-        let share = |value: &Option<Value>| {
-            value
-                .as_ref()
-                .and_then(|value| quantity::share(&plain(value)).ok())
-        };
+        // Reading has checked how quantities are written.
+        let time = |value: &Option<DurationText>| value.as_ref().and_then(DurationText::value);
+        let share = |value: &Option<ShareText>| value.as_ref().and_then(ShareText::value);
         Some(StudyDescription {
             about: self.about(size, entry),
             server: document.server.as_ref().map_or_else(
@@ -398,7 +334,11 @@ impl Reader<'_> {
             protocol,
             goal,
             rate,
-            alpha: document.alpha.unwrap_or(0.05),
+            alpha: document
+                .alpha
+                .as_ref()
+                .and_then(Probability::value)
+                .unwrap_or(0.05),
             min_effect: share(&document.min_effect).unwrap_or(0.005),
             seed: document.seed,
             budget: time(&entry.budget)
@@ -424,7 +364,7 @@ impl Reader<'_> {
             client_host: document
                 .client_host
                 .as_ref()
-                .map(|host| host.get_ref().trim().to_owned()),
+                .map(|host| host.trim().to_owned()),
             profile: true,
             question: question.clone(),
         })
@@ -439,10 +379,10 @@ impl Reader<'_> {
             asked: document.asked.trim().to_owned(),
             changed: document.changed.trim().to_owned(),
             measured: document.measured.trim().to_owned(),
-            source: document.source.clone(),
+            source: document.source.as_ref().map(|text| text.0.clone()),
             published: published.map(|table| table.trim_matches('\n').to_owned()),
             size: size.to_string(),
-            note: entry.note.clone(),
+            note: entry.note.as_ref().map(|text| text.0.clone()),
         }
     }
 
@@ -450,12 +390,10 @@ impl Reader<'_> {
     fn goal(&self, is_job: bool, mistakes: &mut Mistakes<'_>) -> (Goal, Option<RateChoice>) {
         let given = self.document.goal.as_ref();
         // Words were checked with the structure.
-        let goal: Goal = given
-            .and_then(|goal| goal.get_ref().parse().ok())
-            .unwrap_or_default();
+        let goal: Goal = given.and_then(|goal| goal.parse().ok()).unwrap_or_default();
         if let (Some(given), true, true) = (given, is_job, goal.is_latency()) {
             mistakes.add(
-                given.span().start,
+                given.at,
                 "goal: the time of a batch job is its throughput, and nothing arrives at a rate"
                     .to_owned(),
                 "goal = \"throughput\", or goal = \"cpu\"",
@@ -465,20 +403,16 @@ impl Reader<'_> {
             None => goal.is_latency().then_some(RateChoice::USUAL),
             Some(text) if !goal.is_latency() => {
                 mistakes.add(
-                    text.span().start,
+                    text.at,
                     format!("rate: is for latencies; the goal is {goal}"),
                     "goal = \"p99\", or leave out rate",
                 );
                 None
             }
-            Some(text) => match text.get_ref().parse() {
+            Some(text) => match text.parse() {
                 Ok(rate) => Some(rate),
                 Err(error) => {
-                    mistakes.add(
-                        text.span().start,
-                        format!("rate: {error}"),
-                        "rate = \"70%\"",
-                    );
+                    mistakes.add(text.at, format!("rate: {error}"), "rate = \"70%\"");
                     None
                 }
             },
@@ -499,18 +433,18 @@ impl Reader<'_> {
                 Protocol::Duel
             };
         };
-        let at = word.span().start;
-        match word.get_ref().as_str() {
-            "pair" => Protocol::Pair,
+        let at = word.at;
+        match word.value {
+            Meeting::Pair => Protocol::Pair,
             other if is_job => {
                 mistakes.add(
                     at,
-                    format!("protocol = \"{other}\" for a job"),
+                    format!("protocol = \"{}\" for a job", format!("{other:?}").to_lowercase()),
                     "a single long job cannot be sliced, its runs meet in pairs: leave `protocol` out",
                 );
                 Protocol::Pair
             }
-            "trimmed" => {
+            Meeting::Trimmed => {
                 if kind != StudyKind::Compare {
                     mistakes.add(
                         at,
@@ -520,7 +454,7 @@ impl Reader<'_> {
                 }
                 Protocol::Trimmed
             }
-            _ => Protocol::Duel,
+            Meeting::Duel => Protocol::Duel,
         }
     }
 
@@ -528,10 +462,10 @@ impl Reader<'_> {
     fn check_job(&self, entry: &SizeEntry, mistakes: &mut Mistakes<'_>) {
         let given = entry.threads.as_ref().or(self.document.threads.as_ref());
         if let Some(value) = given
-            && quantity::threads(&plain(value.get_ref())).is_ok_and(|counts| counts != [1])
+            && value.value().is_some_and(|counts| counts != [1])
         {
             mistakes.add(
-                value.span().start,
+                value.at,
                 "several connections for a job",
                 "it is done on one connection: leave `threads` out",
             );
@@ -548,9 +482,9 @@ impl Reader<'_> {
         let counts = match given {
             None if kind == StudyKind::Sweep => quantity::threads("1..64").ok()?,
             None => vec![32],
-            Some(value) => quantity::threads(&plain(value.get_ref())).ok()?,
+            Some(value) => value.value()?,
         };
-        let at = given.map_or(0, |value| value.span().start);
+        let at = given.map_or(0, |value| value.at);
         match kind {
             StudyKind::Compare | StudyKind::Ladder if counts.len() > 1 => {
                 mistakes.add(
@@ -582,49 +516,48 @@ impl Reader<'_> {
     ) -> Option<Vec<StudyWorkload>> {
         let document = self.document;
         let fallback;
-        let entries: Vec<&Spanned<Workload>> = match (&document.workload, &document.workloads) {
+        let entries: Vec<&Workload> = match (&document.workload, &document.workloads) {
             (Some(_), Some(list)) => {
                 mistakes.add(
-                    list.span().start,
+                    list.at,
                     "both `workload` and `workloads`",
                     "give one of them",
                 );
                 return None;
             }
-            (Some(one), None) => vec![one],
+            (Some(one), None) => vec![&**one],
             (None, Some(list)) => {
-                if kind != StudyKind::Matrix && list.get_ref().len() > 1 {
+                if kind != StudyKind::Matrix && list.len() > 1 {
                     mistakes.add(
-                        list.span().start,
+                        list.at,
                         format!("several workloads in a {kind}"),
                         "give one under [workload]; a matrix takes several",
                     );
                     return None;
                 }
-                list.get_ref().iter().collect()
+                list.iter().map(|one| &one.value).collect()
             }
             (None, None) => {
-                fallback = Spanned::new(
-                    0..0,
-                    Workload {
-                        name: Spanned::new(0..0, "oltp_read_only".to_owned()),
-                        title: None,
-                        options: BTreeMap::new(),
-                        trained: false,
+                fallback = Workload {
+                    name: At {
+                        at: 0,
+                        value: Text("oltp_read_only".to_owned()),
                     },
-                );
+                    title: None,
+                    options: BTreeMap::new(),
+                    trained: false,
+                };
                 vec![&fallback]
             }
         };
         let mut unused: BTreeMap<&str, usize> = entry
             .options
             .iter()
-            .map(|(name, value)| (name.as_str(), value.span().start))
+            .map(|(name, value)| (name.as_str(), value.at))
             .collect();
         let mut workloads: Vec<StudyWorkload> = Vec::new();
         let wanted = entries.len();
         for workload in entries {
-            let workload = workload.get_ref();
             let Some(found) =
                 self.one_workload(workload, entry, engine, threads, &mut unused, mistakes)
             else {
@@ -659,7 +592,7 @@ impl Reader<'_> {
         mistakes: &mut Mistakes<'_>,
     ) -> Option<StudyWorkload> {
         let base = self.base_workload(&workload.name, mistakes)?;
-        let at_name = workload.name.span().start;
+        let at_name = workload.name.at;
         let has = settings_of(&base);
         // sysbench's names may be written with dashes.
         let known = |option: &str| {
@@ -668,7 +601,7 @@ impl Reader<'_> {
         };
         let mut options: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for (option, value) in &workload.options {
-            let at = value.span().start;
+            let at = value.at;
             let Some(name) = known(option) else {
                 mistakes.add(
                     at,
@@ -681,12 +614,12 @@ impl Reader<'_> {
                 );
                 return None;
             };
-            options.insert(name, (plain(value.get_ref()), at));
+            options.insert(name, (value.0.clone(), at));
         }
         for (option, value) in &entry.options {
             if let Some(name) = known(option) {
                 unused.remove(option.as_str());
-                options.insert(name, (plain(value.get_ref()), value.span().start));
+                options.insert(name, (value.0.clone(), value.at));
             }
         }
         // One by one first, so that a value is blamed where it stands.
@@ -703,7 +636,7 @@ impl Reader<'_> {
         match load_of(base, pairs, engine, threads) {
             Ok(load) => Some(StudyWorkload {
                 name: match &workload.title {
-                    Some(title) => title.get_ref().trim().to_owned(),
+                    Some(title) => title.trim().to_owned(),
                     None => load.workload.name().to_owned(),
                 },
                 trained: workload.trained,
@@ -720,19 +653,15 @@ impl Reader<'_> {
         let Some(host) = &self.document.client_host else {
             return;
         };
-        if let Err(error) = check_host(host.get_ref().trim()) {
-            mistakes.add(host.span().start, error.to_string(), error.remedy());
+        if let Err(error) = check_host(host.trim()) {
+            mistakes.add(host.at, error.to_string(), error.remedy());
         }
     }
 
     /// The workload of this name or path, nothing set yet.
-    fn base_workload(
-        &self,
-        name: &Spanned<String>,
-        mistakes: &mut Mistakes<'_>,
-    ) -> Option<WorkloadSpec> {
-        let at = name.span().start;
-        let text = name.get_ref().trim();
+    fn base_workload(&self, name: &At<Text>, mistakes: &mut Mistakes<'_>) -> Option<WorkloadSpec> {
+        let at = name.at;
+        let text = name.trim();
         if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
             return match file_workload(&self.known.folder.join(path)) {
@@ -771,6 +700,11 @@ impl Reader<'_> {
     }
 }
 
+/// Where a value stands, if it is there.
+fn place<T>(value: &Option<At<T>>) -> Option<usize> {
+    value.as_ref().map(|value| value.at)
+}
+
 /// Notes a workload's error. A mistake in the workload's own file comes with its place and its remedy.
 fn blame(at: usize, error: &dyn std::fmt::Display, mistakes: &mut Mistakes<'_>) {
     let text = error.to_string();
@@ -787,13 +721,8 @@ fn misfit(
     kind: StudyKind,
     before: &[StudyWorkload],
 ) -> Option<(usize, String, &'static str)> {
-    let (at_name, name) = (workload.name.span().start, &found.name);
-    let at_title = workload
-        .title
-        .as_ref()
-        .unwrap_or(&workload.name)
-        .span()
-        .start;
+    let (at_name, name) = (workload.name.at, &found.name);
+    let at_title = workload.title.as_ref().unwrap_or(&workload.name).at;
     let is_job = |workload: &StudyWorkload| workload.load.workload.is_job();
     if before.iter().any(|other| other.name == *name) {
         return Some((
@@ -829,7 +758,7 @@ fn misfit(
 
 /// Results are told apart by what combinations are called, so no two may be called the same.
 fn tell_apart(
-    axes: &Spanned<Vec<Spanned<Axis>>>,
+    axes: &At<Vec<Axis>>,
     recipes: &[AxisRecipe],
     all: bool,
     mistakes: &mut Mistakes<'_>,
@@ -837,7 +766,7 @@ fn tell_apart(
     let combinations = count(recipes, all);
     if combinations > MAX_COMBINATIONS {
         mistakes.add(
-            axes.span().start,
+            axes.at,
             format!("more than {MAX_COMBINATIONS} combinations of levels"),
             "take fewer axes or levels, or combine = \"each\"",
         );
@@ -857,9 +786,9 @@ fn tell_apart(
             // Two levels of one axis: said already.
             continue;
         }
-        let name = &axes.get_ref()[axis].get_ref().levels[level].get_ref().name;
+        let name = &axes[axis].levels[level].name;
         mistakes.add(
-            name.span().start,
+            name.at,
             format!("two combinations of levels are called `{}`", set.title),
             "results are told apart by that: give this level another name",
         );

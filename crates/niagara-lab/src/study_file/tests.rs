@@ -2,6 +2,7 @@ use std::path::Path;
 
 use niagara_load::Workload;
 use niagara_server::Catalog;
+use niagara_toml::{FileError, Mistake};
 
 use super::*;
 use crate::asking::level_sets::level_sets;
@@ -71,6 +72,7 @@ fn read_in(folder: &Path, text: &str) -> Result<StudyFile, Vec<Mistake>> {
             folder,
         },
     )
+    .map_err(|FileError(mistakes)| mistakes)
 }
 
 /// The mistakes of the ladder with `from` replaced, as printed.
@@ -127,7 +129,7 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "threads = 8",
         "threads = \"many\"",
-        "x.toml:6:11: threads: thread counts were expected",
+        "x.toml:6:11: threads: a thread count or a list of thread counts was expected",
         "1..256",
     );
     mistake(
@@ -139,7 +141,7 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "\"ladder\"",
         "\"lader\"",
-        "x.toml:1:8: kind: `lader` is none",
+        "x.toml:1:8: kind: unknown value `lader`",
         "did you mean `ladder`?",
     );
     mistake(
@@ -193,7 +195,7 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "threads = 8",
         "threads = 8\ncombine = \"all\"",
-        "x.toml:7:11: `combine` says nothing in a ladder",
+        "x.toml:7:11: `combine` has no meaning in a ladder",
         "matrix",
     );
     mistake(
@@ -233,13 +235,14 @@ fn every_mistake_is_told_in_the_order_of_the_file() {
     assert!(!found.is_empty());
     let text = LADDER
         .replace("threads = 8", "thread = 8")
+        .replace("\"5m\"", "\"soon\"")
         .replace("title = \"Prefetch\"", "titel = \"Prefetch\"");
     let lines: Vec<usize> = read(&text)
         .expect_err("mistakes")
         .iter()
         .map(|mistake| mistake.line)
         .collect();
-    assert_eq!(lines, [6, 16, 17]);
+    assert_eq!(lines, [6, 17, 21]);
 }
 
 #[test]
@@ -335,13 +338,13 @@ fn a_build_is_written_in_words_or_as_a_table() {
         ("pgo = \"oltp_reed_only\"", "did you mean `oltp_read_only`?"),
         (
             "pgo = { threads = 8 }",
-            "`workloads` is missing in a training",
+            "`workloads` is missing in [rungs.build.pgo]",
         ),
         (
             "pgo = { workloads = { tpcc = 0 } }",
             "a whole number within bounds",
         ),
-        ("pgo = 3", "write a text, or a table: workloads"),
+        ("pgo = 3", "write a text, or a table: seconds, table_size"),
         ("patches = [\"nope\"]", "there is no patch `nope`"),
         ("flags = 3", "write a text, or a list of texts"),
         ("source = \"no/such\"", "there is no source tree no/such"),
@@ -445,7 +448,7 @@ fn a_protocol_that_nothing_can_be_judged_by_is_refused() {
     for protocol in ["duel", "pair", "trimmed"] {
         let found = only(&format!("{sweep}protocol = \"{protocol}\"\n"));
         assert!(
-            found.starts_with("x.toml:6:12: `protocol` says nothing in a sweep"),
+            found.starts_with("x.toml:6:12: `protocol` has no meaning in a sweep"),
             "{found}"
         );
         assert!(found.contains("leave it out"), "{found}");

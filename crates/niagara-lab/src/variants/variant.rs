@@ -1,7 +1,7 @@
 //! A variant: a server with its build, its runtime and its configuration.
 
 use niagara_build::Recipe;
-use niagara_server::{Config, Runtime, hex};
+use niagara_server::{Config, Runtime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -62,7 +62,7 @@ impl Variant {
         .unwrap_or_else(|_| self.label().into_bytes());
         let engine = self.engine.iter().flat_map(|engine| engine.bytes());
         let content: Vec<u8> = content.into_iter().chain(engine).collect();
-        hex(&Sha256::digest(content)[..6])
+        hex::encode(&Sha256::digest(content)[..6])
     }
 
     /// How a person would call it: `mariadb-10.11`, `mariadb-10.11 + jemalloc + unix`,

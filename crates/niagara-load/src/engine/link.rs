@@ -70,9 +70,10 @@ impl Link {
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
             cause,
+            code: None,
         };
         let mut session = Session::connect(endpoint, Some(&endpoint.database), timeout)
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| error.at(endpoint))?;
         let mut handles = Vec::with_capacity(plan.templates.len());
         for template in &plan.templates {
             if template.as_text {

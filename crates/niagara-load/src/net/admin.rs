@@ -23,10 +23,7 @@ impl Admin {
     /// No server there, or it refuses the account.
     pub fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Admin, LoadError> {
         let session =
-            Session::connect(endpoint, None, timeout).map_err(|error| LoadError::Connect {
-                endpoint: endpoint.to_string(),
-                cause: error.to_string(),
-            })?;
+            Session::connect(endpoint, None, timeout).map_err(|error| error.at(endpoint))?;
         Ok(Admin {
             session,
             endpoint: endpoint.to_string(),
@@ -80,10 +77,7 @@ impl Admin {
                 message: error.message,
                 statement: sql.chars().take(200).collect(),
             },
-            error => LoadError::Connect {
-                endpoint: self.endpoint.clone(),
-                cause: error.to_string(),
-            },
+            error => error.at(&self.endpoint),
         }
     }
 }

@@ -36,6 +36,20 @@ pub(crate) enum SessionError {
     Tls(#[from] TlsError),
 }
 
+impl SessionError {
+    /// No usable connection to this endpoint, for this reason.
+    pub(crate) fn at(&self, endpoint: &impl std::fmt::Display) -> LoadError {
+        LoadError::Connect {
+            endpoint: endpoint.to_string(),
+            cause: self.to_string(),
+            code: match self {
+                SessionError::Server(error) => Some(error.code),
+                _ => None,
+            },
+        }
+    }
+}
+
 impl From<ExchangeError> for SessionError {
     fn from(error: ExchangeError) -> Self {
         match error {
@@ -92,10 +106,7 @@ fn bounded(
     endpoint: &Endpoint,
     timeout: Duration,
 ) -> Result<Session, LoadError> {
-    let mut session = connected.map_err(|error| LoadError::Connect {
-        endpoint: endpoint.to_string(),
-        cause: error.to_string(),
-    })?;
+    let mut session = connected.map_err(|error| error.at(endpoint))?;
     session.set_timeout(timeout);
     Ok(session)
 }

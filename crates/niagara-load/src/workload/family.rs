@@ -12,8 +12,9 @@ use super::parameters::Parameters;
 use super::template::{Next, Templates, Unexpected};
 use crate::error::LoadError;
 use crate::protocol::answer::Answer;
-use serde::Serialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -21,14 +22,16 @@ use std::time::Duration;
 pub(crate) type Each<'e> = dyn FnMut(u32, &JobWork<'_>) -> Result<(), LoadError> + 'e;
 
 /// What a measurement of a workload is about, besides its throughput and latency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Nothing besides.
     #[default]
     Transactions,
     /// Commits, and how many of them share one sync of the log.
     Commits,
-    /// New orders per minute.
+    /// New orders per minute; TPC-C's.
+    #[serde(skip_deserializing)]
     NewOrders,
 }
 

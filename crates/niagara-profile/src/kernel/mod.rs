@@ -6,5 +6,5 @@ mod tracefs;
 
 pub use access::{Access, Reach};
 pub(crate) use ring::STACK_POINTER;
-pub use ring::{Event, Raw, Rings, STACK_BYTES, Sampled};
+pub use ring::{Event, Raw, Rings, Sampled};
 pub use tracefs::{SysEnter, SysExit, TraceFs};

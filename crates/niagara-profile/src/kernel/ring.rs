@@ -12,7 +12,7 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 /// Bytes of a thread's stack that are copied with a sample: enough for a statement's, and well below the 64 KB that a
 /// record can hold.
-pub const STACK_BYTES: u32 = 16 << 10;
+pub(crate) const STACK_BYTES: u32 = 16 << 10;
 /// The largest buffer of any event, in bytes.
 const MAX_BUFFER: usize = 4 << 20;
 /// The smallest: a record with its stack has to fit.
@@ -23,16 +23,16 @@ const DRAIN: Duration = Duration::from_millis(20);
 #[cfg(target_arch = "x86_64")]
 mod registers {
     /// `PERF_REG_X86_BP`, `SP`, `IP`, in the order in which a record holds them.
-    pub const MASK: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+    pub(crate) const MASK: u64 = 1 << 6 | 1 << 7 | 1 << 8;
     /// Where the stack pointer is among them.
-    pub const STACK_POINTER: usize = 1;
+    pub(crate) const STACK_POINTER: usize = 1;
 }
 #[cfg(target_arch = "aarch64")]
 mod registers {
     /// `PERF_REG_ARM64_X29`, `LR`, `SP`, `PC`, in the order in which a record holds them.
-    pub const MASK: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+    pub(crate) const MASK: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
     /// Where the stack pointer is among them.
-    pub const STACK_POINTER: usize = 2;
+    pub(crate) const STACK_POINTER: usize = 2;
 }
 pub(crate) use registers::STACK_POINTER;
 

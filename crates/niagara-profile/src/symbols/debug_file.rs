@@ -38,7 +38,7 @@ pub fn build_id(path: &Path) -> Option<String> {
 
 pub(super) fn build_id_of<'f>(file: &impl Object<'f>) -> Option<String> {
     let id = file.build_id().ok()??;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex::encode(id))
 }
 
 #[cfg(test)]

@@ -33,16 +33,16 @@ const ALLOCATOR_LAYER: &str = "memory";
 
 /// The shared file, as `shim/alloc.rs` lays it out.
 mod layout {
-    pub const ENABLED: u64 = 0;
-    pub const PERIOD: u64 = 4;
+    pub(crate) const ENABLED: u64 = 0;
+    pub(crate) const PERIOD: u64 = 4;
     pub const HEAD: u64 = 16;
     pub const TAIL: u64 = 24;
-    pub const LOST: u64 = 32;
+    pub(crate) const LOST: u64 = 32;
     pub const SLOTS: u64 = 64;
-    pub const SLOT: u64 = 64;
-    pub const SLOT_COUNT: u64 = 4096;
+    pub(crate) const SLOT: u64 = 64;
+    pub(crate) const SLOT_COUNT: u64 = 4096;
     pub const RECORDS: u64 = SLOTS + SLOT * SLOT_COUNT;
-    pub const RECORD_COUNT: u64 = 512;
+    pub(crate) const RECORD_COUNT: u64 = 512;
     pub const STACK: u64 = 16 << 10;
     pub const RECORD: u64 = 80 + STACK;
     pub const BYTES: u64 = (RECORDS + RECORD * RECORD_COUNT).next_multiple_of(64);

@@ -8,7 +8,7 @@ use crate::number;
 use crate::svg::both;
 
 /// All levers that screening measured, best first; `None` when there are none.
-pub fn forest(tune: &TuneSummary) -> Option<Markup> {
+pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
     let kept = tune
         .rungs
         .iter()

@@ -11,7 +11,7 @@ use niagara_store::{DuelRecord, SliceRecord};
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 
 /// Percentiles that are labelled and tabulated.
-pub const PERCENTILES: [(f64, &str); 5] = [
+pub(crate) const PERCENTILES: [(f64, &str); 5] = [
     (50.0, "50 %"),
     (90.0, "90 %"),
     (95.0, "95 %"),

@@ -50,7 +50,7 @@ struct Geometry {
 }
 
 /// Draws the rows over `domain` (logarithms of ratios).
-pub fn row_chart(
+pub(crate) fn row_chart(
     size: Size,
     rows: &[Row],
     domain: (f64, f64),
@@ -66,7 +66,7 @@ pub fn row_chart(
         },
         (Size::Wide, false) => Geometry {
             row: 27.0,
-            plot: (326.0, 704.0),
+            plot: (326.0, 672.0),
             mark_y: 13.0,
             top: 6.0,
         },
@@ -122,7 +122,7 @@ fn labels(size: Size, row: &Row, top: f64, y: f64, two_lines: bool) -> Markup {
         },
         (Size::Wide, false) => html! {
             text.title x="0" y=(px(y + 4.5)) { (fit(&row.title, 312.0, 14.0)) }
-            text.numbers x="862" y=(px(y + 4.5)) text-anchor="end" { (row.numbers) }
+            text.numbers x="832" y=(px(y + 4.5)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(y + 4.5)) text-anchor="end" { (row.standing) }
         },
         (Size::Narrow, _) => html! {

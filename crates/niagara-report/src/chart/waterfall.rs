@@ -8,12 +8,12 @@ use crate::ladder::{self, Step};
 use crate::svg::{Size, both};
 
 /// Rungs and total of a `tune`.
-pub fn waterfall(tune: &TuneSummary) -> Markup {
+pub(crate) fn waterfall(tune: &TuneSummary) -> Markup {
     waterfall_of(&ladder::steps(tune))
 }
 
 /// Any steps: a bar continues where the last sure one ended.
-pub fn waterfall_of(steps: &[Step]) -> Markup {
+pub(crate) fn waterfall_of(steps: &[Step]) -> Markup {
     let axis = ladder::axis(steps);
     let room = (axis.1 / axis.0).ln() * 0.04;
     let domain = (axis.0.ln() - room, axis.1.ln() + room);

@@ -5,13 +5,13 @@ mod plugins;
 mod readme;
 mod unit;
 
-use niagara_store::{Deployment, Summary, TuneSummary};
+use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary};
 
 use crate::headline;
-use crate::wording::rung_effect;
+use crate::wording::{claim_effect, rung_effect};
 
 /// A lever of the final variant, as far as the files speak of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeployRung {
     /// Title for people.
     pub title: String,
@@ -37,29 +37,42 @@ pub struct DeployInput {
 }
 
 impl DeployInput {
-    /// From what a ladder came to; `None` when there is nothing proven to deploy.
-    pub fn of(tune: &TuneSummary) -> Option<Self> {
-        let variant = tune.deployment.clone()?;
-        let rungs = tune
-            .rungs
-            .iter()
-            .map(|rung| DeployRung {
-                title: rung.screened.title.clone(),
-                why: rung.why.clone(),
-                effect: rung_effect(rung),
-                sets: variant
-                    .sets
-                    .get(&rung.screened.lever)
-                    .cloned()
-                    .unwrap_or_default(),
+    /// From what a study came to; `None` when there is nothing proven to deploy.
+    pub fn of(summary: &Summary) -> Option<Self> {
+        let (server, variant, rungs) = match summary {
+            Summary::Tune(tune) => (&tune.server, tune.deployment.as_ref()?, levers(tune)),
+            Summary::Ladder(ladder) => {
+                let variant = ladder.deployment.as_ref()?;
+                (&ladder.server, variant, kept(ladder))
+            }
+            Summary::Matrix(matrix) => {
+                let variant = matrix.deployment.as_ref()?;
+                let confirmed = matrix.confirmed.as_ref()?;
+                let rung = DeployRung {
+                    title: confirmed.title.clone(),
+                    effect: claim_effect(&confirmed.comparison),
+                    ..DeployRung::default()
+                };
+                (
+                    &matrix.server,
+                    variant,
+                    vec![(confirmed.title.clone(), rung)],
+                )
+            }
+            Summary::Compare(_) | Summary::Sweep(_) => return None,
+        };
+        let rungs = rungs
+            .into_iter()
+            .map(|(name, rung)| DeployRung {
+                sets: variant.sets.get(&name).cloned().unwrap_or_default(),
+                ..rung
             })
             .collect();
-        let found = headline(&Summary::Tune(Box::new(tune.clone())));
         Some(Self {
-            server: tune.server.clone(),
-            evidence: format!("{found}. Measured on: {}.", variant.machine),
+            server: server.clone(),
+            evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
             rungs,
-            variant,
+            variant: variant.clone(),
         })
     }
 
@@ -111,6 +124,40 @@ impl DeployInput {
         };
         self.rungs.iter().find(|rung| rung.sets.iter().any(same))
     }
+}
+
+/// The levers of a tuning's final variant, each with the name that [`Deployment::sets`] has for it.
+fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
+    let rung = |rung: &Rung| DeployRung {
+        title: rung.screened.title.clone(),
+        why: rung.why.clone(),
+        effect: rung_effect(rung),
+        sets: Vec::new(),
+    };
+    tune.rungs
+        .iter()
+        .map(|of| (of.screened.lever.clone(), rung(of)))
+        .collect()
+}
+
+/// The rungs that a ladder kept, likewise.
+fn kept(ladder: &LadderSummary) -> Vec<(String, DeployRung)> {
+    ladder
+        .rungs
+        .iter()
+        .filter_map(|rung| match &rung.outcome {
+            RungOutcome::Kept { claim } => Some((
+                rung.title.clone(),
+                DeployRung {
+                    title: rung.title.clone(),
+                    why: rung.why.clone().unwrap_or_default(),
+                    effect: claim_effect(claim),
+                    sets: Vec::new(),
+                },
+            )),
+            RungOutcome::NotKept { .. } | RungOutcome::NotTried { .. } => None,
+        })
+        .collect()
 }
 
 /// Every file that [`deploy`] may make.

@@ -6,7 +6,7 @@ use super::{DeployInput, comment, head, quoted};
 pub const NAME: &str = "60-niagara.cnf";
 
 /// `None` when no variable is set.
-pub fn option_file(input: &DeployInput) -> Option<String> {
+pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
     if input.variant.config.is_empty() {
         return None;
     }

@@ -58,7 +58,7 @@ pub fn remedy(input: &DeployInput) -> String {
 }
 
 /// Asks the built server whether it would start with the option files that are here; nothing is started.
-pub fn would_start(input: &DeployInput, command: &str) -> String {
+pub(crate) fn would_start(input: &DeployInput, command: &str) -> String {
     if input.is_mariadb() {
         format!("sudo {command} --verbose --help > /dev/null")
     } else {
@@ -72,7 +72,7 @@ pub fn after(input: &DeployInput) -> String {
 }
 
 /// What the lines of [`after`] mean.
-pub const MEANING: &str = "A line with `<` is a plugin that the packaged server had and this one has not: undo, unless nothing uses it.";
+pub(crate) const MEANING: &str = "A line with `<` is a plugin that the packaged server had and this one has not: undo, unless nothing uses it.";
 
 fn active(input: &DeployInput) -> String {
     format!(

@@ -46,23 +46,7 @@ impl Sections {
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
-        if let Some(built) = &input.variant.built {
-            let (text, commands) = plugins::before(input);
-            self.line(format!("{} {text}", step.next()));
-            self.code(&commands);
-            self.line(format!("   {}", plugins::remedy(input)));
-            self.line(format!(
-                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
-                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
-                step.next(),
-                built.one_line
-            ));
-            self.code(&[
-                format!("sudo mkdir -p {PLACE}"),
-                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
-                format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
-            ]);
-        }
+        self.built_server(input, &mut step);
         for text in &input.variant.host_steps {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
@@ -118,6 +102,27 @@ impl Sections {
                 "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
+        }
+    }
+
+    /// The steps that put a built server where it runs.
+    fn built_server(&mut self, input: &DeployInput, step: &mut Numbers) {
+        if let Some(built) = &input.variant.built {
+            let (text, commands) = plugins::before(input);
+            self.line(format!("{} {text}", step.next()));
+            self.code(&commands);
+            self.line(format!("   {}", plugins::remedy(input)));
+            self.line(format!(
+                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
+                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
+                step.next(),
+                built.one_line
+            ));
+            self.code(&[
+                format!("sudo mkdir -p {PLACE}"),
+                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
+            ]);
         }
     }
 

@@ -5,11 +5,12 @@ use niagara_store::VariantRecord;
 use serde_json::Value;
 
 use crate::flat::flat;
+use crate::scroll::scroll;
 use crate::{Report, number};
 
 pub fn sections(report: &Report) -> Markup {
     html! {
-        section {
+        section #repeat {
             h2 { "To repeat it" }
             pre { code { (report.study.command) } }
             p.small {
@@ -65,8 +66,8 @@ fn events(report: &Report) -> Markup {
         @if !report.events.is_empty() {
             section {
                 h2 { "What happened besides" }
-                div.scroll { table {
-                    thead { tr { th { "When" } th { "What" } th { "" } } }
+                (scroll("What happened besides", html! { table {
+                    thead { tr { th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Details" } } }
                     tbody {
                         @for event in &report.events {
                             tr {
@@ -76,7 +77,7 @@ fn events(report: &Report) -> Markup {
                             }
                         }
                     }
-                } }
+                } }))
             }
         }
     }

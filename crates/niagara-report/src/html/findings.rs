@@ -5,6 +5,7 @@ use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildNote, CompareSummary, Comparison, NotTried, Screened, TuneSummary};
 
 use crate::chart::{Latencies, PERCENTILES};
+use crate::scroll::scroll;
 use crate::{number, wording};
 
 pub fn warnings(warnings: &[String]) -> Markup {
@@ -19,7 +20,7 @@ pub fn warnings(warnings: &[String]) -> Markup {
 }
 
 /// The claims of one comparison, the one on throughput first and largest.
-pub fn tiles(comparison: &Comparison) -> Markup {
+pub(crate) fn tiles(comparison: &Comparison) -> Markup {
     let judgement = comparison.judged();
     html! {
         div.tiles {
@@ -29,7 +30,7 @@ pub fn tiles(comparison: &Comparison) -> Markup {
                 _ => "open",
             };
             div class={ "tile main " (verdict) } {
-                h3 { (comparison.goal.title()) }
+                p.name { (comparison.goal.title()) }
                 (big(&comparison.goal.figure(&judgement.estimate)))
                 p {
                     strong { (wording::verdict_on_goal(comparison)) }
@@ -41,7 +42,7 @@ pub fn tiles(comparison: &Comparison) -> Markup {
             }
             @for claim in wording::lesser_claims(comparison) {
                 div.tile {
-                    h3 { (claim.title) }
+                    p.name { (claim.title) }
                     (big(&claim.estimate))
                     p { (claim.note) }
                 }
@@ -63,9 +64,9 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
     html! {
         details open[tune.rungs.len() <= 12] {
             summary { "The rungs, what they change and why" }
-            div.scroll { table {
+            (scroll("The rungs", html! { table {
                 thead { tr {
-                    th { "Lever" } th { "Change" } th.number { "Screened" } th.number { "Proven" } th { "Risk" }
+                    th scope="col" { "Lever" } th scope="col" { "Change" } th.number scope="col" { "Screened" } th.number scope="col" { "Proven" } th scope="col" { "Risk" }
                 } }
                 tbody {
                     @for rung in &tune.rungs {
@@ -89,7 +90,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                         }
                     }
                 }
-            } }
+            } }))
         }
     }
 }
@@ -119,10 +120,10 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                 p { "Levers that act on each other:" }
                 ul { @for pair in &tune.together { li { (wording::together(pair)) } } }
             }
-            div.scroll { table {
+            (scroll("All screened levers", html! { table {
                 thead { tr {
-                    th { "Lever" } th { "Change" } th.number { "Effect, 95 %" }
-                    th.number { "Std. error" } th.number { "Duels" } th { "" }
+                    th scope="col" { "Lever" } th scope="col" { "Change" } th.number scope="col" { "Effect, 95 %" }
+                    th.number scope="col" { "Std. error" } th.number scope="col" { "Duels" } th scope="col" { "Role" }
                 } }
                 tbody {
                     @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
@@ -130,7 +131,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                     @if let Some(lever) = &tune.negative_control { (row(lever, "negative control")) }
                     @if let Some(lever) = &tune.positive_control { (row(lever, "positive control")) }
                 }
-            } }
+            } }))
         }
     }
 }
@@ -138,7 +139,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
 pub fn not_tried(not_tried: &[NotTried]) -> Markup {
     html! {
         @if !not_tried.is_empty() {
-            section {
+            section #not-tried {
                 h2 { "What could not be tried" }
                 dl.reasons {
                     @for (reason, levers) in wording::by_reason(not_tried) {
@@ -169,9 +170,9 @@ pub fn latencies(latencies: &Latencies, comparison: &Comparison) -> Markup {
         estimate.map_or(number::NOTHING.to_owned(), |e| number::estimate(&e))
     };
     html! {
-        div.scroll { table.compact {
+        (scroll("Latencies", html! { table.compact {
             thead { tr {
-                th { "Percentile" } th.number { "A, ms" } th.number { "B, ms" } th.number { "B over A, from the duels" }
+                th scope="col" { "Percentile" } th.number scope="col" { "A, ms" } th.number scope="col" { "B, ms" } th.number scope="col" { "B over A, from the duels" }
             } }
             tbody {
                 @for (percentile, name) in PERCENTILES {
@@ -183,7 +184,7 @@ pub fn latencies(latencies: &Latencies, comparison: &Comparison) -> Markup {
                     }
                 }
             }
-        } }
+        } }))
     }
 }
 
@@ -193,9 +194,9 @@ fn builds(notes: &[BuildNote]) -> Markup {
     }
 }
 
-pub fn method_of_tune(tune: &TuneSummary) -> Markup {
+pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
     html! {
-        section {
+        section #method {
             h2 { "How it was measured" }
             p {
                 "Two servers with identical data are alive at once; the load moves between them in short slices, "
@@ -222,10 +223,10 @@ pub fn method_of_tune(tune: &TuneSummary) -> Markup {
     }
 }
 
-pub fn method_of_compare(compare: &CompareSummary) -> Markup {
+pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
     let comparison = &compare.comparison;
     html! {
-        section {
+        section #method {
             h2 { "How it was measured" }
             @if compare.protocol == "duel" {
                 p {
@@ -243,6 +244,9 @@ pub fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
+                @if let Some(nodes) = wording::nodes(comparison) {
+                    div { dt { "Nodes" } dd { (nodes) } }
+                }
                 div { dt { "Error probability" } dd { (wording::error_probability(comparison.judged())) ", over all looks" } }
                 div { dt { "Seed" } dd { (compare.seed) } }
             }

@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
+use crate::applying::applying;
 use crate::chart::{self, Latencies};
 use crate::{Report, Sides, ladder, number, profile, wording};
 
@@ -74,6 +75,7 @@ fn masthead(report: &Report) -> Markup {
     }
 }
 
+/// What a manager reads first: one sentence, one chart, what it costs and risks; then what an engineer needs; then all.
 fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
     let summary = Summary::Tune(Box::new(tune.clone()));
     let forest = chart::forest(tune);
@@ -83,29 +85,31 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
             h1 { (number::unbroken(&crate::headline(&summary))) }
             p.lead { (tune.server_version) " · " (tune.workload) }
             (findings::warnings(&wording::warnings(&summary)))
-            @if let Some(total) = &tune.total { (findings::tiles(total)) }
+        }
+        @if !tune.rungs.is_empty() { (way(tune)) }
+        section #costs {
+            h2 { "What it costs to apply, and what it risks" }
+            dl.reasons.costs {
+                @for (name, words) in applying(tune) { div { dt { (name) } dd { (words) } } }
+            }
+        }
+        (contents(tune, forest.is_some()))
+        @if let Some(total) = &tune.total {
+            section #figures {
+                h2 { "The total, and what else changed" }
+                (findings::tiles(total))
+            }
+            @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         }
         @if !tune.rungs.is_empty() {
             section {
-                h2 { "From the starting point to the final variant" }
-                figure {
-                    (chart::waterfall(tune))
-                    figcaption {
-                        (ladder::HOW_TO_READ)
-                        @let meanings = ladder::meanings(tune);
-                        @if !meanings.is_empty() {
-                            " Solid bars are proven by fresh duels, hatched ones are not."
-                        }
-                        @for meaning in meanings { " " (meaning) }
-                        " " (ladder::N_MEANS)
-                    }
-                }
+                h2 { "The rungs" }
                 (findings::rungs(tune))
             }
         }
         (limits_now(report))
         @if let Some(forest) = forest {
-            section {
+            section #levers {
                 h2 { "All levers as screened" }
                 figure {
                     (forest)
@@ -119,12 +123,57 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
                 (findings::screened(tune))
             }
         }
-        (findings::not_tried(&tune.not_tried))
         @if let Some(total) = &tune.total {
-            (evidence(report, total, "The evidence for the total"))
+            div #evidence { (evidence(report, total, "The evidence for the total")) }
         }
         (study::tables(&summary))
+        (findings::not_tried(&tune.not_tried))
         (findings::method_of_tune(tune))
+    }
+}
+
+/// The chart from the start to the final variant.
+fn way(tune: &TuneSummary) -> Markup {
+    html! {
+        section {
+            h2 { "From the starting point to the final variant" }
+            figure {
+                (chart::waterfall(tune))
+                figcaption {
+                    (ladder::HOW_TO_READ)
+                    @let meanings = ladder::meanings(tune);
+                    @if !meanings.is_empty() {
+                        " Solid bars are proven by fresh duels, hatched ones are not."
+                    }
+                    @for meaning in meanings { " " (meaning) }
+                    " " (ladder::N_MEANS)
+                }
+            }
+        }
+    }
+}
+
+/// Where the rest is, for those who read further.
+fn contents(tune: &TuneSummary, has_levers: bool) -> Markup {
+    let parts = [
+        ("figures", "The total in figures", tune.total.is_some()),
+        ("levers", "All levers", has_levers),
+        ("evidence", "The evidence", tune.total.is_some()),
+        (
+            "not-tried",
+            "What could not be tried",
+            !tune.not_tried.is_empty(),
+        ),
+        ("method", "How it was measured", true),
+        ("repeat", "To repeat it", true),
+    ];
+    html! {
+        nav.contents aria-label="Contents" {
+            span { "For engineers:" }
+            @for (id, title, _) in parts.iter().filter(|(_, _, there)| *there) {
+                " " a href={ "#" (id) } { (title) }
+            }
+        }
     }
 }
 
@@ -138,6 +187,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
         }
+        @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         @if let Some(about) = &compare.about { (study::about(about)) }
         (study::tables(&summary))
         (evidence(report, &compare.comparison, "The evidence"))
@@ -168,6 +218,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
         }
         @if let Some(about) = summary.about() { (study::about(about)) }
         (study::body(summary))
+        @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         (limits_now(report))
         @if let Some(comparison) = evidence_of {
             (evidence(report, comparison, "The evidence from fresh duels"))
@@ -268,7 +319,6 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                 }
                 (findings::latencies(&latencies, comparison))
             }
-            @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         }
     }
 }

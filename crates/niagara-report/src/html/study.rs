@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use niagara_store::{About, Summary};
 
+use crate::scroll::scroll;
 use crate::study::{Grid, facts, grids, opening};
 use crate::{chart, ladder};
 
@@ -94,15 +95,22 @@ pub fn tables(summary: &Summary) -> Markup {
     }
 }
 
+/// Columns that fit on a telephone's screen.
+const MAX_FEW: usize = 3;
+
+/// A table of any form of the report.
 pub fn table(grid: &Grid) -> Markup {
     html! {
         section {
             h2 { (grid.heading) }
             @if !grid.rows.is_empty() {
-                div.scroll { table {
+                (scroll(&grid.heading, html! { table class=[(grid.columns.len() <= MAX_FEW).then_some("few")] {
                     thead { tr {
                         @for (name, number) in &grid.columns {
-                            @if *number { th.number { (name) } } @else { th { (name) } }
+                            // A heading without words would be read out as one.
+                            @if name.is_empty() { td {} }
+                            @else if *number { th.number scope="col" { (name) } }
+                            @else { th scope="col" { (name) } }
                         }
                     } }
                     tbody {
@@ -114,7 +122,7 @@ pub fn table(grid: &Grid) -> Markup {
                             }
                         }
                     }
-                } }
+                } }))
             }
             @for note in &grid.notes { p.small { (note) } }
         }

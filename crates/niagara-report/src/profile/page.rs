@@ -99,16 +99,18 @@ pub(crate) fn part(section: &Section) -> Markup {
     let table = html! {
         @if !section.intro.is_empty() { p.small { (section.intro) } }
         @if !section.rows.is_empty() {
-            div.scroll {
+            (crate::scroll::scroll(&section.title, html! {
                 table {
-                    thead { tr { @for (index, name) in section.columns.iter().enumerate() { th class=[class(index)] { (name) } } } }
+                    thead { tr { @for (index, name) in section.columns.iter().enumerate() {
+                        @if name.is_empty() { td {} } @else { th scope="col" class=[class(index)] { (name) } }
+                    } } }
                     tbody {
                         @for row in &section.rows {
                             tr { @for (index, cell) in row.iter().enumerate() { td class=[class(index)] { (cell) } } }
                         }
                     }
                 }
-            }
+            }))
         }
         @if section.rows.is_empty() {
             ul { @for note in &section.notes { li { (note) } } }

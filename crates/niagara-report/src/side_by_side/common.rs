@@ -41,7 +41,7 @@ pub struct Common {
 }
 
 /// What the study decided by.
-pub fn main_figure(comparison: &Comparison) -> Figure {
+pub(crate) fn main_figure(comparison: &Comparison) -> Figure {
     let judged = comparison.judged();
     Figure {
         key: comparison.goal.name().to_owned(),
@@ -134,7 +134,7 @@ pub fn parts(summary: &Summary) -> Vec<Figure> {
 }
 
 /// What [`parts`] are called.
-pub fn parts_are(summary: &Summary) -> &'static str {
+pub(crate) fn parts_are(summary: &Summary) -> &'static str {
     match summary {
         Summary::Tune(_) => "levers",
         Summary::Ladder(_) => "rungs",

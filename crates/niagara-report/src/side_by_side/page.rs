@@ -6,7 +6,7 @@ use super::common::Common;
 use super::picture::two_studies;
 use super::sections::{Extent, facts, grids};
 use super::studies::SideBySide;
-use crate::html;
+use crate::{html, number};
 
 /// Most figures in the chart: all are in the tables.
 const MAX_DRAWN: usize = 24;
@@ -19,7 +19,7 @@ pub fn side_by_side_html(both: &SideBySide) -> String {
     let body = markup! {
         header {
             p.masthead { span { "Niagara report of two studies" } span { "Niagara " (env!("CARGO_PKG_VERSION")) } }
-            h1 { (both.headline) }
+            h1 { (number::unbroken(&both.headline)) }
             (html::warnings(&both.warnings))
         }
         @for (index, grid) in grids.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::number;
 use crate::svg::both;
 
 /// Each figure as a row for the first and a row for the second study; `None` when there are none.
-pub fn two_studies(figures: &[&Common]) -> Option<Markup> {
+pub(crate) fn two_studies(figures: &[&Common]) -> Option<Markup> {
     let mut domain = (-0.01f64, 0.01f64);
     let mut rows = Vec::new();
     for figure in figures {

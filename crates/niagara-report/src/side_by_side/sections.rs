@@ -20,7 +20,7 @@ pub enum Extent {
 }
 
 /// From what was found to what was set up.
-pub fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
+pub(crate) fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
     let mut grids = vec![studies(both)];
     grids.push(differing(both));
     if let Some(total) = &both.total {

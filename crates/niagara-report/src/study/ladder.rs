@@ -46,7 +46,7 @@ pub fn headline(ladder: &LadderSummary) -> String {
     }
 }
 
-pub fn grids(ladder: &LadderSummary) -> Vec<Grid> {
+pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     let published = ladder.rungs.iter().any(|rung| rung.published.is_some());
     let mut columns = vec![
         ("Rung", false),
@@ -115,34 +115,29 @@ pub fn grids(ladder: &LadderSummary) -> Vec<Grid> {
          against the last variant and is not the product of the rungs: those that were kept look a little better than they are."
             .to_owned(),
     ];
-    let mut grids = vec![grid];
-    let whys: Vec<&LadderRung> = ladder
-        .rungs
-        .iter()
-        .filter(|rung| rung.why.is_some() || !rung.change.is_empty() || reason(rung).is_some())
-        .collect();
-    if !whys.is_empty() {
-        let mut words = Grid::new(
-            "What the rungs are today",
-            &[("Rung", false), ("Change", false), ("", false)],
-        );
-        for rung in whys {
-            let mut text = rung.why.clone().unwrap_or_default();
-            if let Some(reason) = reason(rung) {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text += &format!("Not tried: {reason}");
-            }
-            words.rows.push(vec![
-                rung.title.clone(),
-                rung.change.clone(),
-                one_line(&text),
-            ]);
+    std::iter::once(grid).chain(today(ladder)).collect()
+}
+
+/// What the rungs are today, where there is something to say.
+fn today(ladder: &LadderSummary) -> Option<Grid> {
+    let mut words = Grid::new(
+        "What the rungs are today",
+        &[("Rung", false), ("Change", false), ("", false)],
+    );
+    for rung in &ladder.rungs {
+        let reason = reason(rung);
+        if rung.why.is_none() && rung.change.is_empty() && reason.is_none() {
+            continue;
         }
-        grids.push(words);
+        let not_tried = reason.map(|reason| format!("Not tried: {reason}"));
+        let text: Vec<String> = rung.why.clone().into_iter().chain(not_tried).collect();
+        words.rows.push(vec![
+            rung.title.clone(),
+            rung.change.clone(),
+            one_line(&text.join(" ")),
+        ]);
     }
-    grids
+    (!words.rows.is_empty()).then_some(words)
 }
 
 fn one_line(text: &str) -> String {

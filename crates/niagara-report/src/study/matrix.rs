@@ -45,7 +45,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     }
 }
 
-pub fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
+pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     let mut grids = Vec::new();
     let any_trained = matrix.workloads.iter().any(|workload| workload.trained);
     // Held-out workloads first: they are what counts.

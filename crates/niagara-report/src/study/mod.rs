@@ -42,7 +42,7 @@ impl Grid {
 }
 
 /// The tables of a study of a file, and those of a replay; `tune` and `compare` have forms of their own for the rest.
-pub fn grids(summary: &Summary) -> Vec<Grid> {
+pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
     let mut grids = match summary {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
         Summary::Ladder(ladder) => ladder::grids(ladder),
@@ -151,7 +151,7 @@ pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> Str
 }
 
 /// Three significant digits, without an exponent for what people read without one.
-pub fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

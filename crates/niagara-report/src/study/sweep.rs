@@ -30,7 +30,7 @@ pub fn headline(sweep: &SweepSummary) -> String {
     format!("{workload}: {}", parts.join("; "))
 }
 
-pub fn grids(sweep: &SweepSummary) -> Vec<Grid> {
+pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
     let mut grids = Vec::new();
     if !sweep.ratios.is_empty() {
         let names: Vec<&str> = sweep

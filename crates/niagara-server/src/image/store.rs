@@ -12,7 +12,6 @@ use super::initialise::initialise;
 use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
-use crate::hex::hex;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
 use crate::launch::spec::LaunchSpec;
@@ -165,7 +164,7 @@ impl ImageStore {
     ///
     /// # Errors
     /// A folder that cannot be removed.
-    pub fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
+    pub(crate) fn remove_of(&self, name: &str) -> Result<(usize, u64)> {
         let mut removed = (0, 0);
         for image in self.images()? {
             if !image.record().is_ok_and(|record| record.is_of(name)) {
@@ -191,7 +190,7 @@ impl ImageStore {
             packages.join(",")
         };
         let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
-        let hash = hex(&Sha256::digest(text)[..8]);
+        let hash = hex::encode(&Sha256::digest(text)[..8]);
         Image {
             path: self
                 .cache

@@ -88,7 +88,7 @@ impl Account {
 
     /// Statements that let the account in from one other host too, there with no more than load takes: everything within
     /// `database`, nothing beyond it.
-    pub fn door(&self, client: IpAddr, database: &str, family: Family) -> Vec<String> {
+    pub(crate) fn door(&self, client: IpAddr, database: &str, family: Family) -> Vec<String> {
         let mut statements = vec!["SET sql_log_bin=0".to_owned()];
         statements.extend(self.identify(&client.to_string(), family));
         statements.push(format!(
@@ -117,7 +117,7 @@ impl Account {
     }
 
     /// The same for MariaDB's bootstrap, where account statements are not to be had: the tables are written directly.
-    pub fn mariadb_bootstrap(&self) -> String {
+    pub(crate) fn mariadb_bootstrap(&self) -> String {
         let Account { user, password } = self;
         let mut text = String::from(
             "DELETE FROM mysql.global_priv WHERE User<>'mariadb.sys';\n\

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use niagara_load::{Admin, LoadError, Transport};
+use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
@@ -182,8 +182,6 @@ impl StartingServer {
 
     /// None while it does not listen yet; an error when it does and refuses the account.
     fn connect(&self) -> Result<Option<Admin>> {
-        // ER_ACCESS_DENIED_ERROR and ER_ACCESS_DENIED_NO_PASSWORD_ERROR, as a refused login names them.
-        const ACCESS_DENIED: [&str; 2] = ["server error 1045:", "server error 1698:"];
         let socket = self.files.socket();
         if !socket.exists() {
             return Ok(None);
@@ -191,12 +189,10 @@ impl StartingServer {
         let endpoint = self.account.endpoint(Transport::Unix(socket), "");
         match Admin::connect(&endpoint, self.timeout) {
             Ok(connection) => Ok(Some(connection)),
-            Err(LoadError::Connect { cause, .. })
-                if ACCESS_DENIED.iter().any(|code| cause.contains(code)) =>
-            {
+            Err(error) if error.is_access_denied() => {
                 let datadir = self.files.datadir.display();
                 Err(self.failure(&format!(
-                    "refuses the account recorded in {datadir}: {cause}\n\
+                    "refuses the account recorded in {datadir}: {error}\n\
                      remedy: remove niagara-account.json there, and the account is made again"
                 )))
             }

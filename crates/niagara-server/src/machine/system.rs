@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::root::Root;
-use crate::hex::hex;
 
 /// The system around the servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -45,7 +44,7 @@ impl System {
 }
 
 fn digest(name: &str) -> String {
-    hex(&Sha256::digest(name)[..6])
+    hex::encode(&Sha256::digest(name)[..6])
 }
 
 fn pretty_name(os_release: &str) -> Option<String> {

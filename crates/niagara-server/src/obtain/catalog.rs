@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use include_dir::{Dir, include_dir};
+use niagara_toml::{Mistakes, nearest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Version};
-use crate::nearest::nearest;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
 
 /// One server that can be obtained: what `servers/NAME.toml` says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerDescription {
     /// The file's name without `.toml`.
@@ -53,7 +54,7 @@ pub struct ServerDescription {
 }
 
 /// A storage engine as a plugin in a package.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnginePackages {
     /// The plugin's package, taken in the server's own version, then those with libraries that it needs and the server does
@@ -64,7 +65,7 @@ pub struct EnginePackages {
 }
 
 /// A server's own regression tests in packages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuitePackages {
     /// The tests, their runner and the programs that they call; all in the version of the server that is tested. The
@@ -75,7 +76,7 @@ pub struct SuitePackages {
 }
 
 /// How a server is built from source: what `[build]` says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildDescription {
     /// The source package in the same archive.
@@ -98,7 +99,7 @@ pub struct BuildDescription {
 }
 
 /// Where packages come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {
     /// Whose archive.
@@ -108,7 +109,7 @@ pub struct Archive {
 }
 
 /// A distribution whose archive can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
     /// Debian and its security archive.
@@ -116,7 +117,7 @@ pub enum Distribution {
 }
 
 /// A memory allocator in a package.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MallocPackage {
     /// The package.
@@ -184,36 +185,30 @@ fn toml_name(path: &std::path::Path) -> Option<String> {
 
 /// Reads one description; an error says the file, the line, the cause and the remedy.
 fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
-    let mut description: ServerDescription = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, span.start));
-        anyhow!(
-            "{file}:{line}: {}\nremedy: correct this line; servers/mariadb-10.11.toml is a complete example",
-            error.message()
-        )
-    })?;
-    let complain = |key: &str, cause: String, remedy: &str| -> Result<ServerDescription> {
-        let line = text
-            .lines()
-            .position(|line| line.trim_start().starts_with(key))
-            .map_or(1, |line| line + 1);
-        bail!("{file}:{line}: {cause}\nremedy: {remedy}")
+    let help = "servers/mariadb-10.11.toml is a complete example";
+    let mut description: ServerDescription = niagara_toml::read(file, text, help, &[])?;
+    let mut mistakes = Mistakes::of(file, text);
+    let mut complain = |key: &str, cause: String, remedy: &str| {
+        let starts = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
+        let at = text.match_indices(key).map(|(at, _)| at).find(starts);
+        mistakes.add(at.unwrap_or(0), cause, remedy);
     };
     if description.series.parse::<Version>().is_err() {
-        return complain(
+        complain(
             "series",
             format!("`{}` is not a series", description.series),
             "write two numbers, as in \"10.11\"",
         );
     }
     if description.packages.is_empty() {
-        return complain(
+        complain(
             "packages",
             "no package is named".into(),
             "name the package that holds the server",
         );
     }
     if description.archive.suites.is_empty() {
-        return complain(
+        complain(
             "suites",
             "no suite is named".into(),
             "name the release the packages come from",
@@ -221,18 +216,14 @@ fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
     }
     if description.server.is_absolute() {
         let cause = format!("{} is an absolute path", description.server.display());
-        return complain(
+        complain(
             "server",
             cause,
             "give the path inside the package, as in \"usr/sbin/mysqld\"",
         );
     }
     description.name = name.to_owned();
-    Ok(description)
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text[..offset.min(text.len())].matches('\n').count() + 1
+    Ok(mistakes.unless_any(Some(description))?)
 }
 
 #[cfg(test)]

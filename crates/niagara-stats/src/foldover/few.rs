@@ -13,7 +13,7 @@ const FALSE_ALARM: f64 = 0.1;
 /// what is left (F test), as long as there are four duels for each effect. Every other level is then told by itself from what is
 /// left, so that each has an estimate; standard errors count as noise what the others do. For choosing what fresh duels
 /// then judge, not for claims.
-pub fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fit {
+pub(crate) fn strongest_effects(factors: &[Factor], observations: &[Observation]) -> Fit {
     let most = observations.len() / DUELS_FOR_ONE;
     let mut selected = vec![false; factors.len()];
     let mut best = fit(factors, observations, &selected);

@@ -103,16 +103,7 @@ pub fn effects(
     let scores: Vec<f64> = told.iter().map(|observation| observation.score).collect();
     let count = columns.len();
 
-    let mut normal = vec![vec![0.0; count]; count];
-    let mut right = vec![0.0; count];
-    for (row, score) in rows.iter().zip(&scores) {
-        for i in 0..count {
-            right[i] += row[i] * score;
-            for j in 0..count {
-                normal[i][j] += row[i] * row[j];
-            }
-        }
-    }
+    let (normal, right) = normal_equations(&rows, &scores, count);
     let (values, vectors) = eigen::symmetric(normal);
     let largest = values.iter().copied().fold(0.0, f64::max);
     let measured: Vec<usize> = (0..count)
@@ -126,14 +117,7 @@ pub fn effects(
             solution[i] += along * vectors[i][k];
         }
     }
-    let residual_squares: f64 = rows
-        .iter()
-        .zip(&scores)
-        .map(|(row, score)| {
-            let fitted: f64 = row.iter().zip(&solution).map(|(x, e)| x * e).sum();
-            (score - fitted).powi(2)
-        })
-        .sum();
+    let residual_squares = residual_squares(&rows, &scores, &solution);
     let own_df = (scores.len() - measured.len()) as f64;
     let (residual_sd, residual_df) = pooled(residual_squares, own_df, sd_floor);
 
@@ -170,6 +154,32 @@ pub fn effects(
         residual_sd,
         residual_df,
     }
+}
+
+/// The sum of squares that the solution leaves over.
+fn residual_squares(rows: &[Vec<f64>], scores: &[f64], solution: &[f64]) -> f64 {
+    rows.iter()
+        .zip(scores)
+        .map(|(row, score)| {
+            let fitted: f64 = row.iter().zip(solution).map(|(x, e)| x * e).sum();
+            (score - fitted).powi(2)
+        })
+        .sum()
+}
+
+/// XᵀX and Xᵀy of the contrasts and scores.
+fn normal_equations(rows: &[Vec<f64>], scores: &[f64], count: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let mut normal = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (row, score) in rows.iter().zip(scores) {
+        for i in 0..count {
+            right[i] += row[i] * score;
+            for j in 0..count {
+                normal[i][j] += row[i] * row[j];
+            }
+        }
+    }
+    (normal, right)
 }
 
 /// Every level but the bases, as (factor, level).

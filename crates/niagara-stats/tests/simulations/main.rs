@@ -3,6 +3,7 @@
 
 mod foldover;
 mod machine;
+mod nodes;
 mod published;
 mod race;
 mod scalability;

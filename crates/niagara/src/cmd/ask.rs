@@ -8,8 +8,9 @@ use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Found, Inventory, Question, Session, StudyDescription, answer};
 use niagara_server::Catalog;
 
-use crate::args::{ClientArgs, StudyArgs};
+use crate::args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::client;
+use crate::cmd::fleet::{fleet_options, in_words};
 use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -25,6 +26,8 @@ pub struct Asking<'a> {
     pub study: &'a StudyArgs,
     /// How the question's client host is reached.
     pub client: ClientArgs,
+    /// Where its duels are run.
+    pub fleet: &'a FleetArgs,
 }
 
 /// The levers and the names of the servers that questions may speak of.
@@ -42,7 +45,9 @@ pub fn ask(
 ) -> Result<ExitCode> {
     let args = asking.study;
     let cancel = on_ctrl_c()?;
-    let mut inventory = Inventory::open(&args.servers, &args.levers)?;
+    let fleet = fleet_options(asking.fleet, question, args)?;
+    let cache = fleet.as_ref().map(|fleet| fleet.node_dir.as_path());
+    let mut inventory = Inventory::open_in(cache, &args.servers, &args.levers)?;
     let mut terminal = Terminal::new(question.budget);
     let client = ClientArgs {
         client_host: question.client_host.clone(),
@@ -58,11 +63,15 @@ pub fn ask(
         name: asking.name,
         folder: args.out.as_deref(),
         command: &command_line(),
+        fleet: fleet.as_ref(),
     };
     let answered = answer(question, &session, &mut terminal);
     terminal.finish();
     let answered = answered?;
     let study = &answered.study;
+    if let Some(report) = study.fleet_report()? {
+        tell!("{}", in_words(&report));
+    }
     if let Found::Summary(summary) = &answered.found {
         write_files(study.folder(), study.store())?;
         print_result(summary, study.store(), study.folder(), Shown::asked(args))?;

@@ -17,6 +17,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
         name: &format!("{}-vs-{}", args.a, args.b),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&question, &asking, |_| None)
 }

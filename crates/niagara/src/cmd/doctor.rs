@@ -90,6 +90,7 @@ fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {
     // Nobody wants to keep these: the machine's history remembers what counts.
     let folder = inventory.cache.work_folder("noise")?;
     let session = Session {
+        fleet: None,
         inventory,
         cancel: &cancel,
         name: &question.server,

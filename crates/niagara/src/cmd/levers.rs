@@ -46,6 +46,13 @@ impl Row<'_> {
             format!(" (where {})", needs.join(", "))
         }
     }
+
+    /// `not here: MariaDB has no such variable`.
+    fn not_here(&self) -> String {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let reason = reason.strip_prefix(NOT_FOR_THIS_SERVER).unwrap_or(reason);
+        format!("not here: {reason}")
+    }
 }
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
@@ -105,7 +112,7 @@ fn show(row: &Row<'_>) {
     say!("  risk: {}; theme: {}", row.risk, row.theme);
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
-        (None, reason) => say!("  not here: {}", reason.as_deref().unwrap_or("")),
+        (None, _) => say!("  {}", row.not_here()),
     }
     if let Some(range) = &row.range {
         say!("  range searched: {}", range.one_line());
@@ -135,11 +142,7 @@ fn list(rows: &[Row<'_>]) {
         }
         let here = match (&row.change, &row.reason) {
             (Some(change), _) => format!("{}{}", change.one_line(), row.provided()),
-            (None, reason) => {
-                let reason = reason.as_deref().unwrap_or("");
-                let reason = reason.strip_prefix(NOT_FOR_THIS_SERVER).unwrap_or(reason);
-                format!("not here: {reason}")
-            }
+            (None, _) => row.not_here(),
         };
         say!("  {:<34} {here}", row.spelling);
     }

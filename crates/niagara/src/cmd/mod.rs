@@ -9,6 +9,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod first;
+pub mod fleet;
 pub mod levers;
 pub mod load_agent;
 pub mod man;

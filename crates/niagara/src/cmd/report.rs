@@ -10,7 +10,7 @@ use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
 use niagara_stats::Verdict;
-use niagara_store::{Store, Summary, TuneSummary};
+use niagara_store::{Comparison, Store, Summary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::{profile, side_by_side};
@@ -88,25 +88,42 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
         &folder.join("report.md"),
         &niagara_report::markdown(&report),
     )?;
-    let Some(Summary::Tune(tune)) = &report.summary else {
+    let Some(summary) = report.summary.as_ref().filter(|s| may_deploy(s)) else {
         return Ok(());
     };
     let deploy = folder.join("deploy");
-    match DeployInput::of(tune) {
+    match DeployInput::of(summary) {
         Some(input) => {
             write_deploy(&deploy, &niagara_report::deploy(&input))?;
             write_archive(&deploy, &input)
         }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
-        None if is_proven(tune) => Ok(()),
+        None if is_proven(summary) => Ok(()),
         None => write_deploy(&deploy, &[]),
     }
 }
 
-fn is_proven(tune: &TuneSummary) -> bool {
-    tune.total
-        .as_ref()
-        .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
+/// Whether a study of this kind may end with something to install.
+fn may_deploy(summary: &Summary) -> bool {
+    match summary {
+        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
+        Summary::Compare(_) | Summary::Sweep(_) => false,
+    }
+}
+
+/// The fresh duels that a final variant rests on.
+fn final_comparison(summary: &Summary) -> Option<&Comparison> {
+    match summary {
+        Summary::Tune(tune) => tune.total.as_ref(),
+        Summary::Ladder(ladder) => ladder.total.as_ref(),
+        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|found| &found.comparison),
+        Summary::Compare(_) | Summary::Sweep(_) => None,
+    }
+}
+
+fn is_proven(summary: &Summary) -> bool {
+    let verdict = final_comparison(summary).and_then(|found| found.judged().verdict);
+    verdict == Some(Verdict::Faster)
 }
 
 /// Packs the built server, where one was built and still is here.
@@ -210,7 +227,9 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
             "deploy:  {} (README.md there says how to apply, check and undo it)",
             deploy.display()
         );
-    } else if matches!(summary, Summary::Tune(_)) {
+    } else if is_proven(summary) {
+        say!("deploy:  nothing: see above why what was proven to be faster is not handed over");
+    } else if may_deploy(summary) {
         say!("deploy:  nothing, for nothing was proven to be faster");
     }
     say!("results: {}", folder.join(RESULTS_FILE).display());

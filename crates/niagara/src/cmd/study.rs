@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use niagara_lab::StudySize;
 use niagara_lab::lever::{self, Lever};
-use niagara_lab::study_file::{Known, Mistake, StudyFile, read_study, schema};
+use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
 use niagara_server::Catalog;
+use niagara_toml::FileError;
 
 use crate::args::{StudyFileArgs, StudyVerb};
 
@@ -39,7 +40,7 @@ fn check(
         match read(path, &levers, &servers)? {
             Ok(file) if !json => say!("{}: {}", path.display(), in_words(&file)),
             Ok(_) => {}
-            Err(found) => mistakes.extend(found),
+            Err(FileError(found)) => mistakes.extend(found),
         }
     }
     if json {
@@ -64,7 +65,7 @@ pub fn read(
     path: &Path,
     levers: &[Lever],
     servers: &[String],
-) -> Result<Result<StudyFile, Vec<Mistake>>> {
+) -> Result<Result<StudyFile, FileError>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(

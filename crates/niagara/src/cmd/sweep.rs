@@ -86,6 +86,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         name: &name,
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&study, &asking, |inventory| {
         Some(plan_of(&study, &inventory.cache).text())

@@ -7,6 +7,7 @@ use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
 
 use crate::args::{App, TuneArgs};
 use crate::cmd::ask::{Asking, ask};
+use crate::ordinary_user::what_root_would_add;
 use crate::setting::load;
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -16,8 +17,11 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
         name: &format!("{}-{workload}", question.server),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
-    ask(&question, &asking, |_| None)
+    ask(&question, &asking, |inventory| {
+        what_root_would_add(&inventory.fingerprint().ok()?)
+    })
 }
 
 /// What the arguments ask.

@@ -2,6 +2,7 @@
 //! docs/custom-workload.md shows the format by example.
 
 mod definition;
+mod format;
 mod generator;
 mod load;
 mod numbers;
@@ -10,7 +11,6 @@ mod read_generator;
 mod read_statement;
 mod source;
 mod sql;
-mod toml_table;
 mod transaction;
 mod workload;
 

@@ -1,6 +1,7 @@
 //! The numbers of a workload's file that have names, and can be set otherwise than it says.
 
-use super::toml_table::{Item, Read, Table, mistake};
+use super::format::{Multiple, Number};
+use niagara_toml::{At, Found, TextOr, finding};
 use std::collections::BTreeMap;
 
 /// Numbers by name.
@@ -13,32 +14,26 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Those of a file, of which `set` are set otherwise.
-    pub(super) fn read(file: Table<'_>, set: &BTreeMap<String, u64>) -> Read<Self> {
-        let mut numbers = Numbers::default();
-        if let Some(scale) = file.get("scale") {
-            for (_, item) in scale.entries("write [scale], then as in rows = 1_000")? {
-                let number = item.whole(0..=i64::MAX as u64)?;
-                numbers.scale.insert(item.name.to_owned(), number);
+    pub(super) fn read(
+        scale: BTreeMap<String, u64>,
+        multiples: BTreeMap<At<String>, Multiple>,
+        set: &BTreeMap<String, u64>,
+    ) -> Found<Self> {
+        let mut numbers = Numbers {
+            scale,
+            multiples: BTreeMap::new(),
+        };
+        for (name, multiple) in multiples {
+            numbers.known(multiple.of.at, &multiple.of)?;
+            if numbers.scale.contains_key(&name.value) {
+                return finding(
+                    name.at,
+                    format!("`{}` is in [scale] too", *name),
+                    "give it another name",
+                );
             }
-        }
-        if let Some(multiples) = file.get("multiple") {
-            let example = "write [multiple], then as in size = { of = \"rows\", each = 1_000 }";
-            for (at, item) in multiples.entries(example)? {
-                let multiple = item.table("a multiple", &["of", "each"])?;
-                let of = multiple.require("of", "of = \"…\", a name of [scale]")?;
-                let each = multiple.require("each", "each = 1_000")?;
-                let each = each.whole(1..=i64::MAX as u64)?;
-                numbers.known(of)?;
-                if numbers.scale.contains_key(item.name) {
-                    return mistake(
-                        at,
-                        format!("`{}` is in [scale] too", item.name),
-                        "give it another name",
-                    );
-                }
-                let multiple = (of.text()?.to_owned(), each);
-                numbers.multiples.insert(item.name.to_owned(), multiple);
-            }
+            let of = (multiple.of.value.0, multiple.each);
+            numbers.multiples.insert(name.value, of);
         }
         for (name, value) in set {
             numbers.set(name, *value)?;
@@ -46,7 +41,7 @@ impl Numbers {
         Ok(numbers)
     }
 
-    fn set(&mut self, name: &str, value: u64) -> Read<()> {
+    fn set(&mut self, name: &str, value: u64) -> Found<()> {
         if let Some((of, each)) = self.multiples.get(name) {
             // What has such a size is numbered by 32-bit integers with a sign.
             let product = value.saturating_mul(*each).clamp(1, i32::MAX as u64);
@@ -58,7 +53,7 @@ impl Numbers {
                 *number = value;
                 Ok(())
             }
-            None => mistake(
+            None => finding(
                 0,
                 format!("{name} was set, and the file's [scale] has no such number"),
                 format!("its numbers: {}", self.names().join(", ")),
@@ -76,14 +71,13 @@ impl Numbers {
     }
 
     /// The number that a text names.
-    fn known(&self, item: Item<'_>) -> Read<u64> {
-        let name = item.text()?;
-        match self.scale.get(name) {
+    fn known(&self, at: usize, name: &str) -> Found<u64> {
+        match self.scale.get(name.trim()) {
             Some(number) => Ok(*number),
             None => {
                 let known: Vec<&str> = self.scale.keys().map(String::as_str).collect();
-                mistake(
-                    item.at,
+                finding(
+                    at,
                     format!("[scale] has no number `{name}`"),
                     format!("its numbers: {}", known.join(", ")),
                 )
@@ -93,19 +87,17 @@ impl Numbers {
 }
 
 /// A number up to `most`, or the name of one.
-pub(super) fn number(item: Item<'_>, numbers: &Numbers, most: u64) -> Read<u64> {
-    let number = match item.as_text() {
-        Some(_) => Some(numbers.known(item)?),
-        None => item
-            .as_whole()
-            .and_then(|number| u64::try_from(number).ok()),
+pub(super) fn number(given: &Number, numbers: &Numbers, most: u64) -> Found<u64> {
+    let number = match &given.value {
+        TextOr::Text(name) => numbers.known(given.at, name)?,
+        TextOr::Other(number) => *number,
     };
-    match number.filter(|number| *number <= most) {
-        Some(number) => Ok(number),
-        None => mistake(
-            item.at,
-            format!("a whole number from 0 to {most} was expected here"),
-            "write a number without quotes, or the name of a number of [scale] in quotes",
-        ),
+    if number <= most {
+        return Ok(number);
     }
+    finding(
+        given.at,
+        format!("a whole number from 0 to {most} was expected here"),
+        "write a number without quotes, or the name of a number of [scale] in quotes",
+    )
 }

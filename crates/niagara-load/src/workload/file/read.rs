@@ -1,189 +1,148 @@
 //! From a file's text to a [`Definition`], with every mistake's place, cause and remedy.
 
 use super::definition::{Column, Definition, Source, Table, Transaction};
+use super::format::{TableFormat, TransactionFormat, Way, WorkloadFormat};
 use super::numbers::{Numbers, number};
-use super::read_generator::generator;
+use super::read_generator::{generator, no_way};
 use super::read_statement::{Names, begins_transaction, name, statement};
-use super::toml_table::{self, Item, Read, mistake};
-use crate::workload::family::Measure;
+use niagara_toml::{At, Found, Mistakes, Text, TextOr, finding};
 use std::collections::BTreeMap;
 
 /// Rows of a table; more is surely a mistake.
 const MAX_ROWS: u64 = 10_000_000_000;
 
-const FILE: [&str; 7] = [
-    "title",
-    "job",
-    "measure",
-    "scale",
-    "multiple",
-    "table",
-    "transaction",
-];
-const TABLE: [&str; 5] = ["name", "rows", "create", "columns", "after"];
-const TRANSACTION: [&str; 4] = ["name", "weight", "draw", "statements"];
-
 /// Reads a workload's file; `set` are numbers that are set otherwise than its `[scale]` says.
 ///
 /// # Errors
-/// The first mistake: `path:line:column: cause`, then `remedy: …`.
+/// Its mistakes: `path:line:column: cause`, then `remedy: …`.
 pub(super) fn read(
     path: &str,
     text: &str,
     set: &BTreeMap<String, u64>,
 ) -> Result<Definition, String> {
-    let remedy = "correct it here; docs/custom-workload.md shows the format";
-    toml_table::read(text, remedy, |document| {
-        definition(toml_table::Table::new("the file", 0, document, &FILE)?, set)
-    })
-    .map_err(|mistake| mistake.told(path, text))
+    let help = "docs/custom-workload.md shows the format";
+    let format = niagara_toml::read(path, text, help, &[]).map_err(|error| error.to_string())?;
+    let mut mistakes = Mistakes::of(path, text);
+    let definition = mistakes.take(definition(format, set));
+    mistakes
+        .unless_any(definition)
+        .map_err(|error| error.to_string())
 }
 
-fn definition(file: toml_table::Table<'_>, set: &BTreeMap<String, u64>) -> Read<Definition> {
-    let title = file.require("title", "title = \"…\", what the load is in a few words")?;
-    let title = title.text()?;
-    let job = file.get("job");
-    let is_job = job.map_or(Ok(false), |job| job.yes_or_no())?;
-    let measure = match file.get("measure") {
-        None => Measure::default(),
-        Some(measure) => measure.word(&[
-            ("transactions", Measure::Transactions),
-            ("commits", Measure::Commits),
-        ])?,
-    };
-    let numbers = Numbers::read(file, set)?;
-    let tables = file.tables("table", "a table", &TABLE)?;
-    let tables = named_apart(&tables, "table", |one| table(one, &numbers))?;
-    let transactions = file.tables("transaction", "a transaction", &TRANSACTION)?;
-    if transactions.is_empty() {
-        return mistake(
+fn definition(file: WorkloadFormat, set: &BTreeMap<String, u64>) -> Found<Definition> {
+    let numbers = Numbers::read(file.scale, file.multiple, set)?;
+    let is_job = file.job.as_ref().is_some_and(|job| job.value);
+    named_apart("table", file.table.iter().map(|table| &table.name))?;
+    let tables = file.table.iter().map(|one| table(one, &numbers));
+    let tables = tables.collect::<Found<_>>()?;
+    if file.transaction.is_empty() {
+        return finding(
             0,
             "there are no transactions",
             "add [[transaction]] with name and statements",
         );
     }
-    let transactions = named_apart(&transactions, "transaction", |one| {
-        transaction(one, is_job, &numbers)
-    })?;
+    named_apart("transaction", file.transaction.iter().map(|one| &one.name))?;
+    let transactions = file
+        .transaction
+        .iter()
+        .map(|one| transaction(one, is_job, &numbers));
+    let transactions = transactions.collect::<Found<Vec<Transaction>>>()?;
     let mut steps = transactions.iter().flat_map(|one| &one.steps);
-    if let Some(job) = job
+    if let Some(job) = &file.job
         && is_job
         && steps.all(|step| step.name.is_none())
     {
-        return mistake(
+        return finding(
             job.at,
             "a job is timed statement by statement, and none has a name",
             "write { name = \"…\", sql = \"…\" } for those that are to be timed",
         );
     }
     Ok(Definition {
-        title: title.into(),
+        title: file.title.trim().to_owned(),
         job: is_job,
-        measure,
+        measure: file.measure,
         scale: numbers.names(),
         tables,
         transactions,
     })
 }
 
-/// Reads a list of things with names, of which no two may be called the same.
-fn named_apart<T>(
-    tables: &[toml_table::Table<'_>],
-    what: &str,
-    read: impl Fn(toml_table::Table<'_>) -> Read<T>,
-) -> Read<Vec<T>> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut all = Vec::with_capacity(tables.len());
-    for table in tables {
-        let called = table.require("name", "name = \"…\"")?;
-        let text = called.text()?;
-        name(called.at, text, what)?;
+/// Names, of which no two may be the same.
+fn named_apart<'n>(what: &str, all: impl Iterator<Item = &'n At<Text>>) -> Found<()> {
+    let mut names: Vec<String> = Vec::new();
+    for called in all {
+        let text = name(called.at, called.trim(), what)?;
         if names.contains(&text) {
-            return mistake(
+            return finding(
                 called.at,
                 format!("a second {what} `{text}`"),
                 "give it another name",
             );
         }
         names.push(text);
-        all.push(read(*table)?);
     }
-    Ok(all)
+    Ok(())
 }
 
-fn table(file: toml_table::Table<'_>, numbers: &Numbers) -> Read<Table> {
-    let name_of_table = file.require("name", "name = \"…\"")?.text()?;
-    let rows = file.require("rows", "rows = 1_000")?;
-    let rows_at = rows.at;
-    let rows = number(rows, numbers, MAX_ROWS)?;
-    let create = file.require("create", "create = \"CREATE TABLE …\"")?;
-    let columns = match file.get("columns") {
-        Some(columns) => columns
-            .entries("write [table.columns], then as in id = \"row\"")?
-            .into_iter()
-            .map(|(at, how)| Ok((name(at, how.name, "column")?, column(how, numbers)?)))
-            .collect::<Read<Vec<_>>>()?,
-        None => Vec::new(),
-    };
+fn table(file: &TableFormat, numbers: &Numbers) -> Found<Table> {
+    let name_of_table = file.name.trim();
+    let rows = number(&file.rows, numbers, MAX_ROWS)?;
+    let columns = file
+        .columns
+        .iter()
+        .map(|(called, how)| Ok((name(called.at, called, "column")?, column(how, numbers)?)));
+    let columns = columns.collect::<Found<Vec<_>>>()?;
     if columns.is_empty() && rows > 0 {
-        return mistake(
-            rows_at,
+        return finding(
+            file.rows.at,
             format!("table {name_of_table} is to have rows, and no column says what is in them"),
             "add [table.columns], or rows = 0",
         );
     }
-    let after = file
-        .get("after")
-        .map_or(Ok(Vec::new()), |one| one.texts())?;
     Ok(Table {
         name: name_of_table.into(),
         rows,
-        create: create_table(create, name_of_table)?,
+        create: create_table(&file.create, name_of_table)?,
         columns,
-        after: after.into_iter().map(str::to_owned).collect(),
+        after: file.after.iter().map(|one| one.trim().to_owned()).collect(),
     })
 }
 
-fn create_table(create: Item<'_>, table: &str) -> Read<String> {
-    let text = create.text()?;
+fn create_table(create: &At<Text>, table: &str) -> Found<String> {
+    let text = create.trim();
     let mentions = text.to_lowercase().contains(&table.to_lowercase());
     if text.to_uppercase().starts_with("CREATE TABLE") && mentions {
         return Ok(text.into());
     }
-    mistake(
+    finding(
         create.at,
         format!("this does not create table {table}"),
         format!("write CREATE TABLE {table} (…) ENGINE = {{engine}}"),
     )
 }
 
-fn column(how: Item<'_>, numbers: &Numbers) -> Read<Column> {
-    match how.as_text() {
-        Some("row") => Ok(Column::Row),
-        _ => Ok(Column::Drawn(generator(how, numbers, false)?)),
+fn column(how: &At<TextOr<Way>>, numbers: &Numbers) -> Found<Column> {
+    match &how.value {
+        TextOr::Text(text) if text == "row" => Ok(Column::Row),
+        TextOr::Text(_) => no_way(
+            how.at,
+            "how the value is drawn was expected here, or \"row\"",
+        ),
+        TextOr::Other(way) => Ok(Column::Drawn(generator(how.at, way, numbers, false)?)),
     }
 }
 
-fn transaction(file: toml_table::Table<'_>, is_job: bool, numbers: &Numbers) -> Read<Transaction> {
-    let name = file.require("name", "name = \"…\"")?.text()?;
-    let weight = match file.get("weight") {
-        Some(weight) => weight.whole(1..=1_000_000)? as u32,
-        None => 1,
-    };
+fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Found<Transaction> {
+    let name = file.name.trim();
     let mut names = Names::default();
-    if let Some(draw) = file.get("draw") {
-        names.draw(draw, numbers, Source::Transaction)?;
-    }
-    let list = file.require("statements", "statements = [\"SELECT …\"]")?;
+    names.draw(&file.draw, numbers, Source::Transaction)?;
     let mut steps = Vec::new();
-    for (place, item) in list
-        .list("write statements = [\"SELECT …\"]")?
-        .into_iter()
-        .enumerate()
-    {
+    for (place, item) in file.statements.iter().enumerate() {
         let step = statement(place, item, &mut names, numbers)?;
         if is_job && !step.parameters.is_empty() {
-            return mistake(
+            return finding(
                 item.at,
                 "the statements of a job have no drawn values",
                 "write the value itself",
@@ -192,8 +151,8 @@ fn transaction(file: toml_table::Table<'_>, is_job: bool, numbers: &Numbers) -> 
         steps.push(step);
     }
     if steps.is_empty() {
-        return mistake(
-            list.at,
+        return finding(
+            file.statements.at,
             format!("transaction {name} has no statements"),
             "add some",
         );
@@ -201,7 +160,7 @@ fn transaction(file: toml_table::Table<'_>, is_job: bool, numbers: &Numbers) -> 
     let begins = steps.iter().any(|step| begins_transaction(&step.sql));
     Ok(Transaction {
         name: name.into(),
-        weight,
+        weight: file.weight.unwrap_or(1),
         values: names.values,
         steps,
         begins,

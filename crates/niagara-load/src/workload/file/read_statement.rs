@@ -1,20 +1,21 @@
 //! A statement of a transaction, and the values that statements know by name.
 
 use super::definition::{Source, Step};
+use super::format::{Draw, StatementFormat};
 use super::numbers::{Numbers, number};
-use super::read_generator::{GENERATORS, generator};
+use super::read_generator::generator;
 use super::sql::{is_name, named};
-use super::toml_table::{Item, Read, mistake};
+use niagara_toml::{At, Found, TextOr, finding};
 
 /// Executions of a statement in one transaction; more is surely a mistake.
 const MAX_TIMES: u64 = 10_000;
 
 /// A name of the author's: of a table, a column, a transaction, a value.
-pub(super) fn name(at: usize, name: &str, what: &str) -> Read<String> {
+pub(super) fn name(at: usize, name: &str, what: &str) -> Found<String> {
     if is_name(name) {
         return Ok(name.to_owned());
     }
-    mistake(
+    finding(
         at,
         format!("`{name}` cannot be the name of a {what}"),
         "take letters, digits and underscores, a letter first",
@@ -29,10 +30,10 @@ pub(super) struct Names {
 
 impl Names {
     /// A value that is called so from here on; its place.
-    pub(super) fn add(&mut self, at: usize, text: &str, source: Source) -> Read<usize> {
+    pub(super) fn add(&mut self, at: usize, text: &str, source: Source) -> Found<usize> {
         let text = name(at, text, "value")?;
         if self.values.iter().any(|(known, _)| *known == text) {
-            return mistake(
+            return finding(
                 at,
                 format!("a second value `{text}` in this transaction"),
                 "give it another name",
@@ -42,23 +43,22 @@ impl Names {
         Ok(self.values.len() - 1)
     }
 
-    /// Values that are drawn: a table of names and how.
+    /// Values that are drawn.
     pub(super) fn draw(
         &mut self,
-        draw: Item<'_>,
+        draw: &Draw,
         numbers: &Numbers,
         source: impl Fn(super::generator::Generator) -> Source,
-    ) -> Read<()> {
-        let example = format!("write draw = {{ name = … }} with one of: {GENERATORS}");
-        for (at, how) in draw.entries(&example)? {
-            let generator = generator(how, numbers, true)?;
-            self.add(at, how.name, source(generator))?;
+    ) -> Found<()> {
+        for (name, way) in draw {
+            let generator = generator(way.at, way, numbers, true)?;
+            self.add(name.at, name, source(generator))?;
         }
         Ok(())
     }
 
     /// The place of the value called `name`.
-    fn find(&self, at: usize, name: &str) -> Read<usize> {
+    fn find(&self, at: usize, name: &str) -> Found<usize> {
         if let Some(place) = self.values.iter().position(|(known, _)| known == name) {
             return Ok(place);
         }
@@ -67,7 +67,7 @@ impl Names {
             [] => "none".to_owned(),
             known => known.join(", "),
         };
-        mistake(
+        finding(
             at,
             format!("no value is called `{name}` here"),
             format!("say under `draw` how it is drawn; values known here: {known}"),
@@ -78,50 +78,39 @@ impl Names {
 /// The statement of this `place` in its transaction: a text, or a table with `sql` and how it is executed.
 pub(super) fn statement(
     place: usize,
-    item: Item<'_>,
+    given: &At<TextOr<StatementFormat>>,
     names: &mut Names,
     numbers: &Numbers,
-) -> Read<Step> {
-    const KEYS: [&str; 5] = ["sql", "name", "times", "draw", "keep"];
-    if item.as_text().is_some() {
-        let (sql, parameters) = sql(item, names)?;
-        return Ok(Step {
-            name: None,
-            sql,
-            parameters,
-            times: 1,
-            keep: Vec::new(),
-        });
-    }
-    if !item.is_table() {
-        return mistake(
-            item.at,
-            "a statement is a text or a table",
-            format!(
-                "write it in quotes, or as {{ sql = \"…\" }} with keys: {}",
-                KEYS.join(", ")
-            ),
-        );
-    }
-    let table = item.table("a statement", &KEYS)?;
-    let text = table.require("sql", "sql = \"SELECT …\"")?;
-    let called = table.get("name").map(|name| name.text()).transpose()?;
-    let times = match table.get("times") {
+) -> Found<Step> {
+    let table = match &given.value {
+        TextOr::Other(table) => table,
+        TextOr::Text(text) => {
+            let (sql, parameters) = sql(given.at, text, names)?;
+            return Ok(Step {
+                name: None,
+                sql,
+                parameters,
+                times: 1,
+                keep: Vec::new(),
+            });
+        }
+    };
+    let times = match &table.times {
         Some(times) => number(times, numbers, MAX_TIMES)?.max(1) as u32,
         None => 1,
     };
-    if let Some(draw) = table.get("draw") {
-        names.draw(draw, numbers, |generator| Source::Step(place, generator))?;
-    }
+    names.draw(&table.draw, numbers, |generator| {
+        Source::Step(place, generator)
+    })?;
     // Looked up before what the answer brings is added: a statement cannot use its own.
-    let (sql, parameters) = sql(text, names)?;
+    let (sql, parameters) = sql(table.sql.at, &table.sql, names)?;
     let mut keep = Vec::new();
-    if let Some(columns) = table.get("keep") {
-        for column in columns.texts()? {
-            keep.push(names.add(columns.at, column, Source::Answer)?);
+    if let Some(columns) = &table.keep {
+        for column in columns.iter() {
+            keep.push(names.add(column.at, column, Source::Answer)?);
         }
         if keep.is_empty() {
-            return mistake(
+            return finding(
                 columns.at,
                 "`keep` names nothing",
                 "write keep = [\"price\"], a name for each of the first columns",
@@ -129,7 +118,7 @@ pub(super) fn statement(
         }
     }
     Ok(Step {
-        name: called.map(str::to_owned),
+        name: table.name.as_ref().map(|name| name.trim().to_owned()),
         sql,
         parameters,
         times,
@@ -138,25 +127,24 @@ pub(super) fn statement(
 }
 
 /// A statement with question marks, and the values for them by their places.
-fn sql(item: Item<'_>, names: &Names) -> Read<(String, Vec<usize>)> {
-    let text = item.as_text().unwrap_or_default();
+fn sql(at: usize, text: &str, names: &Names) -> Found<(String, Vec<usize>)> {
     // A text begins after its quote, where it is written on one line without escapes.
-    let inside = |offset: usize| item.at + 1 + offset;
+    let inside = |offset: usize| at + 1 + offset;
     let found = named(text).or_else(|offset| {
-        mistake(
+        finding(
             inside(offset),
             "a question mark would be a parameter without a name",
             "write :name, and say under `draw` how it is drawn",
         )
     })?;
     if found.sql.is_empty() {
-        return mistake(item.at, "a statement without a text", "leave it out");
+        return finding(at, "a statement without a text", "leave it out");
     }
     let places = found
         .names
         .iter()
         .map(|(name, offset)| names.find(inside(*offset), name));
-    let places = places.collect::<Read<_>>()?;
+    let places = places.collect::<Found<_>>()?;
     Ok((found.sql, places))
 }
 

@@ -212,11 +212,7 @@ impl Family for FileWorkload {
     }
 
     fn data_key(&self, _common: &CommonOptions, _threads: u32) -> String {
-        let digest: String = Sha256::digest(self.source.text.as_bytes())
-            .iter()
-            .take(12)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = hex::encode(&Sha256::digest(self.source.text.as_bytes())[..12]);
         format!("{}-{digest} {:?}", self.name(), self.scale)
     }
 

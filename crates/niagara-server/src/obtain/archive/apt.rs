@@ -57,7 +57,7 @@ impl Apt {
     }
 
     /// Downloads these packages and all they depend on; the `.deb` files.
-    pub fn download(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
+    pub(crate) fn download(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
         let archives = self.folder.join("cache/archives");
         for old in debs(&archives)? {
             fs::remove_file(old)?;

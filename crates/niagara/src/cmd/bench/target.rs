@@ -20,8 +20,6 @@ use crate::progress::Terminal;
 const DEFAULT_SERVER: &str = "mariadb-10.11";
 /// Bound on every wait for an answer to a statement outside of the load.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// The server's errors for a wrong password, and for an account that only its system user may use.
-const ACCESS_DENIED: [&str; 2] = ["error 1045", "error 1698"];
 
 /// A server that can be loaded, and what is known of it.
 pub struct Target {
@@ -78,16 +76,13 @@ impl Target {
         let given = password::given(args.password_file.as_deref())?;
         endpoint.password = given.clone().unwrap_or_default();
         let connected = match Admin::connect(&endpoint, ADMIN_TIMEOUT) {
-            Err(LoadError::Connect { cause, .. }) if given.is_none() && is_denied(&cause) => {
+            Err(error) if given.is_none() && error.is_access_denied() => {
                 match password::ask(&endpoint.user)? {
                     Some(password) => {
                         endpoint.password = password;
                         Admin::connect(&endpoint, ADMIN_TIMEOUT)
                     }
-                    None => Err(LoadError::Connect {
-                        endpoint: endpoint.to_string(),
-                        cause,
-                    }),
+                    None => Err(error),
                 }
             }
             connected => connected,
@@ -256,24 +251,25 @@ fn first_address(name: &str, port: u16) -> Result<SocketAddr> {
         .with_context(|| format!("{name} has no address"))
 }
 
-fn is_denied(cause: &str) -> bool {
-    ACCESS_DENIED.iter().any(|code| cause.contains(code))
-}
-
 /// Why a server could not be connected to, with what can be done about it.
 fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
     let text = error.to_string();
+    let is = |codes: &[u16]| {
+        error
+            .server_code()
+            .is_some_and(|code| codes.contains(&code))
+    };
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let remedy = if is_denied(&text) {
+    let remedy = if error.is_access_denied() {
         "check --user and the password (--password-file, NIAGARA_PASSWORD or MYSQL_PWD)".to_owned()
-    } else if has(&["error 1044", "error 1049"]) {
+    } else if is(&[1044, 1049]) {
         format!(
             "`niagara bench WORKLOAD prepare` makes the database {} where the account may; else make it, or name another with --database",
             endpoint.database
         )
-    } else if has(&["error 1040"]) {
+    } else if is(&[1040]) {
         "raise the server's max_connections, or take fewer --threads".to_owned()
-    } else if has(&["error 1130"]) {
+    } else if is(&[1130]) {
         "the account may not connect from this host: grant it, or use --socket".to_owned()
     } else if has(&["resolve", "lookup", "not known"]) {
         "check the spelling of --host".to_owned()

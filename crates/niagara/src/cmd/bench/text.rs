@@ -230,7 +230,7 @@ impl Page {
         }
         if run.renewals > 0 {
             self.line(&format!(
-                "  {} connections were made again as the workload asks",
+                "  {} connections were re-established as the workload asks",
                 number::grouped(run.renewals as f64)
             ));
         }
@@ -247,58 +247,7 @@ impl Page {
                 .map(str::to_owned)
                 .to_vec(),
         ];
-        if let (Some(usage), Some(each)) = (&cost.server, &cost.server_per_transaction) {
-            let mut row = |name: &str, each: String, all: String| {
-                rows.push(vec![name.to_owned(), each, all]);
-            };
-            let seconds = |seconds: f64| format!("{seconds:.3} s");
-            let microseconds = |us: f64| format!("{us:.1} µs");
-            let times = |count: f64| format!("{count:.2}");
-            let all = |count: u64| number::grouped(count as f64);
-            row(
-                "server CPU",
-                microseconds(each.cpu_us),
-                seconds(usage.cpu_seconds),
-            );
-            row(
-                "  user",
-                microseconds(each.user_us),
-                seconds(usage.user_seconds),
-            );
-            row(
-                "  system",
-                microseconds(each.system_us),
-                seconds(usage.system_seconds),
-            );
-            row(
-                "context switches, voluntary",
-                times(each.voluntary_switches),
-                all(usage.voluntary_switches),
-            );
-            row(
-                "  involuntary",
-                times(each.involuntary_switches),
-                all(usage.involuntary_switches),
-            );
-            row(
-                "page faults, minor",
-                times(each.minor_faults),
-                all(usage.minor_faults),
-            );
-            row("  major", times(each.major_faults), all(usage.major_faults));
-            if let Some(io) = &usage.io {
-                row(
-                    "read from disk",
-                    bytes(each.disk_read_bytes.unwrap_or(0.0)),
-                    bytes(io.disk_read_bytes as f64),
-                );
-                row(
-                    "written to disk",
-                    bytes(each.disk_write_bytes.unwrap_or(0.0)),
-                    bytes(io.disk_write_bytes as f64),
-                );
-            }
-        }
+        rows.extend(usage_rows(cost));
         if let Some(status) = &cost.status {
             rows.extend(status_rows(status, cost.window.transactions));
         }
@@ -405,6 +354,64 @@ fn latency_row(name: &str, latency: &Latency, count: u64) -> Vec<String> {
     );
     row.push(number::grouped(count as f64));
     row
+}
+
+/// What the server's process used, by the kernel's counters.
+fn usage_rows(cost: &Cost) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    if let (Some(usage), Some(each)) = (&cost.server, &cost.server_per_transaction) {
+        let mut row = |name: &str, each: String, all: String| {
+            rows.push(vec![name.to_owned(), each, all]);
+        };
+        let seconds = |seconds: f64| format!("{seconds:.3} s");
+        let microseconds = |us: f64| format!("{us:.1} µs");
+        let times = |count: f64| format!("{count:.2}");
+        let all = |count: u64| number::grouped(count as f64);
+        row(
+            "server CPU",
+            microseconds(each.cpu_us),
+            seconds(usage.cpu_seconds),
+        );
+        row(
+            "  user",
+            microseconds(each.user_us),
+            seconds(usage.user_seconds),
+        );
+        row(
+            "  system",
+            microseconds(each.system_us),
+            seconds(usage.system_seconds),
+        );
+        row(
+            "context switches, voluntary",
+            times(each.voluntary_switches),
+            all(usage.voluntary_switches),
+        );
+        row(
+            "  involuntary",
+            times(each.involuntary_switches),
+            all(usage.involuntary_switches),
+        );
+        row(
+            "page faults, minor",
+            times(each.minor_faults),
+            all(usage.minor_faults),
+        );
+        row("  major", times(each.major_faults), all(usage.major_faults));
+        if let Some(io) = &usage.io {
+            row(
+                "read from disk",
+                bytes(each.disk_read_bytes.unwrap_or(0.0)),
+                bytes(io.disk_read_bytes as f64),
+            );
+            row(
+                "written to disk",
+                bytes(each.disk_write_bytes.unwrap_or(0.0)),
+                bytes(io.disk_write_bytes as f64),
+            );
+        }
+    }
+    rows
 }
 
 fn status_rows(status: &Delta, transactions: u64) -> Vec<Vec<String>> {

@@ -19,7 +19,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let file = match read(&args.file, &levers, &servers)? {
         Ok(file) => file,
         Err(mistakes) => {
-            for mistake in mistakes {
+            for mistake in mistakes.0 {
                 tell!("{mistake}");
             }
             return Ok(ExitCode::FAILURE);
@@ -52,6 +52,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         name: &format!("{stem}-{size}"),
         study: &args.study,
         client: args.client.clone(),
+        fleet: &args.fleet,
     };
     ask(&study, &asking, |inventory| {
         Some(plan_of(&study, &inventory.cache).text())

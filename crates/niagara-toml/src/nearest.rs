@@ -1,7 +1,7 @@
 //! The known name nearest to a mistyped one.
 
 /// The name of `known` that `name` most likely meant; none when all are far.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = (name.chars().count() / 3).clamp(2, 5);
     known
         .into_iter()

@@ -1,0 +1,594 @@
+//! Who runs which duel: the head's state, a function of the lines of its log, and what follows from it. No clock, no file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::message::{Attempt, HeadLine, name_of};
+
+/// Duels that a worker holds: the one that it runs and two ahead.
+pub const HELD: usize = 3;
+/// Losses after which a duel is not tried again.
+pub const MAX_LOSSES: usize = 3;
+/// Failures after which a node gets no more duels.
+pub const MAX_FAILURES: usize = 2;
+
+/// What became of a duel so far.
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    Waiting,
+    Granted(String),
+    Taken { worker: String, node: String },
+}
+
+#[derive(Debug, Clone)]
+struct Duel {
+    index: u64,
+    epoch: u32,
+    state: State,
+    /// Node and reason of every attempt that was lost after it had begun.
+    losses: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct Worker {
+    node: String,
+    /// It may be given duels.
+    open: bool,
+    fenced: bool,
+    /// It has ended.
+    gone: bool,
+    holds: BTreeSet<String>,
+}
+
+/// Where the result of a duel stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The attempt that counts.
+    pub attempt: Attempt,
+    /// Whose it was.
+    pub worker: String,
+    /// Where.
+    pub node: String,
+}
+
+/// All duels, workers and nodes that the head's log speaks of.
+#[derive(Debug, Default)]
+pub struct Desk {
+    seed: u64,
+    duels: BTreeMap<String, Duel>,
+    workers: BTreeMap<String, Worker>,
+    failures: BTreeMap<String, Vec<String>>,
+    aside: BTreeMap<String, String>,
+    grants: u64,
+    /// Duels that are wanted now, in the order of their need.
+    order: Vec<String>,
+}
+
+impl Desk {
+    /// With nothing on it; `seed` decides who gets which duel among workers that hold equally many.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// Takes over a line of the head's log.
+    pub fn apply(&mut self, line: &HeadLine) {
+        match line {
+            HeadLine::Wanted { duel, index, .. } => {
+                self.duels.entry(duel.clone()).or_insert(Duel {
+                    index: *index,
+                    epoch: 0,
+                    state: State::Waiting,
+                    losses: Vec::new(),
+                });
+            }
+            HeadLine::Granted { attempt, worker } => self.granted(attempt, worker),
+            HeadLine::Withdrawn {
+                attempt,
+                node,
+                why,
+                begun,
+                ..
+            } => {
+                if self.holder(attempt).is_none() {
+                    return;
+                }
+                self.release(&attempt.duel);
+                if let Some(duel) = self.duels.get_mut(&attempt.duel) {
+                    duel.state = State::Waiting;
+                    if *begun {
+                        duel.losses.push((node.clone(), why.clone()));
+                    }
+                }
+            }
+            HeadLine::Taken {
+                attempt,
+                worker,
+                node,
+                ..
+            } => {
+                self.release(&attempt.duel);
+                if let Some(duel) = self.duels.get_mut(&attempt.duel) {
+                    duel.state = State::Taken {
+                        worker: worker.clone(),
+                        node: node.clone(),
+                    };
+                }
+            }
+            HeadLine::Arrived { worker, node } => {
+                let known = self.workers.entry(worker.clone()).or_insert(Worker {
+                    node: node.clone(),
+                    open: true,
+                    fenced: false,
+                    gone: false,
+                    holds: BTreeSet::new(),
+                });
+                known.open = !known.gone && !known.fenced;
+            }
+            HeadLine::Silent { worker } => {
+                if let Some(worker) = self.workers.get_mut(worker) {
+                    worker.open = false;
+                }
+            }
+            HeadLine::Fenced { worker, .. } => {
+                if let Some(worker) = self.workers.get_mut(worker) {
+                    (worker.open, worker.fenced) = (false, true);
+                }
+            }
+            HeadLine::Gone { worker, .. } => {
+                if let Some(worker) = self.workers.get_mut(worker) {
+                    (worker.open, worker.gone) = (false, true);
+                }
+            }
+            HeadLine::Failed { node, why } => {
+                self.failures
+                    .entry(node.clone())
+                    .or_default()
+                    .push(why.clone());
+            }
+            HeadLine::SetAside { node, why } => {
+                self.aside.insert(node.clone(), why.clone());
+            }
+            HeadLine::Opened { .. }
+            | HeadLine::Submitted { .. }
+            | HeadLine::Stale { .. }
+            | HeadLine::Alive
+            | HeadLine::Ended => {}
+        }
+    }
+
+    fn granted(&mut self, attempt: &Attempt, worker: &str) {
+        self.grants += 1;
+        if let Some(duel) = self.duels.get_mut(&attempt.duel) {
+            duel.epoch = attempt.epoch;
+            duel.state = State::Granted(worker.to_owned());
+        }
+        if let Some(worker) = self.workers.get_mut(worker) {
+            worker.holds.insert(attempt.duel.clone());
+        }
+    }
+
+    fn release(&mut self, duel: &str) {
+        for worker in self.workers.values_mut() {
+            worker.holds.remove(duel);
+        }
+    }
+
+    /// From here on these duels are wanted, the most urgent first; others are not granted any more.
+    pub fn want(&mut self, order: Vec<String>) {
+        self.order = order;
+    }
+
+    /// Whether a duel was wanted before.
+    pub fn knows(&self, duel: &str) -> bool {
+        self.duels.contains_key(duel)
+    }
+
+    /// Wanted duels without a result.
+    pub fn open_duels(&self) -> usize {
+        let open = |duel: &&String| self.taken(duel).is_none();
+        self.order.iter().filter(open).count()
+    }
+
+    /// Who holds this attempt, if it is the one that counts.
+    pub fn holder(&self, attempt: &Attempt) -> Option<&str> {
+        let duel = self.duels.get(&attempt.duel)?;
+        match &duel.state {
+            State::Granted(worker) if duel.epoch == attempt.epoch => Some(worker),
+            _ => None,
+        }
+    }
+
+    /// Where a duel's result stands; `None` while there is none.
+    pub fn taken(&self, duel: &str) -> Option<Place> {
+        let found = self.duels.get(duel)?;
+        match &found.state {
+            State::Taken { worker, node } => Some(Place {
+                attempt: Attempt {
+                    duel: duel.to_owned(),
+                    epoch: found.epoch,
+                },
+                worker: worker.clone(),
+                node: node.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The attempts that a worker holds.
+    pub fn held_by(&self, worker: &str) -> Vec<Attempt> {
+        let holds = self.workers.get(worker).map(|worker| &worker.holds);
+        let attempt = |duel: &String| Attempt {
+            duel: duel.clone(),
+            epoch: self.duels.get(duel).map_or(0, |duel| duel.epoch),
+        };
+        holds.into_iter().flatten().map(attempt).collect()
+    }
+
+    /// Whether a worker was heard of.
+    pub fn has_arrived(&self, worker: &str) -> bool {
+        self.workers.contains_key(worker)
+    }
+
+    /// Whether a worker may be given duels.
+    pub fn is_open(&self, worker: &str) -> bool {
+        self.workers.get(worker).is_some_and(|worker| worker.open)
+    }
+
+    /// Whether a worker has ended.
+    pub fn is_gone(&self, worker: &str) -> bool {
+        self.workers.get(worker).is_some_and(|worker| worker.gone)
+    }
+
+    /// A worker's node.
+    pub fn node_of(&self, worker: &str) -> &str {
+        self.workers
+            .get(worker)
+            .map_or("?", |worker| worker.node.as_str())
+    }
+
+    /// Workers that have not ended.
+    pub fn workers(&self) -> impl Iterator<Item = &str> {
+        let there = self.workers.iter().filter(|(_, worker)| !worker.gone);
+        there.map(|(name, _)| name.as_str())
+    }
+
+    /// Nodes that get no more duels.
+    pub fn nodes_aside(&self) -> impl Iterator<Item = &str> {
+        self.aside.keys().map(String::as_str)
+    }
+
+    /// The incarnations of the same name before this one that are still open.
+    pub fn earlier_incarnations(&self, worker: &str) -> Vec<String> {
+        let (name, number) = name_of(worker);
+        let earlier = |other: &&String| {
+            let (its_name, its_number) = name_of(other);
+            its_name == name && its_number < number && !self.is_gone(other)
+        };
+        self.workers.keys().filter(earlier).cloned().collect()
+    }
+
+    /// Lines that withdraw all that a worker holds. `running` tells which of it had begun.
+    pub fn withdraw(&self, worker: &str, why: &str, running: Option<&Attempt>) -> Vec<HeadLine> {
+        let held = self.held_by(worker).into_iter();
+        let line = |attempt: Attempt| HeadLine::Withdrawn {
+            begun: running == Some(&attempt),
+            attempt,
+            worker: worker.to_owned(),
+            node: self.node_of(worker).to_owned(),
+            why: why.to_owned(),
+        };
+        held.map(line).collect()
+    }
+
+    /// What follows from the failures of nodes: those that failed too often are set aside.
+    pub fn set_aside(&self) -> Vec<HeadLine> {
+        let fails = self.failures.iter();
+        fails
+            .filter(|(node, whys)| whys.len() >= MAX_FAILURES && !self.aside.contains_key(*node))
+            .map(|(node, whys)| HeadLine::SetAside {
+                node: node.clone(),
+                why: format!(
+                    "it failed {} times, last: {}",
+                    whys.len(),
+                    whys.last().map_or("", String::as_str)
+                ),
+            })
+            .collect()
+    }
+
+    /// A wanted duel that was lost too often, with its losses in words.
+    pub fn hopeless(&self) -> Option<String> {
+        let lost = self.order.iter().filter_map(|name| self.duels.get(name));
+        let mut hopeless = lost.filter(|duel| {
+            duel.losses.len() > MAX_LOSSES && !matches!(duel.state, State::Taken { .. })
+        });
+        let duel = hopeless.next()?;
+        let told = duel.losses.iter();
+        let told: Vec<String> = told.map(|(node, why)| format!("  {node}: {why}")).collect();
+        Some(format!(
+            "duel {} was lost {} times:\n{}",
+            duel.index,
+            duel.losses.len(),
+            told.join("\n")
+        ))
+    }
+
+    /// Lines that grant waiting duels: in their order, each to the worker that holds fewest, among equals by a permutation of
+    /// the workers that is new in every round. A duel that was lost on a node goes to another one, if there is one.
+    pub fn grant(&self) -> Vec<HeadLine> {
+        let mut free: BTreeMap<&str, usize> = self
+            .workers
+            .iter()
+            .filter(|(_, worker)| worker.open && !self.aside.contains_key(&worker.node))
+            .map(|(name, worker)| (name.as_str(), worker.holds.len()))
+            .collect();
+        let count = free.len().max(1) as u64;
+        let mut lines = Vec::new();
+        for name in &self.order {
+            let Some(duel) = self.duels.get(name) else {
+                continue;
+            };
+            if duel.state != State::Waiting || duel.losses.len() > MAX_LOSSES {
+                continue;
+            }
+            let round = (self.grants + lines.len() as u64) / count;
+            let lost_here = |worker: &str| {
+                let node = self.node_of(worker);
+                duel.losses.iter().any(|(lost, _)| lost == node)
+            };
+            let rank = |worker: &str| xxh3_64_with_seed(worker.as_bytes(), self.seed ^ round);
+            let Some(worker) = free
+                .iter()
+                .filter(|(_, held)| **held < HELD)
+                .min_by_key(|(worker, held)| (lost_here(worker), **held, rank(worker)))
+                .map(|(worker, _)| *worker)
+            else {
+                break;
+            };
+            // Better to wait for another node than to lose it here again, if there is one.
+            if lost_here(worker) && free.keys().any(|other| !lost_here(other)) {
+                continue;
+            }
+            *free.entry(worker).or_default() += 1;
+            lines.push(HeadLine::Granted {
+                attempt: Attempt {
+                    duel: name.clone(),
+                    epoch: duel.epoch + 1,
+                },
+                worker: worker.to_owned(),
+            });
+        }
+        lines
+    }
+
+    /// Lines that withdraw granted duels that are not wanted any more.
+    pub fn unwanted(&self) -> Vec<HeadLine> {
+        let wanted: BTreeSet<&String> = self.order.iter().collect();
+        let granted = self.duels.iter().filter_map(|(name, duel)| {
+            let State::Granted(worker) = &duel.state else {
+                return None;
+            };
+            (!wanted.contains(name)).then(|| HeadLine::Withdrawn {
+                attempt: Attempt {
+                    duel: name.clone(),
+                    epoch: duel.epoch,
+                },
+                worker: worker.clone(),
+                node: self.node_of(worker).to_owned(),
+                why: "not wanted any more".to_owned(),
+                begun: false,
+            })
+        });
+        granted.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Table(Desk);
+
+    impl Table {
+        fn new(workers: u32, duels: u64) -> Self {
+            let mut table = Table(Desk::new(7));
+            for worker in 1..=workers {
+                table.all(vec![HeadLine::Arrived {
+                    worker: format!("w{worker}.0"),
+                    node: format!("n{worker}"),
+                }]);
+            }
+            let names: Vec<String> = (0..duels).map(|index| format!("d{index}")).collect();
+            for (index, duel) in names.iter().enumerate() {
+                table.all(vec![HeadLine::Wanted {
+                    duel: duel.clone(),
+                    index: index as u64,
+                    seconds: 1.0,
+                }]);
+            }
+            table.0.want(names);
+            table
+        }
+
+        fn all(&mut self, lines: Vec<HeadLine>) -> usize {
+            let count = lines.len();
+            for line in lines {
+                self.0.apply(&line);
+            }
+            count
+        }
+
+        fn grant(&mut self) -> usize {
+            let lines = self.0.grant();
+            self.all(lines)
+        }
+
+        fn take(&mut self, duel: &str) {
+            let duel_state = self.0.duels[duel].clone();
+            let State::Granted(worker) = duel_state.state else {
+                panic!("{duel} is not granted");
+            };
+            let node = self.0.node_of(&worker).to_owned();
+            self.all(vec![HeadLine::Taken {
+                attempt: attempt(duel, duel_state.epoch),
+                worker,
+                node,
+                load_seconds: 1.0,
+            }]);
+        }
+    }
+
+    fn attempt(duel: &str, epoch: u32) -> Attempt {
+        Attempt {
+            duel: duel.to_owned(),
+            epoch,
+        }
+    }
+
+    #[test]
+    fn every_block_of_duels_has_each_node_once() {
+        let mut table = Table::new(4, 20);
+        assert_eq!(table.grant(), 4 * HELD);
+        let mut orders = BTreeSet::new();
+        for block in 0..3 {
+            let nodes: Vec<String> = (0..4)
+                .map(|place| {
+                    let holder = table
+                        .0
+                        .holder(&attempt(&format!("d{}", 4 * block + place), 1));
+                    holder.expect("granted").to_owned()
+                })
+                .collect();
+            let once: BTreeSet<&String> = nodes.iter().collect();
+            assert_eq!(once.len(), 4, "{nodes:?}");
+            orders.insert(nodes);
+        }
+        assert!(orders.len() > 1, "the order is drawn anew for each block");
+        assert_eq!(table.grant(), 0, "nobody holds more than {HELD}");
+        table.take("d0");
+        assert_eq!(table.grant(), 1);
+    }
+
+    #[test]
+    fn a_lost_duel_goes_elsewhere_and_the_first_attempt_counts_no_more() {
+        let mut table = Table::new(2, 1);
+        table.grant();
+        let first = attempt("d0", 1);
+        let worker = table.0.holder(&first).expect("granted").to_owned();
+        let lines = table.0.withdraw(&worker, "silent", Some(&first));
+        table.all(lines);
+        assert_eq!(table.0.holder(&first), None);
+        table.grant();
+        let other = table.0.holder(&attempt("d0", 2)).expect("again").to_owned();
+        assert_ne!(other, worker);
+        assert_eq!(table.0.holder(&first), None, "stale");
+        table.take("d0");
+        assert_eq!(
+            table.0.taken("d0").map(|place| place.attempt.epoch),
+            Some(2)
+        );
+        // A line that comes late changes nothing.
+        table.all(vec![HeadLine::Withdrawn {
+            attempt: attempt("d0", 2),
+            worker: other,
+            node: "n".into(),
+            why: "late".into(),
+            begun: true,
+        }]);
+        assert!(table.0.taken("d0").is_some());
+    }
+
+    #[test]
+    fn a_duel_is_tried_again_three_times_and_no_more() {
+        let mut table = Table::new(1, 1);
+        for epoch in 1..=4 {
+            assert_eq!(table.0.hopeless(), None);
+            assert_eq!(table.grant(), 1, "attempt {epoch}");
+            let lines = table
+                .0
+                .withdraw("w1.0", "gone", Some(&attempt("d0", epoch)));
+            table.all(lines);
+        }
+        assert_eq!(table.grant(), 0);
+        let told = table.0.hopeless().expect("lost four times");
+        assert!(told.contains("n1: gone"), "{told}");
+    }
+
+    #[test]
+    fn what_was_given_back_before_it_began_is_no_loss() {
+        let mut table = Table::new(1, 3);
+        for _ in 0..10 {
+            assert_eq!(table.grant(), 3);
+            let lines = table.0.withdraw("w1.0", "no time left", None);
+            assert_eq!(table.all(lines), 3);
+        }
+        assert_eq!(table.0.hopeless(), None);
+    }
+
+    #[test]
+    fn a_node_that_fails_twice_is_set_aside() {
+        let mut table = Table::new(2, 9);
+        for failure in 0..2 {
+            assert_eq!(table.0.set_aside(), [], "{failure}");
+            table.all(vec![HeadLine::Failed {
+                node: "n1".into(),
+                why: "disk".into(),
+            }]);
+        }
+        let lines = table.0.set_aside();
+        assert_eq!(table.all(lines), 1);
+        assert_eq!(table.0.set_aside(), []);
+        table.grant();
+        assert_eq!(table.0.held_by("w1.0"), []);
+        assert_eq!(table.0.held_by("w2.0").len(), HELD);
+    }
+
+    #[test]
+    fn a_log_read_again_makes_the_same_desk() {
+        let mut table = Table::new(3, 12);
+        let mut log = Vec::new();
+        for round in 0..6 {
+            let mut lines = table.0.grant();
+            if round == 3 {
+                lines.extend(table.0.withdraw("w2.0", "silent", None));
+            }
+            log.extend(lines.clone());
+            table.all(lines);
+            let granted = (0..12).map(|index| format!("d{index}"));
+            let first = granted
+                .into_iter()
+                .find(|duel| matches!(table.0.duels[duel].state, State::Granted(_)));
+            if let Some(duel) = first {
+                table.take(&duel);
+                let place = table.0.taken(&duel).expect("just taken");
+                log.push(HeadLine::Taken {
+                    attempt: place.attempt,
+                    worker: place.worker,
+                    node: place.node,
+                    load_seconds: 1.0,
+                });
+            }
+        }
+        let mut again = Table::new(3, 12);
+        again.all(log);
+        for index in 0..12 {
+            let duel = format!("d{index}");
+            assert_eq!(table.0.duels[&duel].state, again.0.duels[&duel].state);
+            assert_eq!(table.0.duels[&duel].epoch, again.0.duels[&duel].epoch);
+        }
+    }
+
+    #[test]
+    fn duels_that_nobody_wants_are_withdrawn() {
+        let mut table = Table::new(1, 3);
+        table.grant();
+        table.0.want(vec!["d1".into()]);
+        let lines = table.0.unwanted();
+        assert_eq!(table.all(lines), 2);
+        assert_eq!(table.0.held_by("w1.0"), [attempt("d1", 1)]);
+    }
+}

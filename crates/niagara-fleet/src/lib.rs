@@ -1,0 +1,26 @@
+//! Duels on many machines. A **head** grants duels to **workers**, one on each node, and takes their results; they meet in a
+//! folder that all of them see (docs/fleet.md). What a duel is, this crate does not know: orders and results are documents.
+//!
+//! `message` and `line` are the protocol, `desk` decides who gets what (a pure function of the head's log), `head` and
+//! `worker` are the two ends, `slurm` asks for nodes, `content` copies servers and data, `cost` counts node-seconds.
+
+pub mod content;
+mod cost;
+mod desk;
+mod folder;
+mod forecast;
+mod head;
+mod line;
+mod message;
+mod queue;
+mod slurm;
+mod watch;
+mod worker;
+
+pub use cost::{Cost, Fate};
+pub use forecast::{nodes_worth_having, share_in_duels};
+pub use head::{Cluster, Head, HeadOptions, Order, Result as DuelResult};
+pub use line::publish;
+pub use message::Attempt;
+pub use slurm::{Program, SlurmOptions};
+pub use worker::{Done, Signals, Work, WorkerOptions, run as run_worker};

@@ -1,0 +1,157 @@
+//! A thread that talks to Slurm: it may take a minute to answer, and nothing else is to wait for it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::slurm::{Slurm, SlurmOptions, Task};
+
+/// How often the queue is asked for while all is as it should be.
+const SLOW: Duration = Duration::from_secs(30);
+/// The same while workers are to come or have just gone.
+const FAST: Duration = Duration::from_secs(5);
+/// The same soon after nodes were asked for: a free node begins within seconds, and is held from then on.
+const AT_ONCE: Duration = Duration::from_secs(2);
+/// How long after.
+const SOON: Duration = Duration::from_secs(30);
+
+/// What is asked of the thread, and what it found.
+#[derive(Debug, Default)]
+struct Talk {
+    /// Ask for so many more nodes, without these.
+    wanted: Option<(u32, Vec<String>)>,
+    /// Arrays that were submitted and are not fetched yet: number and tasks.
+    submitted: Vec<(String, u32)>,
+    /// What Slurm said last, and when.
+    tasks: Option<(Instant, Vec<Task>)>,
+    /// What it refused last.
+    refused: Option<String>,
+    hurry: bool,
+    over: bool,
+}
+
+/// Slurm behind a thread.
+#[derive(Debug)]
+pub struct Queue {
+    talk: Arc<Mutex<Talk>>,
+    slurm: Arc<Slurm>,
+    /// Nodes to be held at the same time.
+    pub nodes: u32,
+}
+
+impl Queue {
+    /// Begins to ask.
+    ///
+    /// # Errors
+    /// There is no Slurm here.
+    pub fn begin(options: SlurmOptions, name: &str, folder: &Path) -> Result<Self> {
+        let nodes = options.nodes;
+        let slurm = Arc::new(Slurm::new(options, name, folder)?);
+        let talk = Arc::new(Mutex::new(Talk {
+            hurry: true,
+            ..Talk::default()
+        }));
+        let (its_slurm, its_talk) = (Arc::clone(&slurm), Arc::clone(&talk));
+        std::thread::spawn(move || ask(&its_slurm, &its_talk));
+        Ok(Self { talk, slurm, nodes })
+    }
+
+    fn talk(&self) -> MutexGuard<'_, Talk> {
+        lock(&self.talk)
+    }
+
+    /// Asks for more nodes, unless that is under way.
+    pub fn submit(&self, tasks: u32, without: Vec<String>) {
+        let mut talk = self.talk();
+        if talk.wanted.is_none() {
+            talk.wanted = Some((tasks, without));
+        }
+    }
+
+    /// Whether nodes were asked for and Slurm has not answered.
+    pub fn is_submitting(&self) -> bool {
+        self.talk().wanted.is_some()
+    }
+
+    /// An array that was submitted.
+    pub fn submitted(&self) -> Option<(String, u32)> {
+        self.talk().submitted.pop()
+    }
+
+    /// What Slurm refused last, once.
+    pub fn refused(&self) -> Option<String> {
+        self.talk().refused.take()
+    }
+
+    /// What Slurm said last, and when.
+    pub fn tasks(&self) -> Option<(Instant, Vec<Task>)> {
+        self.talk().tasks.clone()
+    }
+
+    /// Whether to ask more often.
+    pub fn hurry(&self, hurry: bool) {
+        self.talk().hurry = hurry;
+    }
+
+    /// Ends all jobs, and asks no more.
+    ///
+    /// # Errors
+    /// Slurm does not answer.
+    pub fn end(&self, jobs: &[String]) -> Result<()> {
+        self.talk().over = true;
+        self.slurm.cancel(jobs)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.talk().over = true;
+    }
+}
+
+fn lock(talk: &Mutex<Talk>) -> MutexGuard<'_, Talk> {
+    talk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
+    let mut asked: Option<Instant> = None;
+    let mut submitted: Option<Instant> = None;
+    loop {
+        let (wanted, due) = {
+            let talk = lock(talk);
+            if talk.over {
+                return;
+            }
+            let every = match (talk.hurry, submitted) {
+                (true, Some(at)) if at.elapsed() < SOON => AT_ONCE,
+                (true, _) => FAST,
+                (false, _) => SLOW,
+            };
+            let due = asked.is_none_or(|asked| asked.elapsed() >= every);
+            (talk.wanted.clone(), due)
+        };
+        if let Some((tasks, without)) = wanted {
+            let without: Vec<&str> = without.iter().map(String::as_str).collect();
+            let answer = slurm.submit(tasks, &without);
+            submitted = Some(Instant::now());
+            let mut talk = lock(talk);
+            match answer {
+                Ok(job) => talk.submitted.push((job, tasks)),
+                Err(error) => talk.refused = Some(format!("{error:#}")),
+            }
+            talk.wanted = None;
+            // What was asked for before knows nothing of it.
+            talk.tasks = None;
+            asked = None;
+        } else if due {
+            let answer = slurm.queue();
+            asked = Some(Instant::now());
+            if let Ok(tasks) = answer {
+                lock(talk).tasks = Some((Instant::now(), tasks));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}

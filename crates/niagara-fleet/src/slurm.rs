@@ -1,0 +1,408 @@
+//! Slurm's face: a job array of workers, one `squeue` for all of them, `scancel`; and what their states mean in plain words.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// What is asked of Slurm.
+#[derive(Debug, Clone, Default)]
+pub struct SlurmOptions {
+    /// Partition; none is Slurm's default.
+    pub partition: Option<String>,
+    /// Nodes to be held at the same time.
+    pub nodes: u32,
+    /// Features that a node must have.
+    pub constraint: Option<String>,
+    /// Time limit of a job, minutes.
+    pub minutes: u32,
+    /// Further options of `sbatch`, as they are.
+    pub options: Vec<String>,
+    /// The program that a task runs.
+    pub program: Program,
+}
+
+/// The program of a worker.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// Where all nodes see it.
+    pub shared: PathBuf,
+    /// Where it is copied to on a node's own disk: what runs there is not read over the network.
+    pub local: PathBuf,
+    /// Its arguments behind `fleet worker FOLDER`.
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    /// Shell lines that copy it to the node's disk, or take the shared one where that cannot be, and become the worker of
+    /// `folder` of this name (as a shell takes it).
+    pub fn script(&self, folder: &Path, name: &str) -> String {
+        let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
+        let (shared, local) = (path(&self.shared), path(&self.local));
+        let place = path(self.local.parent().unwrap_or(Path::new("/")));
+        format!(
+            "#!/bin/sh\n\
+             program={local}\n\
+             [ -x \"$program\" ] || {{ mkdir -p {place} && cp {shared} \"$program.$$\" && mv \"$program.$$\" \"$program\"; }}\n\
+             [ -x \"$program\" ] || program={shared}\n\
+             exec \"$program\" fleet worker {} --name {name} {}\n",
+            path(folder),
+            words.join(" ")
+        )
+    }
+}
+
+fn path(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A task of an array as `squeue` knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// `4711_2`.
+    pub name: String,
+    /// `RUNNING`, `PENDING`, …
+    pub state: String,
+    /// Why it waits, or `None`.
+    pub reason: String,
+    /// Where it runs; empty while it waits.
+    pub node: String,
+}
+
+impl Task {
+    /// Whether it holds a node or will.
+    pub fn is_alive(&self) -> bool {
+        [
+            "RUNNING",
+            "PENDING",
+            "CONFIGURING",
+            "SUSPENDED",
+            "REQUEUED",
+            "REQUEUE_HOLD",
+            "RESIZING",
+        ]
+        .contains(&self.state.as_str())
+    }
+}
+
+/// The arguments of `sbatch` for so many workers, the script aside.
+pub fn sbatch_arguments(
+    options: &SlurmOptions,
+    name: &str,
+    folder: &Path,
+    tasks: u32,
+    without: &[&str],
+) -> Vec<String> {
+    let mut arguments = vec![
+        "--parsable".to_owned(),
+        format!("--job-name={name}"),
+        format!("--array=1-{tasks}"),
+        "--nodes=1".to_owned(),
+        "--ntasks=1".to_owned(),
+        // A whole node; --exclusive alone leaves its memory to the default of the partition.
+        "--exclusive".to_owned(),
+        "--mem=0".to_owned(),
+        // A job that Slurm starts again runs beside what is left of it: fresh jobs replace it.
+        "--no-requeue".to_owned(),
+        "--propagate=NONE".to_owned(),
+        "--open-mode=append".to_owned(),
+        // Some warning before the limit: as much as makes sense.
+        format!("--signal=B:USR1@{}", (15 * options.minutes).min(120)),
+        format!("--time={}", options.minutes),
+        format!("--output={}/slurm-%A_%a.log", folder.display()),
+        format!("--chdir={}", folder.display()),
+    ];
+    let mut add = |option: &str, value: &Option<String>| {
+        if let Some(value) = value {
+            arguments.push(format!("--{option}={value}"));
+        }
+    };
+    add("partition", &options.partition);
+    add("constraint", &options.constraint);
+    if !without.is_empty() {
+        arguments.push(format!("--exclude={}", without.join(",")));
+    }
+    arguments.extend(options.options.iter().cloned());
+    arguments
+}
+
+/// A worker's name, as a shell in a task of an array takes it. The script becomes the worker, so that Slurm's signals reach it.
+const NAME: &str = "\"${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\"";
+
+/// A cluster that takes jobs.
+#[derive(Debug)]
+pub struct Slurm {
+    /// What is asked of it.
+    pub options: SlurmOptions,
+    /// The name of the jobs: all tasks of one study have it.
+    name: String,
+    folder: PathBuf,
+}
+
+impl Slurm {
+    /// For jobs called `name` whose output goes to `folder`.
+    ///
+    /// # Errors
+    /// There is no Slurm here.
+    pub fn new(options: SlurmOptions, name: &str, folder: &Path) -> Result<Self> {
+        let slurm = Self {
+            options,
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+        };
+        slurm.queue().context(
+            "Slurm does not answer\nremedy: say this on a host where `squeue` and `sbatch` work, or use --on local",
+        )?;
+        Ok(slurm)
+    }
+
+    /// Asks for `tasks` more nodes; the array's number.
+    ///
+    /// # Errors
+    /// Slurm refuses; its words are in the error.
+    pub fn submit(&self, tasks: u32, without: &[&str]) -> Result<String> {
+        let script = self.options.program.script(&self.folder, NAME);
+        let script_file = self.folder.join("worker.sh");
+        crate::line::publish(&script_file, script.as_bytes())?;
+        let arguments = sbatch_arguments(&self.options, &self.name, &self.folder, tasks, without);
+        let mut command = Command::new("sbatch");
+        command.args(&arguments).arg(&script_file);
+        let printed = output(&mut command)?;
+        // JOB or JOB;CLUSTER.
+        let job = printed.trim().split(';').next().unwrap_or_default();
+        if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
+            bail!("`sbatch` said `{}`, which is no job number", printed.trim());
+        }
+        Ok(job.to_owned())
+    }
+
+    /// The tasks that Slurm knows of.
+    ///
+    /// # Errors
+    /// Slurm does not answer.
+    pub fn queue(&self) -> Result<Vec<Task>> {
+        let mut command = Command::new("squeue");
+        command.args([
+            "--noheader",
+            "--array",
+            "--states=all",
+            &format!("--name={}", self.name),
+            "--format=%i|%T|%r|%N",
+        ]);
+        Ok(parse_queue(&output(&mut command)?))
+    }
+
+    /// Ends tasks (or whole arrays).
+    ///
+    /// # Errors
+    /// Slurm does not answer.
+    pub fn cancel(&self, jobs: &[String]) -> Result<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        output(Command::new("scancel").arg("--quiet").args(jobs)).map(|_| ())
+    }
+}
+
+/// Seconds that this job has left and has run, where this process is one of Slurm's and it answers.
+pub fn own_times() -> Option<(f64, f64)> {
+    let job = std::env::var("SLURM_JOB_ID").ok()?;
+    let printed = output(Command::new("squeue").args([
+        "--noheader",
+        "--format=%L|%M",
+        &format!("--jobs={job}"),
+    ]));
+    let printed = printed.ok()?;
+    let (left, used) = printed.trim().split_once('|')?;
+    Some((parse_time(left).unwrap_or(f64::INFINITY), parse_time(used)?))
+}
+
+/// Seconds of Slurm's `DAYS-HOURS:MINUTES:SECONDS`, days and hours left out where there are none.
+pub fn parse_time(text: &str) -> Option<f64> {
+    let (days, rest) = match text.trim().split_once('-') {
+        Some((days, rest)) => (days.parse::<f64>().ok()?, rest),
+        None => (0.0, text.trim()),
+    };
+    let mut seconds = 0.0;
+    for part in rest.split(':') {
+        seconds = 60.0 * seconds + part.parse::<f64>().ok()?;
+    }
+    Some(seconds + 86_400.0 * days)
+}
+
+/// The tasks in what `squeue` printed, one a line.
+pub fn parse_queue(printed: &str) -> Vec<Task> {
+    let task = |line: &str| {
+        let mut parts = line.trim().split('|').map(str::to_owned);
+        Some(Task {
+            name: parts.next().filter(|name| !name.is_empty())?,
+            state: parts.next()?,
+            reason: parts.next()?,
+            node: parts.next().unwrap_or_default(),
+        })
+    };
+    printed.lines().filter_map(task).collect()
+}
+
+/// What a state and its reason mean, for somebody who does not know Slurm; `None` where nothing is to be told.
+pub fn in_words(state: &str, reason: &str) -> Option<String> {
+    let waits = |why: &str| Some(format!("waiting in the queue: {why}"));
+    match (state, reason) {
+        ("PENDING", "Resources") => waits("no node is free yet"),
+        ("PENDING", "Priority") => waits("other jobs come first"),
+        ("PENDING", "Dependency") => waits("for another job that was named with --sbatch"),
+        ("PENDING", "Reservation" | "ReservationNotUsable") => {
+            waits("the nodes are reserved for somebody else")
+        }
+        ("PENDING", "PartitionTimeLimit") => {
+            waits("the partition allows no jobs that long: give a shorter --job-time")
+        }
+        ("PENDING", "PartitionNodeLimit") => {
+            waits("the partition has fewer nodes: give fewer --nodes")
+        }
+        ("PENDING", "PartitionDown" | "PartitionInactive") => {
+            waits("the partition takes no jobs now")
+        }
+        ("PENDING", "BadConstraints") => {
+            waits("no node has what was asked for: look at --constraint and --sbatch")
+        }
+        ("PENDING", "None" | "") => None,
+        ("PENDING", reason)
+            if reason.contains("DOWN")
+                || reason.contains("DRAINED")
+                || reason.contains("NotAvail") =>
+        {
+            waits("the nodes that could run it are down or drained by an administrator")
+        }
+        ("PENDING", reason) if reason.starts_with("QOS") || reason.starts_with("Assoc") => {
+            waits(&format!("a limit of your account is reached ({reason})"))
+        }
+        ("PENDING", reason) => waits(reason),
+        ("PREEMPTED", _) => Some("preempted: a job with more priority got its node".to_owned()),
+        ("TIMEOUT", _) => Some("its time limit was reached".to_owned()),
+        ("NODE_FAIL", _) => Some("its node failed".to_owned()),
+        ("OUT_OF_MEMORY", _) => Some("its node's memory ran out".to_owned()),
+        ("CANCELLED", _) => Some("cancelled".to_owned()),
+        ("FAILED", reason) => Some(format!("its worker failed ({reason})")),
+        ("SUSPENDED", _) => Some("suspended by Slurm".to_owned()),
+        _ => None,
+    }
+}
+
+/// The words for a whole queue, equal ones together: `2 nodes: waiting in the queue: no node is free yet`.
+pub fn queue_in_words(tasks: &[Task]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for task in tasks {
+        if let Some(words) = in_words(&task.state, &task.reason) {
+            *counts.entry(words).or_default() += 1;
+        }
+    }
+    let nodes = |count: usize| if count == 1 { "node" } else { "nodes" };
+    let told = counts.into_iter();
+    told.map(|(words, count)| format!("{count} {}: {words}", nodes(count)))
+        .collect()
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(std::process::Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run `{program}`"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{program}` failed: {}", said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_slurm_writes_them() {
+        for (text, seconds) in [
+            ("59:58", 3598.0),
+            ("1:00:00", 3600.0),
+            ("2-03:00:01", 183_601.0),
+            ("0:07", 7.0),
+        ] {
+            assert_eq!(parse_time(text), Some(seconds), "{text}");
+        }
+        for none in ["UNLIMITED", "INVALID", "", "1:x"] {
+            assert_eq!(parse_time(none), None, "{none}");
+        }
+    }
+
+    /// As Slurm 22.05 prints it.
+    #[test]
+    fn a_queue_is_read_and_told_in_plain_words() {
+        let printed = "12_1|RUNNING|None|n3\n12_2|PENDING|Resources|\n12_3|PENDING|Resources|\n\
+            13_1|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1-2]|\n11_1|NODE_FAIL|None|n4\n\n";
+        let tasks = parse_queue(printed);
+        assert_eq!(tasks.len(), 5);
+        assert_eq!(
+            tasks[0],
+            Task {
+                name: "12_1".into(),
+                state: "RUNNING".into(),
+                reason: "None".into(),
+                node: "n3".into()
+            }
+        );
+        let alive: Vec<bool> = tasks.iter().map(Task::is_alive).collect();
+        assert_eq!(alive, [true, true, true, true, false]);
+        assert_eq!(
+            queue_in_words(&tasks),
+            [
+                "1 node: its node failed",
+                "2 nodes: waiting in the queue: no node is free yet",
+                "1 node: waiting in the queue: the nodes that could run it are down or drained by an administrator",
+            ]
+        );
+    }
+
+    #[test]
+    fn whole_nodes_without_requeue_are_asked_for() {
+        let options = SlurmOptions {
+            partition: Some("long".into()),
+            nodes: 4,
+            constraint: Some("skylake".into()),
+            minutes: 120,
+            options: vec!["--account=db".into()],
+            program: Program {
+                shared: "/shared/bin/niagara-1".into(),
+                local: "/disk/bin/niagara-1".into(),
+                arguments: vec!["--node-dir".into(), "/it's here".into()],
+            },
+        };
+        let arguments = sbatch_arguments(&options, "niagara-1", Path::new("/f"), 3, &["n2", "n4"]);
+        for wanted in [
+            "--array=1-3",
+            "--exclusive",
+            "--mem=0",
+            "--no-requeue",
+            "--propagate=NONE",
+            "--signal=B:USR1@120",
+            "--time=120",
+            "--partition=long",
+            "--constraint=skylake",
+            "--exclude=n2,n4",
+        ] {
+            assert!(arguments.iter().any(|word| word == wanted), "{wanted}");
+        }
+        // What the user says has the last word.
+        assert_eq!(arguments.last().map(String::as_str), Some("--account=db"));
+        let script = options.program.script(Path::new("/f"), NAME);
+        assert!(script.starts_with("#!/bin/sh\n"), "{script}");
+        let last = r#"exec "$program" fleet worker '/f' --name "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" '--node-dir' '/it'\''s here'"#;
+        assert_eq!(script.lines().last(), Some(last));
+    }
+}

@@ -1,0 +1,505 @@
+//! A worker: runs the duels that it is granted, one after the other, and ends when there is no more to do, no time left or
+//! no head.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::folder::Folder;
+use crate::line::{Log, Tail, publish};
+use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, incarnation};
+use crate::slurm::own_times;
+
+/// How often the head's log is read.
+const LOOK: Duration = Duration::from_millis(250);
+/// A worker that did nothing for so long, not even count time, was stopped.
+const STOPPED: Duration = Duration::from_secs(5);
+/// How often the clock is read to see that.
+const TICK: Duration = Duration::from_millis(250);
+/// Room for a duel that takes longer than those before it: so many times their 95th percentile must be left.
+const ROOM: f64 = 1.5;
+
+/// Where a worker works, and how long it waits.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// The shared folder.
+    pub folder: PathBuf,
+    /// Its name, as the head expects it.
+    pub name: String,
+    /// Its node's name.
+    pub node: String,
+    /// How long it waits for a sign of a head, and for a full folder.
+    pub patience: Duration,
+    /// How often it says that it is there.
+    pub beat: Duration,
+    /// Seconds that must be left beyond those that a duel takes.
+    pub margin: f64,
+}
+
+/// What a worker does with an order.
+pub trait Work {
+    /// Whether something has to be copied or set up before this order can be run.
+    fn wants_staging(&self, order: &Value) -> bool;
+
+    /// Copies and sets up what this order needs.
+    ///
+    /// # Errors
+    /// This node cannot run it: its disk is full, cannot be written, …
+    fn stage(&mut self, order: &Value) -> Result<()>;
+
+    /// Runs it until its end, or until `cancel` is set.
+    ///
+    /// # Errors
+    /// The infrastructure failed. A server that does is a result.
+    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done>;
+}
+
+/// A result.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// The document, as the head will read it.
+    pub document: Vec<u8>,
+    /// Seconds of load in it.
+    pub load_seconds: f64,
+}
+
+/// Flags that signals set.
+#[derive(Debug, Clone, Default)]
+pub struct Signals {
+    /// Begin nothing more: the time limit is near.
+    pub soon: Arc<AtomicBool>,
+    /// End now.
+    pub now: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Set by SIGUSR1, and by SIGTERM or SIGINT.
+    ///
+    /// # Errors
+    /// They cannot be caught.
+    pub fn caught() -> Result<Self> {
+        use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+        let signals = Self::default();
+        signal_hook::flag::register(SIGUSR1, Arc::clone(&signals.soon))?;
+        for signal in [SIGTERM, SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&signals.now))?;
+        }
+        Ok(signals)
+    }
+}
+
+/// Why a worker is to end.
+#[derive(Debug, Clone, PartialEq)]
+enum End {
+    /// For this reason.
+    Now(String),
+    /// The study has ended; another head may go on with it.
+    Study,
+    /// Nothing was heard of a head.
+    NoHead,
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Now(why) => f.write_str(why),
+            Self::Study => f.write_str("the study has ended"),
+            Self::NoHead => f.write_str("no sign of a head"),
+        }
+    }
+}
+
+/// What the threads of a worker share.
+struct Shared {
+    began: Instant,
+    log: Mutex<Log>,
+    inbox: Mutex<Inbox>,
+    patience: Duration,
+    /// How often the worker was stopped and continued, and for how long the last time, milliseconds.
+    stops: AtomicU64,
+    stopped_for: AtomicU64,
+    over: AtomicBool,
+    signals: Signals,
+}
+
+#[derive(Default)]
+struct Inbox {
+    granted: VecDeque<Attempt>,
+    withdrawn: BTreeSet<Attempt>,
+    running: Option<(Attempt, Arc<AtomicBool>)>,
+    /// Why it is to end, unless a head goes on.
+    end: Option<End>,
+    seconds: BTreeMap<String, f64>,
+}
+
+impl Shared {
+    fn inbox(&self) -> std::sync::MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say_once(&self, said: Said) -> Result<()> {
+        let at = self.began.elapsed().as_secs_f64();
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.append(&WorkerLine { at, said })
+    }
+
+    /// Says something, however long the folder is full, up to the worker's patience.
+    fn say(&self, said: Said) -> Result<()> {
+        patiently(self.patience, || self.say_once(said.clone()))
+    }
+}
+
+/// Tries until it succeeds or patience ends.
+fn patiently<T>(patience: Duration, mut what: impl FnMut() -> Result<T>) -> Result<T> {
+    let began = Instant::now();
+    loop {
+        match what() {
+            Err(error) if began.elapsed() > patience => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_secs(1)),
+            done => return done,
+        }
+    }
+}
+
+/// Runs a worker to its end; why it ended, in words.
+///
+/// # Errors
+/// There is no study in the folder; it cannot be written.
+pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> Result<String> {
+    let folder = Folder::at(&options.folder);
+    folder.study()?;
+    let (worker, log) = claim(&folder, &options.name)?;
+    let shared = Arc::new(Shared {
+        began: Instant::now(),
+        log: Mutex::new(log),
+        inbox: Mutex::new(Inbox::default()),
+        patience: options.patience,
+        stops: AtomicU64::new(0),
+        stopped_for: AtomicU64::new(0),
+        over: AtomicBool::new(false),
+        signals: signals.clone(),
+    });
+    let (left, used) = own_times().unzip();
+    shared.say(Said::Began {
+        node: options.node.clone(),
+        pid: std::process::id(),
+        held_before: used.unwrap_or(0.0),
+        left: left.filter(|left| f64::is_finite(*left)),
+    })?;
+    let pulse = {
+        let (shared, tail) = (Arc::clone(&shared), Tail::of(folder.head_log()));
+        let (worker, beat) = (worker.clone(), options.beat);
+        std::thread::spawn(move || pulse(&shared, tail, &worker, beat))
+    };
+    let ticker = {
+        let shared = Arc::clone(&shared);
+        std::thread::spawn(move || tick(&shared))
+    };
+    let mut worker = Worker {
+        folder,
+        worker,
+        shared: Arc::clone(&shared),
+        left,
+        margin: options.margin,
+        took: Vec::new(),
+    };
+    let ended = worker.until_the_end(work);
+    shared.over.store(true, Ordering::Relaxed);
+    let _ = pulse.join();
+    let _ = ticker.join();
+    let why = ended?;
+    shared.say(Said::Ended { why: why.clone() })?;
+    Ok(why)
+}
+
+/// Makes a folder of its own: the next incarnation of its name, which only one process can make.
+fn claim(folder: &Folder, name: &str) -> Result<(String, Log)> {
+    for number in 0..1000 {
+        let worker = incarnation(name, number);
+        let path = folder.worker(&worker);
+        match std::fs::create_dir(&path) {
+            Ok(()) => {
+                let log = Log::create(&folder.worker_log(&worker))
+                    .with_context(|| format!("cannot write in {}", path.display()))?;
+                return Ok((worker, log));
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot make the folder {}", path.display()));
+            }
+        }
+    }
+    bail!("worker {name} was started a thousand times\nremedy: give it another --name");
+}
+
+/// Sees that time passed in which this process did not run.
+fn tick(shared: &Shared) {
+    let mut last = Instant::now();
+    while !shared.over.load(Ordering::Relaxed) {
+        std::thread::sleep(TICK);
+        let gap = last.elapsed();
+        if gap > STOPPED {
+            let milliseconds = gap.as_millis().min(u128::from(u64::MAX)) as u64;
+            shared.stopped_for.store(milliseconds, Ordering::Relaxed);
+            shared.stops.fetch_add(1, Ordering::Relaxed);
+        }
+        last = Instant::now();
+    }
+}
+
+/// Reads what the head says, and says that this worker is there.
+fn pulse(shared: &Shared, mut head: Tail, worker: &str, beat: Duration) {
+    let mut heard = Instant::now();
+    let mut said = Instant::now();
+    while !shared.over.load(Ordering::Relaxed) {
+        let lines: Vec<HeadLine> = head.lines().unwrap_or_default();
+        if !lines.is_empty() {
+            heard = Instant::now();
+        }
+        {
+            let mut inbox = shared.inbox();
+            for line in lines {
+                inbox.hear(line, worker);
+            }
+            if heard.elapsed() > shared.patience {
+                inbox.end.get_or_insert(End::NoHead);
+            }
+            if shared.signals.now.load(Ordering::Relaxed) {
+                inbox.end = Some(End::Now(
+                    "ended by a signal (cancelled, preempted or out of time)".to_owned(),
+                ));
+                inbox.stop();
+            }
+        }
+        if said.elapsed() >= beat && shared.say_once(Said::Alive).is_ok() {
+            said = Instant::now();
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+impl Inbox {
+    fn hear(&mut self, line: HeadLine, me: &str) {
+        match line {
+            // A head that goes on withdraws the end that the one before it announced.
+            HeadLine::Opened { .. } if !matches!(self.end, Some(End::Now(_))) => self.end = None,
+            HeadLine::Wanted { duel, seconds, .. } => {
+                self.seconds.insert(duel, seconds);
+            }
+            HeadLine::Granted { attempt, worker } if worker == me => {
+                self.granted.push_back(attempt);
+            }
+            HeadLine::Withdrawn { attempt, .. } => {
+                self.granted.retain(|granted| *granted != attempt);
+                if self
+                    .running
+                    .as_ref()
+                    .is_some_and(|(run, _)| *run == attempt)
+                {
+                    self.stop();
+                }
+                self.withdrawn.insert(attempt);
+            }
+            HeadLine::Fenced { worker, why } if worker == me => {
+                self.end = Some(End::Now(format!("fenced off: {why}")));
+                self.granted.clear();
+                self.stop();
+            }
+            HeadLine::Ended => {
+                self.end.get_or_insert(End::Study);
+                self.granted.clear();
+                self.stop();
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&self) {
+        if let Some((_, cancel)) = &self.running {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+struct Worker {
+    folder: Folder,
+    worker: String,
+    shared: Arc<Shared>,
+    /// Seconds that were left of the job when the worker began.
+    left: Option<f64>,
+    margin: f64,
+    /// Seconds that its duels took, ascending.
+    took: Vec<f64>,
+}
+
+impl Worker {
+    fn until_the_end(&mut self, work: &mut dyn Work) -> Result<String> {
+        let mut waiting = false;
+        loop {
+            let (end, next) = {
+                let mut inbox = self.shared.inbox();
+                // What was granted before the head fell silent is still run; a fence has taken it away already.
+                let end = inbox.end.clone();
+                let next = matches!(end, None | Some(End::NoHead))
+                    .then(|| inbox.granted.pop_front())
+                    .flatten();
+                (end, next)
+            };
+            match (next, end) {
+                (Some(attempt), _) => {
+                    waiting = false;
+                    if let Some(why) = self.no_time(&attempt) {
+                        return self.leave(Some(attempt), &why);
+                    }
+                    if let Some(why) = self.attempt(&attempt, work)? {
+                        return self.leave(None, &why);
+                    }
+                }
+                (None, Some(why)) => return self.leave(None, &why.to_string()),
+                (None, None) => {
+                    if self.shared.signals.soon.load(Ordering::Relaxed) {
+                        return self.leave(None, "the job's time limit is near");
+                    }
+                    if !waiting {
+                        self.shared.say(Said::Doing(Doing::Waiting))?;
+                        waiting = true;
+                    }
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
+        }
+    }
+
+    /// Why no duel can be begun any more, if it cannot.
+    fn no_time(&self, attempt: &Attempt) -> Option<String> {
+        if self.shared.signals.soon.load(Ordering::Relaxed) {
+            return Some("the job's time limit is near".to_owned());
+        }
+        let left = self.left? - self.shared.began.elapsed().as_secs_f64();
+        let expected = self.shared.inbox().seconds.get(&attempt.duel).copied();
+        let p95 = match self.took.len() {
+            0 => expected.unwrap_or(0.0),
+            count => self.took[(count * 95).div_ceil(100).min(count) - 1],
+        };
+        let needed = ROOM * p95 + self.margin;
+        (left < needed).then(|| {
+            format!("{left:.0} s are left of the job, a duel is begun with {needed:.0} s or more")
+        })
+    }
+
+    /// Gives back what was granted, and ends.
+    fn leave(&mut self, first: Option<Attempt>, why: &str) -> Result<String> {
+        self.shared.say(Said::Doing(Doing::Ending))?;
+        let granted = std::mem::take(&mut self.shared.inbox().granted);
+        for attempt in first.into_iter().chain(granted) {
+            self.shared.say(Said::Lost {
+                attempt,
+                why: why.to_owned(),
+                begun: false,
+                blame: false,
+            })?;
+        }
+        Ok(why.to_owned())
+    }
+
+    /// Runs one attempt; why the worker has to end, if it has.
+    fn attempt(&mut self, attempt: &Attempt, work: &mut dyn Work) -> Result<Option<String>> {
+        let order = match self.order(attempt) {
+            Ok(order) => order,
+            Err(error) => {
+                self.lost(attempt, &error, false, true)?;
+                return Ok(None);
+            }
+        };
+        if work.wants_staging(&order) {
+            self.shared.say(Said::Doing(Doing::Staging))?;
+            if let Err(error) = work.stage(&order) {
+                self.lost(attempt, &error, false, false)?;
+                let why = format!("{error:#}");
+                self.shared.say(Said::Unfit { why: why.clone() })?;
+                return Ok(Some(why));
+            }
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        {
+            let mut inbox = self.shared.inbox();
+            if inbox.withdrawn.contains(attempt) {
+                return Ok(None);
+            }
+            inbox.running = Some((attempt.clone(), Arc::clone(&cancel)));
+        }
+        self.shared.say(Said::Doing(Doing::Duel {
+            attempt: attempt.clone(),
+        }))?;
+        let stops = self.shared.stops.load(Ordering::Relaxed);
+        let began = Instant::now();
+        let done = work.run(&order, &cancel);
+        let took = began.elapsed().as_secs_f64();
+        self.shared.inbox().running = None;
+        if self.shared.stops.load(Ordering::Relaxed) != stops {
+            let seconds = self.shared.stopped_for.load(Ordering::Relaxed) / 1000;
+            let why = anyhow::anyhow!("the worker was stopped for {seconds} s");
+            self.lost(attempt, &why, true, false)?;
+            return Ok(None);
+        }
+        match done {
+            Ok(done) => {
+                let place = self.took.partition_point(|other| *other < took);
+                self.took.insert(place, took);
+                self.finished(attempt, &done)?;
+            }
+            Err(error) => {
+                let told_to = cancel.load(Ordering::Relaxed);
+                self.lost(attempt, &error, true, !told_to)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn finished(&self, attempt: &Attempt, done: &Done) -> Result<()> {
+        let path = self.folder.result(&self.worker, attempt);
+        patiently(self.shared.patience, || publish(&path, &done.document))?;
+        self.shared.say(Said::Finished {
+            attempt: attempt.clone(),
+            bytes: done.document.len() as u64,
+            sum: format!("{:016x}", xxh3_64(&done.document)),
+            load_seconds: done.load_seconds,
+        })
+    }
+
+    fn lost(&self, attempt: &Attempt, why: &anyhow::Error, begun: bool, blame: bool) -> Result<()> {
+        self.shared.say(Said::Lost {
+            attempt: attempt.clone(),
+            why: format!("{why:#}"),
+            begun,
+            blame,
+        })
+    }
+
+    /// The duel's description; a network file system may show it a little later than the line that speaks of it.
+    fn order(&self, attempt: &Attempt) -> Result<Value> {
+        let path = self.folder.order(&attempt.duel);
+        let mut tries = 0;
+        loop {
+            match std::fs::read(&path) {
+                Ok(bytes) => {
+                    return serde_json::from_slice(&bytes)
+                        .with_context(|| format!("{} is no order", path.display()));
+                }
+                Err(error) if tries >= 40 => {
+                    return Err(error).with_context(|| format!("cannot read {}", path.display()));
+                }
+                Err(_) => std::thread::sleep(LOOK),
+            }
+            tries += 1;
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Heads and workers as processes, in one folder, killed, stopped and started twice at random: every duel has one result, the
+//! results are those of an undisturbed run, and the seconds add up.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use niagara_fleet::{
+    Cluster, Cost, Done, Head, HeadOptions, Order, Signals, Work, WorkerOptions, run_worker,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+/// Variables by which a test process is told that it is a worker.
+const WORKER: &str = "NIAGARA_TEST_WORKER";
+const FOLDER: &str = "NIAGARA_TEST_FOLDER";
+const HEAD: &str = "NIAGARA_TEST_HEAD";
+/// Milliseconds of a recorded duel.
+const DUEL: u64 = 120;
+
+/// A recorded duel: its result follows from its order.
+fn recorded(order: &Value) -> Value {
+    let seed = order["seed"].as_u64().expect("a seed");
+    let score = (seed * 7919) % 1000;
+    json!({ "seed": seed, "score": score })
+}
+
+struct Replay;
+
+impl Work for Replay {
+    fn wants_staging(&self, _order: &Value) -> bool {
+        false
+    }
+
+    fn stage(&mut self, _order: &Value) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(DUEL) {
+            if cancel.load(Ordering::Relaxed) {
+                anyhow::bail!("stopped");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Done {
+            document: serde_json::to_vec(&recorded(order))?,
+            load_seconds: 0.8 * DUEL as f64 / 1000.0,
+        })
+    }
+}
+
+fn orders(count: u64) -> Vec<Order> {
+    (0..count)
+        .map(|index| Order {
+            duel: format!("d{index}"),
+            index,
+            seconds: 0.1,
+            document: json!({ "seed": 1000 + index }),
+        })
+        .collect()
+}
+
+fn head(folder: &Path, workers: u32) -> Head {
+    Head::open(HeadOptions {
+        folder: folder.to_owned(),
+        key: "key".into(),
+        seed: 3,
+        cluster: Cluster::Others(workers),
+        silence: Duration::from_secs(2),
+        patience: Duration::from_secs(60),
+    })
+    .expect("a folder of its own")
+}
+
+/// Not a test: what a process of these tests does that is told to be a worker.
+#[test]
+fn as_a_worker() {
+    let (Ok(name), Ok(folder)) = (std::env::var(WORKER), std::env::var(FOLDER)) else {
+        return;
+    };
+    let options = WorkerOptions {
+        folder: folder.into(),
+        node: format!("node-of-{name}"),
+        name,
+        patience: Duration::from_secs(20),
+        beat: Duration::from_millis(300),
+        margin: 1.0,
+    };
+    let why = run_worker(&options, &mut Replay, &Signals::default());
+    eprintln!("{why:?}");
+}
+
+/// Not a test: what a process of these tests does that is told to be a head: takes all results in their order and writes
+/// each down, once.
+#[test]
+fn as_a_head() {
+    let (Ok(count), Ok(folder)) = (std::env::var(HEAD), std::env::var(FOLDER)) else {
+        return;
+    };
+    let folder = PathBuf::from(folder);
+    let results = folder.with_extension("results");
+    let there = std::fs::read_to_string(&results).unwrap_or_default();
+    let done = there.lines().count();
+    let head = head(&folder, 4);
+    let orders = orders(count.parse().expect("a number"));
+    let mut kept = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&results)
+        .expect("room");
+    for place in done..orders.len() {
+        head.want(&orders[place..(place + 16).min(orders.len())])
+            .expect("room");
+        let result = head
+            .wait(&orders[place].duel, &|| false, &mut |text| {
+                eprintln!("{text}")
+            })
+            .expect("no trouble")
+            .expect("not stopped");
+        let line = format!("{}\n", String::from_utf8_lossy(&result.document));
+        std::io::Write::write_all(&mut kept, line.as_bytes()).expect("room");
+    }
+    let costs: Vec<Cost> = head.cost(|_| true).into_values().collect();
+    let path = folder.with_extension("costs");
+    std::fs::write(path, serde_json::to_vec(&costs).expect("JSON")).expect("room");
+}
+
+fn start(test: &str, folder: &Path, variables: &[(&str, &str)]) -> Child {
+    Command::new(std::env::current_exe().expect("this test"))
+        .args([test, "--exact", "--nocapture"])
+        .env(FOLDER, folder)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts")
+}
+
+fn start_worker(folder: &Path, name: &str) -> Child {
+    start("as_a_worker", folder, &[(WORKER, name)])
+}
+
+fn signal(child: &Child, what: Signal) {
+    let _ = kill(Pid::from_raw(child.id() as i32), what);
+}
+
+/// Results as the head kept them, in their order.
+fn kept(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.with_extension("results")).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a whole line"))
+        .collect()
+}
+
+/// Kills, stops and doubles workers, and kills the head, as `seed` has it, until all duels are done.
+fn disturbed(seed: u64, count: u64) {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let mut chance = ChaCha8Rng::seed_from_u64(seed);
+    let text = count.to_string();
+    let start_head = || start("as_a_head", &folder, &[(HEAD, &text)]);
+    let mut head = start_head();
+    let names = ["w1", "w2", "w3", "w4"];
+    let began = Instant::now();
+    while !folder.join("study.json").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no folder");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut workers: Vec<(usize, Child)> = (0..4)
+        .map(|worker| (worker, start_worker(&folder, names[worker])))
+        .collect();
+    let mut heads = 1;
+    loop {
+        if head.try_wait().expect("a child").is_some() {
+            if kept(&folder).len() as u64 == count {
+                break;
+            }
+            head = start_head();
+            heads += 1;
+        }
+        assert!(began.elapsed() < Duration::from_secs(240), "not done");
+        std::thread::sleep(Duration::from_millis(chance.random_range(100..500)));
+        let index = chance.random_range(0..workers.len());
+        let worker = workers[index].0;
+        match chance.random_range(0..10) {
+            0 => {
+                signal(&workers[index].1, Signal::SIGKILL);
+                let _ = workers[index].1.wait();
+                workers[index].1 = start_worker(&folder, names[worker]);
+            }
+            1 => {
+                // Shorter than what counts as silence, and longer.
+                let pause = chance.random_range(200..3000);
+                signal(&workers[index].1, Signal::SIGSTOP);
+                std::thread::sleep(Duration::from_millis(pause));
+                signal(&workers[index].1, Signal::SIGCONT);
+            }
+            2 if workers.len() < 6 => {
+                let double = start_worker(&folder, names[worker]);
+                workers.push((worker, double));
+            }
+            3 if heads < 4 => signal(&head, Signal::SIGKILL),
+            _ => {}
+        }
+        for (worker, child) in &mut workers {
+            if child.try_wait().expect("a child").is_some() {
+                *child = start_worker(&folder, names[*worker]);
+            }
+        }
+    }
+    // Told that the study has ended, they end.
+    let until = Instant::now() + Duration::from_secs(30);
+    for (_, child) in &mut workers {
+        while child.try_wait().expect("a child").is_none() {
+            assert!(Instant::now() < until, "a worker outlives its study");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let expected: Vec<Value> = orders(count)
+        .iter()
+        .map(|order| recorded(&order.document))
+        .collect();
+    assert_eq!(kept(&folder), expected, "seed {seed}");
+    let costs = std::fs::read(folder.with_extension("costs")).expect("the last head's");
+    let costs: Vec<Cost> = serde_json::from_slice(&costs).expect("JSON");
+    let load: f64 = costs.iter().map(|cost| cost.load).sum();
+    let each = 0.8 * DUEL as f64 / 1000.0;
+    assert!(
+        (load - each * count as f64).abs() < 1e-6,
+        "{load} s of load"
+    );
+    let whole = began.elapsed().as_secs_f64();
+    assert!(costs.iter().all(|cost| cost.held() <= whole), "{costs:?}");
+}
+
+#[test]
+fn whatever_is_killed_the_results_are_those_of_an_undisturbed_run() {
+    disturbed(11, 60);
+}
+
+#[test]
+#[ignore = "minutes: make test-fleet runs it"]
+fn the_same_for_twelve_other_courses_of_events() {
+    for seed in 100..112 {
+        disturbed(seed, 80);
+    }
+}
+
+#[test]
+fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let mut head = head(&folder, 2);
+    let threads: Vec<_> = ["w1", "w2"]
+        .map(|name| {
+            let folder = folder.clone();
+            std::thread::spawn(move || {
+                let began = Instant::now();
+                let options = WorkerOptions {
+                    folder,
+                    node: name.to_owned(),
+                    name: name.to_owned(),
+                    patience: Duration::from_secs(30),
+                    beat: Duration::from_millis(300),
+                    margin: 1.0,
+                };
+                let why = run_worker(&options, &mut Replay, &Signals::default());
+                (why.expect("it works"), began.elapsed().as_secs_f64())
+            })
+        })
+        .into();
+    let orders = orders(20);
+    head.want(&orders[..12]).expect("room");
+    let mut nodes: BTreeMap<String, u32> = BTreeMap::new();
+    for order in &orders[..10] {
+        let result = head
+            .wait(&order.duel, &|| false, &mut |_| {})
+            .expect("no trouble")
+            .expect("not stopped");
+        let document: Value = serde_json::from_slice(&result.document).expect("JSON");
+        assert_eq!(document, recorded(&order.document));
+        assert_eq!(result.attempt.epoch, 1);
+        *nodes.entry(result.node).or_default() += 1;
+    }
+    assert_eq!(nodes.len(), 2, "{nodes:?}");
+    head.end();
+    let counted = |duel: &str| orders[..10].iter().any(|order| order.duel == duel);
+    let costs = head.cost(counted);
+    for thread in threads {
+        let (why, _) = thread.join().expect("no panic");
+        assert_eq!(why, "the study has ended");
+    }
+    let load: f64 = costs.values().map(|cost| cost.load).sum();
+    let each = 0.8 * DUEL as f64 / 1000.0;
+    assert!((load - 10.0 * each).abs() < 1e-6, "{costs:?}");
+    assert!(costs.values().all(|cost| cost.lost == 0.0), "{costs:?}");
+    assert!(head.losses().is_empty());
+}
+
+#[test]
+fn a_worker_without_time_gives_back_what_it_holds() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let head = head(&folder, 1);
+    head.want(&orders(3)).expect("room");
+    let signals = Signals::default();
+    signals.soon.store(true, Ordering::Relaxed);
+    let options = WorkerOptions {
+        folder: folder.clone(),
+        node: "n1".into(),
+        name: "w1".into(),
+        patience: Duration::from_secs(30),
+        beat: Duration::from_millis(300),
+        margin: 1.0,
+    };
+    let why = run_worker(&options, &mut Replay, &signals).expect("it works");
+    assert!(why.contains("time limit"), "{why}");
+    // The next incarnation has time, and does them all.
+    let thread = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
+    for order in orders(3) {
+        let result = head.wait(&order.duel, &|| false, &mut |_| {});
+        let result = result.expect("no trouble").expect("not stopped");
+        assert_eq!(result.worker, "w1.1");
+    }
+    assert!(head.losses().is_empty(), "nothing had begun");
+    drop(head);
+    thread.join().expect("no panic").expect("it works");
+}

@@ -1,0 +1,172 @@
+//! What a worker does on its node: copies servers and data, runs duels by the same code as a study on one machine.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use niagara_fleet::content::{Content, stage};
+use niagara_fleet::{Done, Signals, Work, WorkerOptions, run_worker};
+use niagara_server::{Cache, Cancel};
+use serde_json::Value;
+
+use crate::duels::duel::fight;
+use crate::duels::workbench::Workbench;
+use crate::fleet::order::OrderDocument;
+use crate::fleet::replay::Replay;
+use crate::studies::inventory::Inventory;
+use crate::studies::observer::{Event, Observer};
+
+/// How a node works.
+#[derive(Debug, Clone)]
+pub struct NodeOptions {
+    /// The worker's folder, name and patience.
+    pub worker: WorkerOptions,
+    /// Where servers and data are kept on the node's own disk.
+    pub cache: PathBuf,
+    /// Further folders with servers.
+    pub servers: Vec<PathBuf>,
+    /// Duels are played back from these results instead of being run, so many times faster.
+    pub replay: Option<(PathBuf, f64)>,
+    /// Workers that share a machine run one duel at a time.
+    pub one_at_a_time: bool,
+}
+
+/// Works until the study has ended, the job's time is over or no head is there; why, in words.
+///
+/// # Errors
+/// There is no study in the folder; it cannot be written; signals cannot be caught.
+pub fn work_on_node(options: &NodeOptions) -> Result<String> {
+    let signals = Signals::caught()?;
+    match &options.replay {
+        Some((file, speed)) => {
+            let mut replay = Replay::of(file, *speed)?;
+            run_worker(&options.worker, &mut replay, &signals)
+        }
+        None => run_worker(&options.worker, &mut Node::new(options), &signals),
+    }
+}
+
+/// A node with what was set up on it.
+struct Node<'a> {
+    options: &'a NodeOptions,
+    inventory: Option<Inventory>,
+    bench: Option<Workbench>,
+    staged: BTreeSet<Content>,
+    /// Names of the variants that the bench was set up for.
+    ready: BTreeSet<String>,
+}
+
+/// Tells what is set up on standard error, which Slurm keeps in a file.
+struct Told;
+
+impl Observer for Told {
+    fn see(&mut self, event: Event<'_>) {
+        if let Event::SettingUp(text) | Event::Note(text) = event {
+            // A worker whose output nobody takes works all the same.
+            let _ =
+                std::io::Write::write_all(&mut std::io::stderr(), format!("{text}\n").as_bytes());
+        }
+    }
+}
+
+impl<'a> Node<'a> {
+    fn new(options: &'a NodeOptions) -> Self {
+        Self {
+            options,
+            inventory: None,
+            bench: None,
+            staged: BTreeSet::new(),
+            ready: BTreeSet::new(),
+        }
+    }
+
+    fn set_up(&mut self, order: &OrderDocument) -> Result<()> {
+        if self.inventory.is_none() {
+            let inventory =
+                Inventory::open_in(Some(&self.options.cache), &self.options.servers, &[])?;
+            self.inventory = Some(inventory);
+        }
+        let Some(inventory) = &self.inventory else {
+            return Ok(());
+        };
+        for content in &order.content {
+            if !self.staged.contains(content) {
+                let _lock = inventory
+                    .cache
+                    .lock(&format!("content-{}", content.sha256), &mut || {})?;
+                stage(&self.options.worker.folder, inventory.cache.root(), content)?;
+                self.staged.insert(content.clone());
+            }
+        }
+        let load = &order.spec.load;
+        if self.bench.as_ref().is_none_or(|bench| bench.load() != load) {
+            self.bench = Some(inventory.workbench(load.clone(), Cancel::default()));
+            self.ready.clear();
+        }
+        if let Some(bench) = &mut self.bench {
+            for variant in &order.spec.variants {
+                bench.set_up_variant(variant, &mut Told)?;
+                self.ready.insert(variant.id());
+            }
+        }
+        Ok(())
+    }
+
+    fn read(order: &Value) -> Result<OrderDocument> {
+        serde_json::from_value(order.clone()).context("the order cannot be understood")
+    }
+}
+
+impl Work for Node<'_> {
+    fn wants_staging(&self, order: &Value) -> bool {
+        // What cannot be read fails when it is staged.
+        let Ok(order) = Self::read(order) else {
+            return true;
+        };
+        let bench = self.bench.as_ref();
+        bench.is_none_or(|bench| *bench.load() != order.spec.load)
+            || !order
+                .content
+                .iter()
+                .all(|content| self.staged.contains(content))
+            || !order
+                .spec
+                .variants
+                .iter()
+                .all(|variant| self.ready.contains(&variant.id()))
+    }
+
+    fn stage(&mut self, order: &Value) -> Result<()> {
+        self.set_up(&Self::read(order)?)
+    }
+
+    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+        let order = Self::read(order)?;
+        let one_at_a_time = self.options.one_at_a_time;
+        let bench = self.bench.as_mut().context("nothing was set up")?;
+        bench.stopped_by(Cancel::from(Arc::clone(cancel)));
+        let _lock = match one_at_a_time {
+            true => Some(alone(bench.cache(), bench.cancel())?),
+            false => None,
+        };
+        let outcome = fight(bench, &order.spec, order.protocol, &mut Told)?;
+        Ok(Done {
+            load_seconds: outcome.record.load_seconds,
+            document: serde_json::to_vec(&outcome)?,
+        })
+    }
+}
+
+/// The machine to itself among the workers that share it.
+fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
+    loop {
+        if let Some(lock) = cache.try_lock("fleet-duel")? {
+            return Ok(lock);
+        }
+        cancel.check()?;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

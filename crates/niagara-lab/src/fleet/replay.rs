@@ -1,0 +1,95 @@
+//! Recorded duels played back in real time: what the way between head and nodes costs and whether it loses anything can be
+//! measured without a server.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use niagara_fleet::{Done, Work};
+use niagara_server::Cancelled;
+use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
+use serde_json::Value;
+
+use crate::duels::spec::DuelOutcome;
+use crate::fleet::order::OrderDocument;
+use crate::variants::variant::Variant;
+
+/// The duels of a study, to be played back.
+pub(crate) struct Replay {
+    duels: Vec<(DuelRecord, Vec<SliceRecord>)>,
+    speed: f64,
+}
+
+impl Replay {
+    /// Those that counted in the results file `file`, played back so many times faster.
+    ///
+    /// # Errors
+    /// No results, or none that counted.
+    pub(crate) fn of(file: &Path, speed: f64) -> Result<Self> {
+        let store = Store::open_read_only(file)?;
+        let slices = store.slices(None)?;
+        let duels: Vec<_> = store
+            .duels()?
+            .into_iter()
+            .filter(|duel| duel.ending == Ending::Scored)
+            .map(|duel| {
+                let its = slices.iter().filter(|slice| slice.duel == duel.seq);
+                let its = its.cloned().collect();
+                (duel, its)
+            })
+            .collect();
+        if duels.is_empty() {
+            bail!("{} holds no duel to play back", file.display());
+        }
+        Ok(Self { duels, speed })
+    }
+}
+
+impl Work for Replay {
+    fn wants_staging(&self, _order: &Value) -> bool {
+        false
+    }
+
+    fn stage(&mut self, _order: &Value) -> Result<()> {
+        Ok(())
+    }
+
+    /// The recorded duel that the order's seed picks: the same whoever plays it.
+    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+        let order: OrderDocument =
+            serde_json::from_value(order.clone()).context("the order cannot be understood")?;
+        let spec = &order.spec;
+        let (recorded, slices) = &self.duels[(spec.seed % self.duels.len() as u64) as usize];
+        let began = Instant::now();
+        let wall = Duration::from_secs_f64(recorded.wall_seconds / self.speed);
+        while began.elapsed() < wall {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Cancelled.into());
+            }
+            std::thread::sleep(Duration::from_millis(5).min(wall.saturating_sub(began.elapsed())));
+        }
+        let outcome = DuelOutcome {
+            record: DuelRecord {
+                seq: spec.seq,
+                phase: spec.phase,
+                subject: spec.subject.clone(),
+                variants: spec.variants.each_ref().map(Variant::id),
+                seed: spec.seed,
+                wall_seconds: recorded.wall_seconds / self.speed,
+                load_seconds: recorded.load_seconds / self.speed,
+                ..recorded.clone()
+            },
+            slices: slices.clone(),
+            warm_up_curves: Default::default(),
+            counters: Vec::new(),
+            replays: Vec::new(),
+            steps: Default::default(),
+        };
+        Ok(Done {
+            load_seconds: outcome.record.load_seconds,
+            document: serde_json::to_vec(&outcome)?,
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! Studies on many machines: where their duels are run, and `niagara fleet worker`, which runs them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use niagara_fleet::{Cluster, Program, SlurmOptions, WorkerOptions};
+use niagara_lab::{FleetOptions, FleetReport, NodeOptions, StudyDescription, work_on_node};
+
+use crate::shared_args::{FleetArgs, StudyArgs, Where, duration};
+
+/// Duels on many machines: the worker of a node (docs/fleet.md)
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara compare base malloc=jemalloc --on slurm --nodes 4
+  niagara fleet worker /shared/study-0123456789ab --name w1")]
+pub struct FleetCommandArgs {
+    #[command(subcommand)]
+    pub verb: FleetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FleetVerb {
+    /// Run duels of a study that another host heads, until it ends; Slurm's jobs are this, and with --on folder you start it
+    #[command(before_help = "Examples:
+  niagara fleet worker /shared/study-0123456789ab --name w1
+  niagara fleet worker /shared/study-0123456789ab --name w2 --node-dir /scratch/niagara")]
+    Worker(Box<WorkerArgs>),
+}
+
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The study's folder, as the head names it
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Its name: w1, w2, … as the head expects them; one that is started again keeps its name
+    #[arg(long)]
+    pub name: String,
+    /// A folder on this machine's own disk, under the same path as on the head's [default: $NIAGARA_CACHE, or /var/tmp/niagara-UID]
+    #[arg(long, value_name = "DIR")]
+    pub node_dir: Option<PathBuf>,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub servers: Vec<PathBuf>,
+    /// The machine's name [default: what Slurm or the kernel calls it]
+    #[arg(long)]
+    pub node: Option<String>,
+    /// How long to wait for a sign of a head
+    #[arg(long, default_value = "10m", value_parser = duration, value_name = "TIME")]
+    pub patience: Duration,
+    /// How often to say that it is there
+    #[arg(long, hide = true, default_value = "5s", value_parser = duration)]
+    pub beat: Duration,
+    /// Seconds that must be left of the job beyond those that a duel takes
+    #[arg(long, hide = true, default_value_t = 60.0)]
+    pub margin: f64,
+    /// Play back the duels of these results instead of running any
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// So many times faster
+    #[arg(long, hide = true, default_value_t = 1.0)]
+    pub replay_speed: f64,
+    /// One duel at a time among the workers that share this machine
+    #[arg(long, hide = true)]
+    pub one_at_a_time: bool,
+}
+
+pub fn run(args: FleetCommandArgs) -> Result<ExitCode> {
+    let FleetVerb::Worker(args) = args.verb;
+    let options = NodeOptions {
+        worker: WorkerOptions {
+            folder: std::path::absolute(&args.folder)?,
+            node: args.node.unwrap_or_else(node_name),
+            name: args.name,
+            patience: args.patience,
+            beat: args.beat,
+            margin: args.margin,
+        },
+        cache: node_dir(args.node_dir)?,
+        servers: args.servers,
+        replay: args.replay.map(|file| (file, args.replay_speed)),
+        one_at_a_time: args.one_at_a_time,
+    };
+    let why = work_on_node(&options).context("the worker")?;
+    tell!("the worker has ended: {why}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What Slurm calls this node, else what the kernel does.
+fn node_name() -> String {
+    let kernels = || {
+        std::fs::read_to_string("/proc/sys/kernel/hostname")
+            .map_or_else(|_| "node".to_owned(), |name| name.trim().to_owned())
+    };
+    std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| kernels())
+}
+
+/// The folder on each machine's own disk, where nothing else was said.
+fn node_dir(named: Option<PathBuf>) -> Result<PathBuf> {
+    let set = || std::env::var_os("NIAGARA_CACHE").filter(|value| !value.is_empty());
+    let default = || PathBuf::from(format!("/var/tmp/niagara-{}", nix::unistd::getuid()));
+    let folder = named.or_else(|| set().map(PathBuf::from));
+    Ok(std::path::absolute(folder.unwrap_or_else(default))?)
+}
+
+/// Where the duels of `question` are run, if not here.
+///
+/// # Errors
+/// A study that cannot be run elsewhere.
+pub fn fleet_options(
+    fleet: &FleetArgs,
+    question: &StudyDescription,
+    args: &StudyArgs,
+) -> Result<Option<FleetOptions>> {
+    let cluster = match &fleet.on {
+        Where::Local => return Ok(None),
+        Where::Folder => Cluster::Others(fleet.nodes),
+        Where::Slurm(partition) => Cluster::Slurm(SlurmOptions {
+            partition: partition.clone(),
+            nodes: fleet.nodes,
+            constraint: fleet.constraint.clone(),
+            minutes: (fleet.job_time.as_secs_f64() / 60.0).ceil().max(1.0) as u32,
+            options: fleet.sbatch.clone(),
+            program: Program::default(),
+        }),
+    };
+    if question.client_host.is_some() {
+        bail!(
+            "--on {} and --client-host cannot be had together: on a node the load comes from the node itself\n\
+             remedy: leave one of them out",
+            fleet.on
+        );
+    }
+    let mut arguments = fleet.worker_argument.clone();
+    for servers in &args.servers {
+        arguments.push("--servers".to_owned());
+        arguments.push(std::path::absolute(servers)?.display().to_string());
+    }
+    let shared = fleet.shared.clone();
+    Ok(Some(FleetOptions {
+        shared: std::path::absolute(shared.unwrap_or_else(|| "niagara-fleet".into()))?,
+        node_dir: node_dir(fleet.node_dir.clone())?,
+        arguments,
+        cluster,
+        silence: fleet.silence,
+    }))
+}
+
+/// What nodes were held for, in a few lines.
+pub fn in_words(report: &FleetReport) -> String {
+    let cost = &report.cost;
+    let mut text = format!(
+        "{} workers held nodes for {:.0} s: {:.0} s ({:.0} %) under load in duels that count, {:.0} s restarts around them, \
+         {:.0} s starting, {:.0} s staging, {:.0} s waiting, {:.0} s lost, {:.0} s tail",
+        report.workers,
+        cost.held(),
+        cost.load,
+        100.0 * cost.share_of_load(),
+        cost.restarts,
+        cost.starting,
+        cost.staging,
+        cost.waiting,
+        cost.lost,
+        cost.tail
+    );
+    for (node, why) in &report.losses {
+        text.push_str(&format!("\nlost and run again: a duel on {node} ({why})"));
+    }
+    for (node, why) in &report.set_aside {
+        text.push_str(&format!("\nset aside: {node} ({why})"));
+    }
+    text
+}
