@@ -12,7 +12,7 @@ BENCH_TPCC_SECONDS ?= 240
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-builds build-server bench bench-build bench-tpcc bench-capture bench-tuners setup setup-test setup-bench setup-builds lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-capture bench-tuners setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -44,6 +44,9 @@ setup-test:
 setup-bench:
 	@scripts/setup bench
 
+setup-fleet:
+	@scripts/setup fleet
+
 setup-builds:
 	@scripts/setup builds
 
@@ -71,6 +74,11 @@ unit:
 # The main job, small: tune a real server for a minute and check what it hands over.
 end-to-end: build
 	scripts/end-to-end $(NIAGARA)
+
+test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this machine for them, and ended: five minutes; workers, daemons and the head are killed
+	$(CARGO) test --locked -p niagara-fleet --test kills -- --include-ignored
+	$(CARGO) test --locked -p niagara --test fleet --no-run
+	scripts/test-cluster $(CARGO) test --locked -p niagara --test fleet -- --ignored --nocapture --test-threads 1
 
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done

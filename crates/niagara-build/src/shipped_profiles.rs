@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::compiler_profile::ProfileSummary;
@@ -16,7 +17,7 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
 pub(crate) const MAX_STALE_SHARE: f64 = 0.05;
 
 /// What `profiles/NAME.toml` says of a profile.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShippedProfile {
     /// The server of the catalogue that it was counted on.
@@ -68,8 +69,9 @@ pub fn shipped_profiles() -> Result<Vec<ShippedProfile>> {
     });
     files
         .map(|(name, text)| {
+            let file = format!("profiles/{name}.toml");
             let profile: ShippedProfile =
-                toml::from_str(text).with_context(|| format!("profiles/{name}.toml"))?;
+                niagara_toml::read(&file, text, "profiles/README.md shows the format", &[])?;
             Ok(ShippedProfile { name, ..profile })
         })
         .collect()

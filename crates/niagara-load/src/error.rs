@@ -68,6 +68,9 @@ pub enum LoadError {
         /// The statement's beginning.
         statement: String,
     },
+    /// The script failed: the line that its log has.
+    #[error("{0}")]
+    Script(String),
     /// The tables could not be made.
     #[error("cannot prepare the tables: {0}")]
     Prepare(String),

@@ -42,6 +42,7 @@ mod net;
 mod prepare;
 mod protocol;
 pub mod remote;
+mod script;
 mod workload;
 
 pub use engine::driver::Driver;
@@ -61,13 +62,26 @@ pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
+pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
+pub use protocol::command::write_packets;
 /// Every decoder of the protocol on any bytes, for the fuzzer.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
+pub use script::command::{ScriptHost, run_command};
+pub use script::program::{
+    CommandKind, Counts, Interrupter, Program, Refusal, Reply, Server, Want,
+};
+pub use script::runtime::{
+    ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
+    runtime as script_runtime,
+};
 pub use workload::file::{FileWorkload, WorkloadFile};
 pub use workload::filling::TableEvent;
+pub use workload::script::{
+    ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource, ScriptWorkload,
+};
 pub use workload::sysbench::{Sysbench, SysbenchTest};
 pub use workload::tpcc::{
     Conditions, Finding, TABLES as TPCC_TABLES, Tpcc, check as check_tpcc, schema as tpcc_schema,

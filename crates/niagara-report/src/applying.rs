@@ -13,7 +13,7 @@ pub fn applying(tune: &TuneSummary) -> Vec<(&'static str, String)> {
             "To apply",
             match verdict {
                 Some(Verdict::Faster) => {
-                    "As deploy/README.md says: these results do not hold what it takes."
+                    "These results do not hold what it takes: a warning above says why, or deploy/ is from before."
                 }
                 _ => "Nothing: no gain was proven, so nothing is handed over.",
             }
@@ -38,7 +38,7 @@ pub fn applying(tune: &TuneSummary) -> Vec<(&'static str, String)> {
     lines.push(("Risk", risk(&tune.rungs)));
     lines.push((
         "To undo",
-        "Remove the same files and restart: no data is changed by any of it. deploy/README.md has the commands.".to_owned(),
+        "Remove the same files and restart; deploy/README.md has the commands.".to_owned(),
     ));
     lines.push((
         "Holds for",

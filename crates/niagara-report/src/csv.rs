@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use crate::Report;
 
-const HEADER: &str = "duel,phase,subject,status,couple,side,variant,label,went_first,\
+/// Names of the columns, in order, with the line's end.
+pub const HEADER: &str = "duel,phase,subject,status,couple,side,variant,label,went_first,\
     started_unix_ms,seconds,transactions,queries,tps,errors,p50_us,p95_us,p99_us,p999_us,max_us,\
     server_cpu_seconds,client_cpu_seconds,transactions_whole,client_context_switches,\
     server_context_switches,steal,disturbed\n";

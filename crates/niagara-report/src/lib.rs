@@ -23,7 +23,7 @@ mod svg;
 mod terminal;
 mod wording;
 
-pub use csv::csv;
+pub use csv::{HEADER as CSV_HEADER, csv};
 pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, deploy};
 pub use headline::headline;
 pub use html::html;

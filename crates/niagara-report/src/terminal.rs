@@ -278,7 +278,7 @@ impl<'a> Screen<'a> {
         let note_width = longest(|step| &step.standing);
         let numbers_width = longest(|step| &step.numbers);
         let stacked = self.width < STACKED_BELOW;
-        let title_width = longest(|step| &step.title).min((self.width / 4).max(20));
+        let title_width = longest(|step| &step.title).min((self.width * 3 / 10).max(20));
         let taken = if stacked {
             4 + numbers_width + 2
         } else {

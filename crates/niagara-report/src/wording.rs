@@ -38,17 +38,24 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
                 _ => "worse",
             };
             format!(
-                "{server} is {worse} with the levers than without: {found} for {load} ({duels})"
+                "{server} is {worse} with {} than without: {found} for {load} ({duels})",
+                number::count(tune.rungs.len(), "lever")
             )
         }
         Some(Verdict::NotWorthwhile) => format!(
-            "{server}: the levers together are not worthwhile for {load}: {} at most, \
-             {found} ({duels})",
+            "{server}: {} not worthwhile for {load}: {} at most, {found} ({duels})",
+            match tune.rungs.len() {
+                1 => "the lever is",
+                _ => "the levers together are",
+            },
             number::gain(total.judged().estimate.high)
         ),
         Some(Verdict::Undetected) => format!(
-            "{server}: a gain of the levers together was not detected for {load}: \
-             {found} ({duels}); {}",
+            "{server}: a gain of {} was not detected for {load}: {found} ({duels}); {}",
+            match tune.rungs.len() {
+                1 => "the lever that looked helpful",
+                _ => "the levers together",
+            },
             unseen(&total.goal.figure(&total.judged().estimate))
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),

@@ -29,7 +29,7 @@ pub fn file_digest(path: &Path) -> Result<String> {
         }
     };
     read().with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(hex::encode(&digest.finalize()))
+    Ok(hex::encode(digest.finalize()))
 }
 
 #[cfg(test)]

@@ -22,11 +22,11 @@ pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
 pub use replay::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
-pub use store::Store;
+pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, RatioAt, ResourceCounters, RungOutcome, SweepCurve, SweepPoint,
-    SweepSummary,
+    MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RungOutcome,
+    SweepCurve, SweepPoint, SweepSummary,
 };
 pub use summary::{
     CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,

@@ -16,7 +16,8 @@ use crate::{
     SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 
-const SCHEMA: &str = include_str!("schema.sql");
+/// The tables of `results.db`, with what each column holds.
+pub const SCHEMA: &str = include_str!("schema.sql");
 /// What was added without a new format: older results lack it.
 const PROFILES: &str = include_str!("profile.sql");
 /// Columns that were added at the end of a table without a new format: older results get them when they are opened

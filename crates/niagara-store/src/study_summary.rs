@@ -62,6 +62,9 @@ pub struct LadderSummary {
     pub start: String,
     /// Every rung of the file, in its order.
     pub rungs: Vec<LadderRung>,
+    /// The controls, where the study has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<MethodControl>,
     /// What there is to know of the built servers among what was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
@@ -77,6 +80,20 @@ pub struct LadderSummary {
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
     pub warnings: Vec<String>,
+}
+
+/// A control of a ladder or a matrix: a lever whose effect is known, against the start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodControl {
+    /// `negative control`: changes nothing; `positive control`: known to slow the server.
+    pub name: String,
+    /// The lever's title.
+    pub title: String,
+    /// The start against it; `None` where it was not measured.
+    pub comparison: Option<Comparison>,
+    /// Why it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// One rung and what came of it.
@@ -159,6 +176,9 @@ pub struct MatrixSummary {
     pub cells: Vec<Cell>,
     /// The best combination, in fresh duels that its choice never saw.
     pub confirmed: Option<Confirmed>,
+    /// The controls, where the study has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<MethodControl>,
     /// What there is to know of the best combination's built server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,

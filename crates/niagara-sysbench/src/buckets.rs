@@ -2,43 +2,23 @@
 //! that neighbours differ by 1.8 %. Its percentiles and its histogram are made of them.
 
 use niagara_load::Histogram;
+use niagara_script::LogHistogram;
 
 const COUNT: usize = 1024;
 /// Bounds in milliseconds.
 const SHORTEST: f64 = 1e-3;
 const LONGEST: f64 = 1e5;
-/// Width of the longest bar, in characters.
-const BAR: f64 = 40.0;
 
 /// Events by bucket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Buckets {
-    counts: Vec<u64>,
-}
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buckets(LogHistogram);
 
 impl Default for Buckets {
     fn default() -> Self {
-        Buckets {
-            counts: vec![0; COUNT],
-        }
+        // The bounds are what they have to be.
+        #[expect(clippy::unwrap_used, reason = "constants, which a test tries")]
+        Buckets(LogHistogram::new(COUNT, SHORTEST, LONGEST).unwrap())
     }
-}
-
-/// Buckets per unit of the natural logarithm.
-fn density() -> f64 {
-    (COUNT - 1) as f64 / (LONGEST.ln() - SHORTEST.ln())
-}
-
-/// The bucket whose value is nearest, on the logarithmic scale.
-fn bucket(milliseconds: f64) -> usize {
-    let position = ((milliseconds.ln() - SHORTEST.ln()) * density() + 0.5).floor();
-    // 0 ms have no logarithm: minus infinity becomes 0.
-    (position.max(0.0) as usize).min(COUNT - 1)
-}
-
-/// The value, in milliseconds, that a bucket stands for.
-fn value(bucket: usize) -> f64 {
-    (bucket as f64 / density() + SHORTEST.ln()).exp()
 }
 
 impl Buckets {
@@ -48,7 +28,9 @@ impl Buckets {
         let mut buckets = Buckets::default();
         for step in histogram.iter_recorded() {
             let middle = histogram.median_equivalent(step.value_iterated_to());
-            buckets.counts[bucket(middle as f64 / 1e6)] += step.count_since_last_iteration();
+            buckets
+                .0
+                .add(middle as f64 / 1e6, step.count_since_last_iteration());
         }
         buckets
     }
@@ -56,40 +38,21 @@ impl Buckets {
     /// The percentile, in milliseconds: the value of the first bucket by which that share of the events is reached,
     /// to the nearest event. Without events it is the first bucket's.
     pub fn percentile(&self, percentile: u32) -> f64 {
-        let events: u64 = self.counts.iter().sum();
+        let events: u64 = self.0.counts().iter().sum();
         let wanted = (events as f64 * f64::from(percentile) / 100.0 + 0.5).floor() as u64;
         let mut seen = 0;
-        for (index, count) in self.counts.iter().enumerate() {
+        for (index, count) in self.0.counts().iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                return value(index);
+                return self.0.value(index);
             }
         }
-        value(COUNT)
+        self.0.value(COUNT)
     }
 
     /// The histogram as lines; none without events.
     pub fn lines(&self) -> Vec<String> {
-        let most = self.counts.iter().copied().max().unwrap_or(0);
-        if most == 0 {
-            return Vec::new();
-        }
-        let mut lines =
-            vec!["       value  ------------- distribution ------------- count".to_owned()];
-        for (index, &count) in self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-        {
-            let width = (count as f64 * BAR / most as f64 + 0.5).floor() as usize;
-            lines.push(format!(
-                "{:12.3} |{:<40} {count}",
-                value(index),
-                "*".repeat(width)
-            ));
-        }
-        lines
+        self.0.lines()
     }
 }
 
@@ -115,9 +78,11 @@ mod tests {
 
     #[test]
     fn bucket_bounds_contain_their_values() {
-        assert_eq!((bucket(0.0), bucket(1e-3), bucket(1e-9)), (0, 0, 0));
-        assert_eq!((bucket(1e5), bucket(1e9)), (COUNT - 1, COUNT - 1));
-        assert_eq!(format!("{:.3}", value(COUNT - 1)), "100000.000");
+        let buckets = Buckets::default().0;
+        for (value, bucket) in [(0.0, 0), (1e-3, 0), (1e-9, 0), (1e5, 1023), (1e9, 1023)] {
+            assert_eq!(buckets.bucket(value), bucket, "{value}");
+        }
+        assert_eq!(format!("{:.3}", buckets.value(COUNT - 1)), "100000.000");
     }
 
     /// What sysbench 1.0.20 printed: 20 events, and `95th percentile: 1.42`.
@@ -147,7 +112,7 @@ mod tests {
         for line in PRINTED.lines().skip(1) {
             let milliseconds: f64 = line[..12].trim().parse().unwrap();
             let count: u64 = line[line.len() - 1..].parse().unwrap();
-            buckets.counts[bucket(milliseconds)] += count;
+            buckets.0.add(milliseconds, count);
         }
         assert_eq!(buckets.lines().join("\n"), PRINTED);
         assert_eq!(format!("{:.2}", buckets.percentile(95)), "1.42");
@@ -157,7 +122,7 @@ mod tests {
     fn bars_are_rounded() {
         let mut buckets = Buckets::default();
         for (index, count) in [(100, 1), (200, 2), (300, 3)] {
-            buckets.counts[index] = count;
+            buckets.0.add(buckets.0.value(index), count);
         }
         let stars: Vec<usize> = buckets
             .lines()

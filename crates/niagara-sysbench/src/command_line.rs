@@ -112,6 +112,19 @@ impl CommandLine {
         Ok(())
     }
 
+    /// Makes known whatever is still unknown: of a script that does not say which options it has.
+    pub fn take_any_options(&mut self) {
+        for later in &self.later {
+            match later {
+                Later::Word(word) => {
+                    let (name, _) = split(word.trim_start_matches("--"));
+                    self.values.define_text(name);
+                }
+                Later::FileLine { line, .. } => self.values.define_text(&line.name),
+            }
+        }
+    }
+
     /// Reads the options of the test that was found. What is still unknown is refused.
     pub(crate) fn read_test_options(&mut self, groups: &[&[Definition]]) -> Result<(), Failure> {
         for group in groups {

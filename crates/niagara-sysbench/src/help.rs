@@ -1,5 +1,6 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
+use crate::machine_test::MachineTest;
 use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
 use niagara_load::{OptionGroup, SysbenchTest};
 use std::fmt::Write;
@@ -9,7 +10,8 @@ pub fn general() -> String {
     let mut text = String::from(
         "Usage:\n  niagara sysbench [options]... [testname] [command]\n\n\
          The command line and the report of sysbench 1.0, with Niagara's load generator behind them.\n\n\
-         Commands of all tests: prepare run cleanup help; of the oltp and select tests also: prewarm\n\n\
+         Commands that most tests have: prepare run cleanup help\n\
+         Those of oltp and select tests also: prewarm\n\n\
          Options stand anywhere and take their values after an equals sign.\n\n",
     );
     let dashes = |definitions: &[Definition]| table(definitions, '-');
@@ -31,8 +33,12 @@ pub fn general() -> String {
     for kind in SysbenchTest::ALL {
         let _ = writeln!(text, "  {kind}");
     }
+    text.push_str("\nOr a script: its path, or - for standard input.\n\nTests of the machine:\n");
+    for test in MachineTest::ALL {
+        let _ = writeln!(text, "  {} - {}", test.name(), test.title());
+    }
     text.push_str(
-        "\nNot here: tests of files, CPU, memory, threads and mutexes, Lua scripts, PostgreSQL.\n\n\
+        "\nNot here: tests of files, PostgreSQL.\n\n\
          See 'niagara sysbench <testname> help' for the options of a test.\n\n",
     );
     text
@@ -43,12 +49,23 @@ pub fn test(kind: SysbenchTest) -> String {
     format!("{kind} options:\n{}", table(&of_test(kind), '_'))
 }
 
+/// The lines on the options of a script, each name as the script writes it.
+pub fn script(definitions: &[Definition]) -> String {
+    lines(definitions, |name| name.to_owned())
+}
+
 /// One line per option, descriptions aligned; `joint` stands between the words of a name.
-fn table(definitions: &[Definition], joint: char) -> String {
+pub fn table(definitions: &[Definition], joint: char) -> String {
+    lines(definitions, |name| {
+        name.replace(['-', '_'], &joint.to_string())
+    })
+}
+
+fn lines(definitions: &[Definition], spelled: impl Fn(&str) -> String) -> String {
     let forms: Vec<String> = definitions
         .iter()
         .map(|definition| {
-            let name = definition.name.replace(['-', '_'], &joint.to_string());
+            let name = spelled(definition.name);
             format!("--{name}{}", definition.kind.form())
         })
         .collect();

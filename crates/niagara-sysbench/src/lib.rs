@@ -15,9 +15,12 @@ mod help;
 mod job;
 mod load;
 mod log;
+mod machine_load;
+mod machine_test;
 mod option;
 mod progress;
 mod report;
+mod script;
 mod servers;
 mod settings;
 mod tables;
@@ -36,6 +39,7 @@ pub use job::OnInterrupt;
 use failure::{Channel, Failure};
 use job::Job;
 use log::{Log, print, remark};
+use machine_test::MachineTest;
 use settings::Settings;
 
 /// What `--version` says first: the sysbench whose command line this is.
@@ -47,9 +51,6 @@ const VERSION: &str = concat!(
 
 /// Where packages put sysbench's own scripts. Their names mean the workloads.
 const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
-
-/// sysbench's tests that are not about databases.
-const OTHER_TESTS: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
 /// Runs what the words say, which are those of a call of sysbench behind its name, and prints what sysbench would.
 /// `on_interrupt` is called once the load is about to begin.
@@ -75,7 +76,10 @@ pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
 fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
     let mut line = command_line::parse(words, &|path| std::fs::read_to_string(path))?;
     if line.old_test_option {
-        remark("WARNING: --test is an old option: the test is named without any option before it");
+        remark(
+            "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without \
+             any options.",
+        );
     }
     if line.values.flag("help") {
         print(&help::general());
@@ -89,11 +93,23 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
     let log = Log {
         verbosity: settings.verbosity,
     };
+    // Whatever the verbosity is: as with sysbench, the log begins after them.
+    let before = Log {
+        verbosity: settings.verbosity.max(log::Level::Warning as i32),
+    };
     for (level, remark) in &settings.remarks {
-        log.say(*level, remark);
+        before.say(*level, remark);
     }
     log.notice(&format!("{VERSION}\n"));
-    let kind = test(line.test.as_deref(), log)?;
+    let kind = match test(line.test.as_deref(), log)? {
+        Test::Own(kind) => kind,
+        Test::Machine(test) => {
+            return machine_load::dispatch(test, line, settings, log, on_interrupt);
+        }
+        Test::Script(path) => {
+            return script::dispatch(&path, words, line, settings, log, on_interrupt);
+        }
+    };
     let Some(command) = line.command.clone() else {
         return Err(Failure::fatal(format!(
             "Command is required. Supported commands: {}",
@@ -127,7 +143,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         "prepare" => tables::prepare(&job),
         "cleanup" => tables::clean_up(&job),
         "prewarm" | "warmup" if kind != SysbenchTest::BulkInsert => tables::prewarm(&job),
-        "run" => load::run(&job, on_interrupt),
+        "run" => load::run(&job, on_interrupt, None),
         _ => Err(Failure::usage(format!("Unknown command: {command}"))),
     }
 }
@@ -139,51 +155,52 @@ fn commands(kind: SysbenchTest) -> &'static str {
     }
 }
 
-/// The workload that a test's name means.
-fn test(name: Option<&str>, log: Log) -> Result<SysbenchTest, Failure> {
+/// What a test's name means.
+enum Test {
+    /// A workload of Niagara's own.
+    Own(SysbenchTest),
+    /// One of the machine.
+    Machine(MachineTest),
+    /// A script, by its path.
+    Script(String),
+}
+
+fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     let Some(name) = name.filter(|name| *name != "-") else {
-        return Err(Failure::refused(
-            "a script from standard input",
-            "there is no Lua in Niagara; name a test (niagara sysbench --help lists them)",
-        ));
+        return Ok(Test::Script("-".into()));
     };
-    if OTHER_TESTS.contains(&name) {
+    if name == "fileio" {
         return Err(Failure::refused(
-            &format!("the test '{name}'"),
-            "Niagara loads database servers only",
+            "the test 'fileio'",
+            "Niagara does not measure files; fio does",
         ));
+    }
+    if let Some(test) = MachineTest::ALL
+        .into_iter()
+        .find(|test| test.name() == name)
+    {
+        return Ok(Test::Machine(test));
     }
     let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {
-        return Ok(kind);
+        return Ok(Test::Own(kind));
     }
     let path = Path::new(name);
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let is_script = path.extension().is_some_and(|extension| extension == "lua");
-    if is_script || name.contains('/') {
-        let shipped = SCRIPT_FOLDERS
-            .iter()
-            .any(|folder| path.parent() == Some(Path::new(folder)));
-        return match stem.and_then(sysbench) {
-            Some(kind) if shipped && is_script => {
-                log.notice(&format!(
-                    "Niagara's own {kind} runs; the script {name} is not read.\n"
-                ));
-                Ok(kind)
-            }
-            Some(kind) => Err(Failure::refused(
-                &format!("the script {name}"),
-                &format!("there is no Lua in Niagara; its own workload is called {kind}"),
-            )),
-            None => Err(Failure::refused(
-                &format!("the script {name}"),
-                "there is no Lua in Niagara (niagara sysbench --help lists the tests there are)",
-            )),
-        };
+    let shipped = SCRIPT_FOLDERS
+        .iter()
+        .any(|folder| path.parent() == Some(Path::new(folder)));
+    if shipped
+        && is_script
+        && let Some(kind) = stem.and_then(sysbench)
+    {
+        log.notice(&format!(
+            "Niagara's own {kind} runs; the script {name} is not read.\n"
+        ));
+        return Ok(Test::Own(kind));
     }
-    Err(Failure::fatal(format!(
-        "Cannot find benchmark '{name}': no such built-in test, file or module"
-    )))
+    Ok(Test::Script(name.to_owned()))
 }
 
 /// The workload with the numbers that were asked for.

@@ -2,14 +2,15 @@
 
 use crate::failure::Failure;
 use crate::job::{Job, OnInterrupt};
-use crate::log::{Level, print};
-use crate::progress::Progress;
-use crate::report;
+use crate::log::{Level, Log, print};
+use crate::progress::{Progress, Report};
+use crate::report::{self, Cumulative, Interval};
 use crate::servers;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
     Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions, Schedule,
+    ScriptThreads,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,11 +32,38 @@ const CONNECTION_ERRORS: [u16; 4] = [2006, 2011, 2013, 2055];
 /// A connection is to be there after this long, as with sysbench.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs the load and prints its report.
-pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure> {
+/// A load that is no workload of Niagara's own: it makes its threads, and may report in words of its own.
+pub trait Guest {
+    /// Who makes the threads of the run.
+    ///
+    /// # Errors
+    /// An option has a value that it does not take.
+    fn threads(&self) -> Result<Arc<dyn ScriptThreads>, Failure>;
+
+    /// What it says before the threads are there.
+    fn before(&self) -> Option<String> {
+        None
+    }
+
+    /// Reports an interval; false: it does not.
+    fn interval(&mut self, interval: &Interval, log: Log) -> bool;
+
+    /// Reports the whole, or what is `so_far`; false: the usual report is to follow.
+    fn cumulative(&mut self, report: &Cumulative, so_far: bool, log: Log) -> bool;
+}
+
+/// Runs the load and prints its report; a guest is told what is due.
+pub fn run(
+    job: &Job,
+    on_interrupt: OnInterrupt<'_>,
+    mut script: Option<&mut dyn Guest>,
+) -> Result<ExitCode, Failure> {
     let settings = &job.settings;
     let log = job.log;
     log.notice(&mode(settings));
+    if let Some(words) = script.as_ref().and_then(|guest| guest.before()) {
+        log.notice(&words);
+    }
     log.notice("Initializing worker threads...\n");
     let give_up = Arc::new(AtomicBool::new(false));
     let options = DriverOptions {
@@ -49,9 +77,15 @@ pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure
         reconnect_after: Some(u64::from(job.spec.common.reconnect)).filter(|&after| after > 0),
         ..DriverOptions::default()
     };
-    let mut driver =
-        Driver::connect_spread(std::slice::from_ref(&job.endpoints), &job.spec, &options)
-            .map_err(|error| servers::not_started(&error, &job.endpoints))?;
+    let sides = std::slice::from_ref(&job.endpoints);
+    let connected = match &script {
+        Some(script) => {
+            let threads = script.threads()?;
+            Driver::connect_script(sides, &job.spec, &options, Some(threads))
+        }
+        None => Driver::connect_spread(sides, &job.spec, &options),
+    };
+    let mut driver = connected.map_err(|error| servers::not_started(&error, &job.endpoints))?;
     let interrupt = on_interrupt().map_err(Failure::fatal)?;
     give_up_after(&interrupt, give_up);
     if !settings.checkpoints.is_empty() {
@@ -67,8 +101,11 @@ pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure
     let started = Instant::now();
     let mut progress = Progress::new(settings);
     let result = driver.run(0, &run_options(settings), &mut |stats| {
-        for line in progress.advance(stats) {
-            log.notice(&line);
+        for report in progress.advance(stats) {
+            match &mut script {
+                Some(guest) => say(log, &report, Some(&mut **guest)),
+                None => say(log, &report, None),
+            }
         }
         !interrupt.load(Ordering::Relaxed)
     });
@@ -106,13 +143,36 @@ pub fn run(job: &Job, on_interrupt: OnInterrupt<'_>) -> Result<ExitCode, Failure
         }
         Err(error) => return Err(failed(&error)),
     };
+    // Threads of a script take leave before the report.
+    driver.disconnect();
     log.say(Level::Info, "Done.\n");
-    finish(job, &rest, elapsed);
+    finish(job, &rest, elapsed, script);
     Ok(code)
 }
 
+/// Says what is due, or has the script say it.
+fn say(log: Log, report: &Report, script: Option<&mut dyn Guest>) {
+    if let Some(script) = script {
+        let said = match report {
+            Report::Interval(interval) => script.interval(interval, log),
+            Report::Checkpoint(report) => script.cumulative(report, true, log),
+        };
+        if said {
+            return;
+        }
+    }
+    match report {
+        Report::Interval(interval) => log.notice(&report::interval(interval)),
+        Report::Checkpoint(cumulative) => {
+            let time = report::timestamp(cumulative.elapsed);
+            log.notice(&format!("{time}Checkpoint report:"));
+            log.notice(&report::cumulative(cumulative));
+        }
+    }
+}
+
 /// The histogram, if it is asked for, and the report.
-fn finish(job: &Job, tally: &Tally, elapsed: f64) {
+fn finish(job: &Job, tally: &Tally, elapsed: f64, script: Option<&mut dyn Guest>) {
     if job.settings.histogram {
         job.log
             .notice("Latency histogram (values are in milliseconds)");
@@ -121,8 +181,13 @@ fn finish(job: &Job, tally: &Tally, elapsed: f64) {
         }
         job.log.notice(" ");
     }
-    let report = tally.report(elapsed, job.settings.percentile);
-    job.log.notice(&report::cumulative(&report));
+    let mut report = tally.report(elapsed, job.settings.percentile);
+    let counts = &report.counts;
+    let is_script = script.is_some();
+    report.asks_a_server = !is_script || counts.queries() + counts.errors + counts.reconnects > 0;
+    if !script.is_some_and(|script| script.cumulative(&report, false, job.log)) {
+        job.log.notice(&report::cumulative(&report));
+    }
     if job.settings.debug {
         for line in report::verbose(&report.shares) {
             job.log.say(Level::Debug, &line);
@@ -235,7 +300,7 @@ fn mode(settings: &Settings) -> String {
     text
 }
 
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     // A clock before 1970 is as good a seed as any.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

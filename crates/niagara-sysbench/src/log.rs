@@ -9,6 +9,7 @@ const READER_GONE: i32 = 141;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Fatal = 0,
+    Alert = 1,
     Warning = 2,
     Notice = 3,
     Info = 4,
@@ -19,6 +20,7 @@ impl Level {
     fn prefix(self) -> &'static str {
         match self {
             Level::Fatal => "FATAL: ",
+            Level::Alert => "ALERT: ",
             Level::Warning => "WARNING: ",
             Level::Notice | Level::Info => "",
             Level::Debug => "DEBUG: ",
@@ -54,6 +56,8 @@ pub fn remark(text: &str) {
 
 /// Prints whatever the verbosity is. Without a reader (`| head -1`) there is nothing left to do.
 pub fn print(text: &str) {
+    // What a script has printed comes before.
+    niagara_script::flush();
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = written

@@ -143,7 +143,7 @@ pub(crate) const GENERAL: &[Definition] = &[
         "luajit-cmd",
         Text,
         None,
-        "accepted; there is no Lua in Niagara",
+        "what LuaJIT's compiler is told, as by luajit -j: on, off or flush",
     ),
     option("tx-rate", Integer, Some("0"), "old name of --rate"),
     option("max-requests", Integer, Some("0"), "old name of --events"),

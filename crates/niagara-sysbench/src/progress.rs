@@ -1,9 +1,17 @@
 //! From ticks of one second to intermediate lines and reports at checkpoints.
 
-use crate::report::{self, Interval};
+use crate::report::{Cumulative, Interval};
 use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::SliceStats;
+
+/// What is due while a run is under way.
+pub enum Report {
+    /// An intermediate line.
+    Interval(Interval),
+    /// The report at a checkpoint.
+    Checkpoint(Box<Cumulative>),
+}
 
 /// A run under way.
 pub struct Progress {
@@ -37,31 +45,31 @@ impl Progress {
         }
     }
 
-    /// Takes a tick in and returns what is to be said after it.
-    pub fn advance(&mut self, stats: &SliceStats) -> Vec<String> {
+    /// Takes a tick in and returns what is to be reported after it.
+    pub fn advance(&mut self, stats: &SliceStats) -> Vec<Report> {
         self.ticks += 1;
         self.total.add(stats);
-        let mut lines = Vec::new();
+        let mut reports = Vec::new();
         if let Some(every) = self.report_interval {
             self.interval.add(stats);
             if self.ticks.is_multiple_of(every) {
                 let interval = std::mem::take(&mut self.interval);
-                lines.push(self.interval_line(&interval, stats.backlog));
+                reports.push(Report::Interval(self.interval(&interval, stats.backlog)));
             }
         }
         if self.checkpoints.contains(&self.ticks) {
             let elapsed = self.total.seconds;
             let report = self.total.since(&self.reported);
             self.reported = self.total.clone();
-            lines.push(format!("{}Checkpoint report:", report::timestamp(elapsed)));
-            lines.push(report::cumulative(&report.report(elapsed, self.percentile)));
+            let report = report.report(elapsed, self.percentile);
+            reports.push(Report::Checkpoint(Box::new(report)));
         }
-        lines
+        reports
     }
 
-    fn interval_line(&self, tally: &Tally, backlog: u64) -> String {
+    fn interval(&self, tally: &Tally, backlog: u64) -> Interval {
         let percentile = self.percentile.unwrap_or(0);
-        report::interval(&Interval {
+        Interval {
             elapsed: self.total.seconds,
             seconds: tally.seconds,
             threads: self.threads,
@@ -70,7 +78,7 @@ impl Progress {
             queue: self
                 .has_rate
                 .then(|| (backlog, tally.mean_busy().round() as u64)),
-        })
+        }
     }
 
     /// What the whole run did since the last checkpoint.

@@ -19,7 +19,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn queries(&self) -> u64 {
+    pub fn queries(&self) -> u64 {
         self.reads + self.writes + self.other
     }
 }
@@ -75,6 +75,17 @@ pub fn interval(interval: &Interval) -> String {
     text
 }
 
+/// The same of a test that asks no server.
+pub fn events_interval(interval: &Interval) -> String {
+    let (percentile, value) = interval.percentile;
+    format!(
+        "{}thds: {} eps: {:.2} lat (ms,{percentile}%): {value:.2}",
+        timestamp(interval.elapsed),
+        interval.threads,
+        per_second(interval.counts.events, interval.seconds),
+    )
+}
+
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds
@@ -123,10 +134,12 @@ pub struct Cumulative {
     pub shares: Vec<Share>,
     /// Transactions that were given up at a forced shutdown; `None` at any other end.
     pub unfinished: Option<u64>,
+    /// The test is about a server.
+    pub asks_a_server: bool,
 }
 
-/// The whole report.
-pub(crate) fn cumulative(report: &Cumulative) -> String {
+/// What was asked of the server.
+fn sql_statistics(report: &Cumulative) -> String {
     let counts = &report.counts;
     let mut text = format!(
         "SQL statistics:\n    queries performed:\n        read:                            {}\n        \
@@ -155,6 +168,16 @@ pub(crate) fn cumulative(report: &Cumulative) -> String {
             "\nNumber of unfinished transactions on forced shutdown: {unfinished}"
         );
     }
+    text
+}
+
+/// The whole report; without statements, as of a script that asks no server, there is nothing said of them.
+pub fn cumulative(report: &Cumulative) -> String {
+    let counts = &report.counts;
+    let mut text = match report.asks_a_server {
+        true => sql_statistics(report),
+        false => String::new(),
+    };
     let _ = write!(
         text,
         "\nGeneral statistics:\n    total time:                          {:.4}s\n    \
@@ -286,6 +309,7 @@ mod tests {
                 },
             ],
             unfinished: None,
+            asks_a_server: true,
         };
         assert_eq!(
             verbose(&report.shares),
@@ -340,6 +364,7 @@ Threads fairness:
                 ..Counts::default()
             },
             unfinished: Some(2),
+            asks_a_server: true,
             ..Cumulative::default()
         };
         let text = cumulative(&report);

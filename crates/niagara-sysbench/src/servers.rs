@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::values::Values;
 use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport};
+use niagara_script::place;
 use std::path::PathBuf;
 
 /// Where Debian's client library looks for the server of `localhost`; the variable goes before.
@@ -11,6 +12,17 @@ const SOCKET_VARIABLE: &str = "MYSQL_UNIX_PORT";
 
 /// Refuses what was asked for and cannot be had.
 pub fn refuse(values: &Values) -> Result<(), Failure> {
+    refuse_driver(values)?;
+    if let Some(name) = values.given_names().find(|name| name.starts_with("pgsql_")) {
+        return Err(Failure::refused(
+            &format!("--{}", name.replace('_', "-")),
+            "Niagara speaks to servers of the MySQL family only",
+        ));
+    }
+    refuse_options(values)
+}
+
+fn refuse_driver(values: &Values) -> Result<(), Failure> {
     match values.text("db-driver") {
         None | Some("mysql") => {}
         Some("pgsql") => {
@@ -25,11 +37,13 @@ pub fn refuse(values: &Values) -> Result<(), Failure> {
             )));
         }
     }
-    if let Some(name) = values.given_names().find(|name| name.starts_with("pgsql_")) {
-        return Err(Failure::refused(
-            &format!("--{}", name.replace('_', "-")),
-            "Niagara speaks to servers of the MySQL family only",
-        ));
+    Ok(())
+}
+
+/// The same but for the driver's name: scripts say themselves that they do not know it.
+pub fn refuse_options(values: &Values) -> Result<(), Failure> {
+    if values.text("db-driver") == Some("pgsql") {
+        return refuse_driver(values);
     }
     for (name, why) in [
         (
@@ -188,15 +202,6 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
 fn server_error(text: &str) -> Option<(u16, &str)> {
     let (code, message) = text.strip_prefix("server error ")?.split_once(": ")?;
     Some((code.parse().ok()?, message))
-}
-
-/// Where it is, in sysbench's words.
-pub fn place(transport: &Transport) -> String {
-    match transport {
-        Transport::Unix(path) => format!("socket '{}'", path.display()),
-        Transport::Tcp(address) => format!("host '{}', port {}", address.ip(), address.port()),
-        Transport::Host { name, port } => format!("host '{name}', port {port}"),
-    }
 }
 
 #[cfg(test)]

@@ -124,12 +124,6 @@ fn what_changes_nothing(values: &Values, stack: u64, endless: bool) -> Vec<(Leve
             format!("--thread-stack-size={stack} changes nothing: connections have no threads of their own"),
         ));
     }
-    if values.given("luajit-cmd") {
-        remarks.push((
-            Level::Warning,
-            "--luajit-cmd changes nothing: there is no Lua here".into(),
-        ));
-    }
     remarks
 }
 

@@ -134,6 +134,7 @@ impl Tally {
             percentile: percentile.map(|percentile| (percentile, buckets.percentile(percentile))),
             shares: self.shares.clone(),
             unfinished: None,
+            asks_a_server: true,
         }
     }
 }

@@ -99,6 +99,22 @@ impl Values {
         self.list(name).first().map(String::as_str)
     }
 
+    /// All options that are known, with `_`.
+    pub fn names(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.entries
+            .iter()
+            .map(|(name, entry)| (name.as_str(), entry.kind))
+    }
+
+    /// Makes an option known that no test says it has, as a text.
+    pub fn define_text(&mut self, name: &str) {
+        self.entries.entry(key(name)).or_insert_with(|| Entry {
+            kind: Kind::Text,
+            values: Vec::new(),
+            given: false,
+        });
+    }
+
     /// On or off.
     pub fn flag(&self, name: &str) -> bool {
         !self.list(name).is_empty()

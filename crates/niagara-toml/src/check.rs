@@ -163,12 +163,12 @@ impl Checker<'_, '_> {
         match inner {
             DeValue::Table(table) => self.table(place, table, at, fitting),
             DeValue::Array(items) => self.list(place, items, at, fitting),
-            DeValue::String(text) => {
-                if text.trim().is_empty() && fitting["minLength"].as_u64() > Some(0) {
-                    let cause = format!("{}: the text is empty", place.key);
-                    self.mistakes
-                        .add(at, cause, "write something, or leave the key out");
-                }
+            DeValue::String(text)
+                if text.trim().is_empty() && fitting["minLength"].as_u64() > Some(0) =>
+            {
+                let cause = format!("{}: the text is empty", place.key);
+                self.mistakes
+                    .add(at, cause, "write something, or leave the key out");
             }
             DeValue::Integer(_) | DeValue::Float(_) => self.number(place, inner, at, fitting),
             _ => {}

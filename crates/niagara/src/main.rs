@@ -28,6 +28,7 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    niagara_script::install();
     let cli = Cli::parse();
     let Some(command) = cli.command else {
         return say::ending(ended(cmd::first::run()));

@@ -11,7 +11,7 @@ use niagara_lab::{Event, Observer};
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::announcement::{announcement, to_build};
-use crate::live::{Frame, Glyphs, State, lines, one_line, outcome, plain};
+use crate::live::{Frame, Glyphs, State, lines, one_line, outcome, plain, words};
 use crate::say::unicode;
 
 /// Without a terminal, a line at most this often.
@@ -169,7 +169,7 @@ impl Observer for Terminal {
                 self.leave_stage();
                 self.state.stage(name);
                 if !self.live {
-                    tell!("{}", self.state.stage);
+                    tell!("{}", words(&self.state.stage));
                 }
                 self.drawn = None;
                 self.show();

@@ -37,7 +37,7 @@ impl std::str::FromStr for WorkloadArg {
             return Ok(Self::File(text.into()));
         }
         text.parse().map(Self::Named).map_err(|error| {
-            format!("{error}; a file of your own is named by its path: ./{text}.toml")
+            format!("{error}; a file of your own is named by its path: ./{text}.toml, or ./{text}.lua for a script of sysbench's")
         })
     }
 }
@@ -45,7 +45,7 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md); or a capture of your own traffic, shop.capture (docs/replay.md)
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
     #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
     pub workload: WorkloadArg,
     /// Connections

@@ -9,7 +9,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 /// Folders that hold no text of the project's own.
 const ASIDE: [&str; 3] = ["target", ".git", "book"];
 /// Pages that are written when the site is made.
-const WRITTEN: [&str; 1] = ["docs/commands.md"];
+const WRITTEN: [&str; 2] = ["docs/commands.md", "docs/formats.md"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -237,28 +237,18 @@ fn every_command_that_is_shown_is_understood() {
     assert!(seen.len() > 50, "the commands were found: {seen:?}");
 }
 
-#[test]
-fn the_commands_that_take_seconds_run() {
-    let work = tempfile::tempdir().expect("a folder");
-    let quick = [
-        "niagara doctor",
-        "niagara study schema",
-        "niagara completions bash",
-    ];
+/// Runs every command that is shown and `fits`, in `folder`, as a shell would, for its * are the shell's; what was run.
+fn run_shown(folder: &Path, work: &Path, fits: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut done = BTreeSet::new();
     for (page, command) in commands("niagara") {
-        let is_quick = quick.contains(&command.as_str())
-            || command.starts_with("niagara study check ")
-            || command.starts_with("niagara server list");
-        if !is_quick || is_form(&command) || !done.insert(command.clone()) {
+        if !fits(&command) || is_form(&command) || !done.insert(command.clone()) {
             continue;
         }
-        // As a shell would, for its * are the shell's.
         let binary = env!("CARGO_BIN_EXE_niagara");
         let output = Command::new("sh")
             .args(["-c", &command.replacen("niagara", binary, 1)])
-            .current_dir(root())
-            .env("NIAGARA_WORK", work.path())
+            .current_dir(folder)
+            .env("NIAGARA_WORK", work)
             .output()
             .expect("a shell");
         assert!(
@@ -267,9 +257,61 @@ fn the_commands_that_take_seconds_run() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+    done
+}
+
+#[test]
+fn the_commands_that_take_seconds_run() {
+    let work = tempfile::tempdir().expect("a folder");
+    let quick = [
+        "niagara doctor",
+        "niagara study schema",
+        "niagara completions bash",
+        "niagara levers",
+        "niagara levers mariadb-10.11",
+        "niagara run studies/t2000-ladder.toml --plan",
+    ];
+    let done = run_shown(&root(), work.path(), |command| {
+        quick.contains(&command)
+            || command.starts_with("niagara study check ")
+            || command.starts_with("niagara server list")
+    });
     for needed in quick {
         assert!(done.contains(needed), "no page shows `{needed}`");
     }
+}
+
+/// A private server is started, loaded and measured for ten seconds, each time.
+#[test]
+fn the_commands_that_measure_one_server_shortly_run() {
+    let work = tempfile::tempdir().expect("a folder");
+    let short = [
+        "niagara bench oltp_read_only",
+        "niagara bench commit --threads 64",
+    ];
+    let done = run_shown(&root(), work.path(), |command| short.contains(&command));
+    assert_eq!(done.len(), short.len(), "not all are shown: {done:?}");
+}
+
+/// A log of a real server stands in for the reader's own.
+#[test]
+fn the_commands_on_captures_run() {
+    let place = tempfile::tempdir().expect("a folder");
+    let log = root().join("crates/niagara-capture/tests/logs/mariadb-10.11.19-a-slow.log");
+    std::fs::copy(log, place.path().join("slow.log")).expect("the log");
+    let run = |wanted: &[&str]| {
+        let done = run_shown(place.path(), place.path(), |command| {
+            wanted.contains(&command)
+        });
+        assert_eq!(done.len(), wanted.len(), "not all are shown: {done:?}");
+    };
+    // It makes shop.capture, as the pages say.
+    run(&["niagara capture import slow.log*"]);
+    run(&[
+        "niagara capture info shop.capture",
+        "niagara capture filter shop.capture -o reads.capture --read-only",
+        "niagara capture export shop.capture",
+    ]);
 }
 
 #[test]

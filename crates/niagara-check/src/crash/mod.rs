@@ -121,13 +121,7 @@ pub fn crash_recovery(
                 "in round {round} it ended by itself under the load; the end of its log:\n{log}"
             ));
         }
-        for (connection, told) in told.into_iter().enumerate() {
-            if let Some(refused) = told.refused {
-                report.fail(format!("connection {connection}: {refused}"));
-            }
-            tally.add(&told.fates);
-            ledger.note(connection, &told.fates);
-        }
+        note_told(told, &mut report, &mut tally, &mut ledger);
         reporter.step(round, total, "restarting on what is there");
         if round % 3 == 2 {
             // The moment lies within recovery, or shortly before it or after it.
@@ -167,6 +161,17 @@ pub fn crash_recovery(
         report.fail(format!("after its last recovery: {error:#}"));
     }
     Ok(finish(report, tally, kills, recovery, began))
+}
+
+/// Takes down what the clients of a round were told.
+fn note_told(told: Vec<Told>, report: &mut PartReport, tally: &mut Tally, ledger: &mut Ledger) {
+    for (connection, told) in told.into_iter().enumerate() {
+        if let Some(refused) = told.refused {
+            report.fail(format!("connection {connection}: {refused}"));
+        }
+        tally.add(&told.fates);
+        ledger.note(connection, &told.fates);
+    }
 }
 
 /// Transactions by what the clients were told.

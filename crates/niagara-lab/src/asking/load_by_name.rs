@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use niagara_load::{
     CaptureWorkload, FileWorkload, REPLAY_OPTIONS, WORKLOAD_OPTIONS, WorkloadBuilder, WorkloadFile,
-    WorkloadKind, WorkloadOption, WorkloadSpec,
+    WorkloadKind, WorkloadOption, WorkloadSpec, read_script,
 };
 
 use crate::duels::spec::Load;
@@ -84,12 +84,18 @@ pub fn with_replay_options(
     Ok(base)
 }
 
+/// Whether a file is a script of sysbench's.
+fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lua")
+}
+
 /// How the names of captures end.
 const CAPTURE: &str = ".capture";
 
 /// Whether a workload is named by the path of its file rather than by a name of its own.
 pub fn is_workload_file(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".toml") || text.ends_with(CAPTURE)
+    let is_ours = text.ends_with(".toml") || text.ends_with(CAPTURE);
+    text.contains('/') || is_ours || is_script(Path::new(text))
 }
 
 /// The workload that the file at `path` describes, or the capture that it is.
@@ -103,6 +109,9 @@ pub fn file_workload(path: &Path) -> Result<WorkloadSpec> {
         .ends_with(CAPTURE.as_bytes())
     {
         return Ok(WorkloadSpec::of(CaptureWorkload::open(path)?));
+    }
+    if is_script(path) {
+        return Ok(WorkloadSpec::of(read_script(path)?));
     }
     let text = std::fs::read_to_string(path).with_context(|| {
         format!(

@@ -117,6 +117,9 @@ pub struct StudyDescription {
     /// The host that the load comes from, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_host: Option<String>,
+    /// Whether a ladder or a matrix measures its controls first.
+    #[serde(skip)]
+    pub controls: bool,
     /// Whether the time that is left goes into a profile of what limits the final variant, or a sweep's variants where they
     /// stop scaling.
     #[serde(skip)]
@@ -154,6 +157,7 @@ impl StudyDescription {
             warm_up: Duration::from_secs(3),
             disturbance: HALF_WEIGHT,
             client_host: None,
+            controls: true,
             profile: true,
             question,
         }

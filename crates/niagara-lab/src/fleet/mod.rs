@@ -191,6 +191,9 @@ impl Fleet {
         observer: &mut dyn Observer,
     ) -> Result<(DuelOutcome, FoughtOn, Duration)> {
         let duel = duel_name(&self.key, spec, protocol)?;
+        // What was expected of another question is not wanted any more.
+        let same = |ahead: &DuelSpec| ahead.phase == spec.phase && ahead.subject == spec.subject;
+        self.ahead.retain(same);
         let mut specs = vec![spec.clone()];
         let ahead = self.ahead.iter();
         specs.extend(ahead.filter(|ahead| ahead.seed != spec.seed).cloned());
@@ -283,8 +286,10 @@ impl Fleet {
         }
     }
 
-    /// Lets the nodes go.
+    /// Lets the nodes go. What was packed for them goes, too: it is large, and packed again should the study be continued.
     pub(crate) fn end(&mut self) {
         self.head.end();
+        self.published.clear();
+        let _ = std::fs::remove_dir_all(self.folder.join("content"));
     }
 }

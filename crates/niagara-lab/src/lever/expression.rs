@@ -4,6 +4,8 @@
 //! of [`FUNCTIONS`]. The result is a whole number, rounded down. There is nothing else, so
 //! a lever from elsewhere can be read without trusting it.
 
+use niagara_toml::{Found, finding};
+
 /// What an expression may refer to.
 pub(crate) const NAMES: [&str; 4] = ["cpus", "memory", "server_memory", "data"];
 /// What an expression may call.
@@ -40,6 +42,13 @@ pub(crate) struct ExpressionError {
     pub cause: String,
     /// What to do.
     pub remedy: String,
+}
+
+impl ExpressionError {
+    /// The mistake of a file in which the expression begins at byte `at`.
+    pub(crate) fn found<T>(self, at: usize) -> Found<T> {
+        finding(at + self.at, self.cause, self.remedy)
+    }
 }
 
 impl Expression {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::cpu_choice::CpuChoice;
 use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
-use super::expression::{Expression, ExpressionError};
+use super::expression::Expression;
 use super::range::Range;
 use super::read_measured::{MeasuredTable, measured};
 use super::read_range::{RangeTable, range};
@@ -262,12 +262,12 @@ fn value(text: &At<Scalar>) -> Found<Value> {
         // Behind the quote and the `=`.
         Some(expression) => Expression::parse(expression)
             .map(Value::Computed)
-            .or_else(|error| inside(text.at + 2, error)),
+            .or_else(|error| error.found(text.at + 2)),
     }
 }
 
 fn cpus(text: At<Text>) -> Found<CpuChoice> {
-    CpuChoice::parse(&text).or_else(|error| inside(text.at + 1, error))
+    CpuChoice::parse(&text).or_else(|error| error.found(text.at + 1))
 }
 
 fn scheduling(text: At<Text>) -> Found<Scheduling> {
@@ -285,11 +285,6 @@ fn scheduling(text: At<Text>) -> Found<Scheduling> {
             "write \"batch\" or \"nice N\" with N from -20 to 19",
         ),
     }
-}
-
-/// A mistake inside an expression that begins at `at`.
-pub(super) fn inside<T>(at: usize, error: ExpressionError) -> Found<T> {
-    finding(at + error.at, error.cause, error.remedy)
 }
 
 #[cfg(test)]

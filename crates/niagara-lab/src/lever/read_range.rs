@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::expression::Expression;
-use super::parse::inside;
 use super::range::{Bounds, Range, Scale};
 
 /// The keys themselves, or a table of them for each branch.
@@ -130,7 +129,7 @@ fn quantity(text: &At<Scalar>) -> Found<Expression> {
         Some(expression) => (2, expression),
         None => (1, &***text),
     };
-    Expression::parse(expression).or_else(|error| inside(text.at + before, error))
+    Expression::parse(expression).or_else(|error| error.found(text.at + before))
 }
 
 fn step(text: &At<Scalar>) -> Found<u64> {

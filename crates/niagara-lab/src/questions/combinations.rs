@@ -109,7 +109,8 @@ impl Combinations {
             couples: duel_settings.couples,
             seed,
             budget_seconds: study.budget.as_secs_f64(),
-            levers: &set_up.inventory.levers,
+            controls: study.controls,
+            inventory: set_up.inventory,
             machine: set_up.inventory.machine()?,
         })
     }

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    About, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, Phase, RungOutcome, Summary,
+    About, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, MethodControl, Phase,
+    RungOutcome, Summary,
 };
 
 use crate::asking::question::RungRecipe;
@@ -14,6 +15,7 @@ use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
+use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
     SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
 };
@@ -46,6 +48,8 @@ struct LadderOptions {
     duels: usize,
     /// Couples of a duel.
     couples: u32,
+    /// Whether the controls are measured.
+    controls: bool,
     /// Seed.
     seed: u64,
     /// Seconds asked for.
@@ -81,6 +85,7 @@ impl<'a> Climbing<'a> {
                 best: start.clone(),
                 rungs: Vec::new(),
                 kept: Vec::new(),
+                controls: Vec::new(),
                 checks: Vec::new(),
                 total: None,
                 warnings: Vec::new(),
@@ -94,6 +99,7 @@ impl<'a> Climbing<'a> {
                     rule: study.rule(),
                     duels: study.duels,
                     couples: duel_settings.couples,
+                    controls: study.controls,
                     seed,
                     budget_seconds: study.budget.as_secs_f64(),
                 },
@@ -124,6 +130,7 @@ struct Climb<'a> {
     rungs: Vec<LadderRung>,
     /// The rungs that were kept: title, what they started from, what they made of it.
     kept: Vec<(String, Variant, Variant)>,
+    controls: Vec<MethodControl>,
     checks: Vec<FinalCheck>,
     total: Option<niagara_store::Comparison>,
     warnings: Vec<String>,
@@ -151,6 +158,7 @@ impl Climb<'_> {
                 options.duels, options.alpha
             ));
         }
+        self.measure_controls(bench, study, to_try, observer)?;
         let mut left = to_try;
         for rung in &rungs {
             let outcome = match &rung.cannot {
@@ -175,6 +183,38 @@ impl Climb<'_> {
         self.judge_total(bench, study, observer)?;
         self.check_final(bench, study, observer)?;
         self.complete = true;
+        Ok(())
+    }
+
+    fn measure_controls(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        questions: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = &self.options;
+        let measured = measure_controls(
+            bench,
+            study,
+            self.inventory,
+            &ControlOptions {
+                wanted: options.controls,
+                start: &options.start,
+                errors: self.total_errors(),
+                rule: options.rule,
+                couples: options.couples,
+                seed: options.seed,
+                // The total is one of them.
+                questions: questions + 1,
+            },
+            observer,
+        )?;
+        self.controls = measured.controls;
+        self.keep(bench, study)?;
+        if measured.interrupted {
+            return Err(Cancelled.into());
+        }
         Ok(())
     }
 
@@ -371,6 +411,7 @@ impl Climb<'_> {
         if self.best.id() != options.start.id() {
             warnings.extend(not_recommended);
         }
+        warnings.extend(alarms(&self.controls));
         warnings.extend(self.warnings.clone());
         warnings.extend(bench.client().map(ClientHost::remark));
         Ok(LadderSummary {
@@ -388,6 +429,7 @@ impl Climb<'_> {
             complete: self.complete,
             start: options.start.label(),
             rungs,
+            controls: self.controls.clone(),
             builds,
             total: self.total.clone(),
             checks: self.checks.clone(),

@@ -10,7 +10,7 @@ use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
     About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
-    MatrixSummary, MatrixWorkload, Phase, Summary,
+    MatrixSummary, MatrixWorkload, MethodControl, Phase, Summary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -19,14 +19,15 @@ use rand_chacha::ChaCha8Rng;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
-use crate::lever::Lever;
 use crate::questions::build_note::{BEST, build_notes, not_recommended};
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::ladder::{in_short, pooled_sd};
+use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
     SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
 };
+use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -76,8 +77,10 @@ pub(crate) struct MatrixOptions<'a> {
     pub seed: u64,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Every lever: those of the best combination know what installing them takes.
-    pub levers: &'a [Lever],
+    /// Whether the controls are measured.
+    pub controls: bool,
+    /// Levers and machine.
+    pub inventory: &'a Inventory,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
 }
@@ -96,6 +99,7 @@ pub(crate) struct Filling<'a> {
     places: Vec<Place>,
     outcomes: Vec<Option<CellOutcome>>,
     confirmed: Option<Confirmed>,
+    controls: Vec<MethodControl>,
     checks: Vec<FinalCheck>,
     warnings: Vec<String>,
     complete: bool,
@@ -120,6 +124,7 @@ impl<'a> Filling<'a> {
             outcomes: vec![None; places.len()],
             places,
             confirmed: None,
+            controls: Vec::new(),
             checks: Vec::new(),
             warnings: Vec::new(),
             complete: false,
@@ -139,6 +144,7 @@ impl<'a> Filling<'a> {
         order.shuffle(&mut rng);
         let errors = ErrorBudget::two_sided(options.alpha, options.duels);
         let count = order.len();
+        self.measure_controls(study, errors, count, observer)?;
         for (done, (index, sides)) in order.into_iter().enumerate() {
             let place = self.places[index];
             let subject = self.subject(place);
@@ -169,6 +175,55 @@ impl<'a> Filling<'a> {
             }
         }
         self.confirm(study, errors, observer)
+    }
+
+    /// The controls, under the load that the best combination will be confirmed under.
+    fn measure_controls(
+        &mut self,
+        study: &mut Study,
+        errors: ErrorBudget,
+        cells: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let options = self.options;
+        let (workload, threads) = self.confirming();
+        let baseline = options.combinations[0].variants.get(workload);
+        let bench = options.benches.get(&(workload, threads));
+        let (Some(Ok(baseline)), Some(bench)) = (baseline, bench) else {
+            return Ok(());
+        };
+        let measured = measure_controls(
+            bench,
+            study,
+            options.inventory,
+            &ControlOptions {
+                wanted: options.controls,
+                start: &with_room(baseline, threads),
+                errors,
+                rule: options.rule,
+                couples: options.couples,
+                seed: options.seed,
+                // The confirmation is one of them.
+                questions: cells + 1,
+            },
+            observer,
+        )?;
+        self.controls = measured.controls;
+        if measured.interrupted {
+            return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    /// The workload and the thread count of the confirmation: one that no build was trained with, the most threads.
+    fn confirming(&self) -> (usize, u32) {
+        let options = self.options;
+        let held_out = options
+            .workloads
+            .iter()
+            .position(|workload| !workload.trained);
+        let threads = options.threads.last().copied().unwrap_or(1);
+        (held_out.unwrap_or(0), threads)
     }
 
     fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
@@ -295,14 +350,7 @@ impl<'a> Filling<'a> {
         let Some(combination) = self.best() else {
             return Ok(());
         };
-        let workload = options
-            .workloads
-            .iter()
-            .position(|workload| !workload.trained)
-            .unwrap_or(0);
-        let Some(&threads) = options.threads.last() else {
-            return Ok(());
-        };
+        let (workload, threads) = self.confirming();
         let place = Place {
             combination,
             workload,
@@ -378,7 +426,7 @@ impl<'a> Filling<'a> {
         let Some((_, bench, [baseline, best])) = self.proven() else {
             return Ok(());
         };
-        let recovery = touches_recovery(best, self.options.levers);
+        let recovery = touches_recovery(best, &self.options.inventory.levers);
         self.checks = check_final(bench, study, [baseline, best], recovery, observer)?;
         self.warnings.extend(undone_checks(&self.checks));
         Ok(())
@@ -390,7 +438,7 @@ impl<'a> Filling<'a> {
         let Some((confirmed, bench, [before, best])) = self.proven() else {
             return Ok(None);
         };
-        let part = Part::between(&confirmed.title, before, best, options.levers);
+        let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);
         deployment(bench.install_of(best)?, best, &[part], &options.machine).map(Some)
     }
 
@@ -426,6 +474,7 @@ impl<'a> Filling<'a> {
         } else {
             None
         };
+        warnings.extend(alarms(&self.controls));
         warnings.extend(self.warnings.clone());
         let benches = &mut options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
@@ -444,6 +493,7 @@ impl<'a> Filling<'a> {
             workloads: options.workloads.clone(),
             threads: options.threads.clone(),
             cells,
+            controls: self.controls.clone(),
             confirmed: self.confirmed.clone(),
             builds,
             checks: self.checks.clone(),

@@ -11,6 +11,7 @@ pub(crate) mod final_check;
 pub(crate) mod identical;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
+pub(crate) mod method_controls;
 pub(crate) mod noise;
 pub(crate) mod prepare_builds;
 pub(crate) mod probe;

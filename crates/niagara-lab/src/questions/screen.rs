@@ -110,6 +110,11 @@ struct ScreeningState {
     expected: Vec<Expected>,
 }
 
+/// The seed of a duel of the screening, by its number.
+fn seed_of(options: &ScreenOptions, duel: u64) -> u64 {
+    derive_seed(options.seed, "screen", duel)
+}
+
 /// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
 pub(crate) fn screen(
     bench: &Workbench,
@@ -139,7 +144,7 @@ pub(crate) fn screen(
             derive_seed(options.seed, "design", generation),
         );
         generation += 1;
-        for row in rows {
+        for (place, row) in rows.iter().enumerate() {
             let over = match ended {
                 Some(duels) => begun >= duels,
                 None => !study.has_recalled() && state.is_late(study, options),
@@ -151,7 +156,13 @@ pub(crate) fn screen(
                 break 'designs;
             }
             let aside_before = state.set_aside.len();
-            match state.duel(&field, study, row, begun, observer) {
+            state.expect(
+                &field,
+                study,
+                rows[place..].iter().take(study.ahead()),
+                begun,
+            );
+            match state.duel(&field, study, row.clone(), begun, observer) {
                 Err(error) if error.is::<Cancelled>() => {
                     return Ok(state.screening(candidates, true));
                 }
@@ -304,13 +315,11 @@ impl ScreeningState {
     ) -> Result<()> {
         let Field {
             bench,
-            base,
             candidates,
             options,
+            ..
         } = *field;
-        let sides =
-            [&row.a, &row.b].map(|levels| with_levels(base, candidates, &self.factors, levels));
-        let seed = derive_seed(options.seed, "screen", place);
+        let (sides, seed) = (self.sides_of(field, &row), seed_of(options, place));
         let record = study.duel(
             bench,
             Phase::Screen,
@@ -343,6 +352,25 @@ impl ScreeningState {
             }
             Ending::Disturbed => Ok(()),
         }
+    }
+
+    /// Tells who runs the duels which come next, the first of them as the duel `from`.
+    fn expect<'r>(
+        &self,
+        field: &Field<'_>,
+        study: &mut Study,
+        rows: impl Iterator<Item = &'r Row>,
+        from: u64,
+    ) {
+        let next = rows
+            .zip(from..)
+            .map(|(row, duel)| (self.sides_of(field, row), seed_of(field.options, duel)));
+        study.expect(field.bench, Phase::Screen, "", field.options.couples, next);
+    }
+
+    fn sides_of(&self, field: &Field<'_>, row: &Row) -> [Variant; 2] {
+        [&row.a, &row.b]
+            .map(|levels| with_levels(field.base, field.candidates, &self.factors, levels))
     }
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.

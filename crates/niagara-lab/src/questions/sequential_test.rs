@@ -204,9 +204,8 @@ impl RunningTest {
         let seeds = (self.attempts..)
             .take(left.min(study.ahead()))
             .map(|attempt| derive_seed(test.seed, test.subject, attempt));
-        let (phase, subject) = (test.phase, test.subject);
-        let variants = [test.a, test.b];
-        study.expect(bench, phase, subject, variants, test.couples, seeds);
+        let duels = seeds.map(|seed| ([test.a.clone(), test.b.clone()], seed));
+        study.expect(bench, test.phase, test.subject, test.couples, duels);
     }
 
     /// The machine of each score, by number; nothing where all are of this one.

@@ -681,8 +681,8 @@ impl<'a> Ladder<'a> {
         for (_, control) in self.screened(Role::PositiveControl) {
             if control.effect.high >= 1.0 {
                 alarms.push(format!(
-                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: this \
-                     study does not see what it should see",
+                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: a \
+                     slowdown that is there was not seen, so gains may have been missed as well (too much noise, or too little time)",
                     control.effect.ratio, control.effect.low, control.effect.high
                 ));
             }

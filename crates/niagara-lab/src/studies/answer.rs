@@ -41,22 +41,7 @@ pub fn answer(
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session.inventory, session.cancel)?;
-    let open = |observer: &mut dyn Observer| -> Result<Study> {
-        let mut study = opening.open()?;
-        if let Some(fleet) = session.fleet {
-            study.run_on(fleet)?;
-            if let Some(text) = study.fleet_announcement() {
-                observer.see(Event::Note(&text));
-            }
-        }
-        if study.is_resumed() {
-            observer.see(Event::Resumed {
-                folder: study.folder(),
-                used_seconds: study.used_seconds(),
-            });
-        }
-        Ok(study)
-    };
+    let open = |observer: &mut dyn Observer| begin(&opening, session, observer);
     let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {
@@ -115,4 +100,26 @@ pub fn answer(
         }
     };
     Ok(Answer { study, found })
+}
+
+/// The study, begun or continued, on the fleet where there is one.
+fn begin(
+    opening: &Opening<'_>,
+    session: &Session<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Study> {
+    let mut study = opening.open()?;
+    if let Some(fleet) = session.fleet {
+        study.run_on(fleet)?;
+        if let Some(text) = study.fleet_announcement() {
+            observer.see(Event::Note(&text));
+        }
+    }
+    if study.is_resumed() {
+        observer.see(Event::Resumed {
+            folder: study.folder(),
+            used_seconds: study.used_seconds(),
+        });
+    }
+    Ok(study)
 }

@@ -90,6 +90,11 @@ pub(crate) fn search_ended() -> Checkpoint<u64> {
     Checkpoint::named("search ended")
 }
 
+/// Whether the controls of a ladder or a matrix are measured.
+pub(crate) fn controls() -> Checkpoint<bool> {
+    Checkpoint::named("controls")
+}
+
 /// What came of the checks of this final variant.
 pub(crate) fn final_checks(variant: &str) -> Checkpoint<Vec<FinalCheck>> {
     Checkpoint::named(format!("final checks {variant}"))

@@ -232,20 +232,18 @@ impl Study {
         }
     }
 
-    /// Duels that differ in their seeds alone and are likely to be asked for next, in this order.
+    /// Variants and seeds of duels that are likely to be asked for next, in this order.
     pub(crate) fn expect(
         &mut self,
         bench: &Workbench,
         phase: Phase,
         subject: &str,
-        variants: [&Variant; 2],
         couples: u32,
-        seeds: impl Iterator<Item = u64>,
+        duels: impl Iterator<Item = ([Variant; 2], u64)>,
     ) {
-        let specs = seeds
+        let specs = duels
             .zip(self.next as u32..)
-            .map(|(seed, seq)| {
-                let variants = variants.map(Variant::clone);
+            .map(|((variants, seed), seq)| {
                 let spec = self.spec(bench, phase, subject, variants, couples, seed);
                 DuelSpec { seq, ..spec }
             })

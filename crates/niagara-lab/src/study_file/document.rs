@@ -92,6 +92,8 @@ pub(crate) struct Document {
     pub disturbance: Option<ShareText>,
     /// The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given
     pub client_host: Option<At<Text>>,
+    /// ladder, matrix: measure a lever that changes nothing and one known to slow the server first; true unless given
+    pub controls: Option<At<bool>>,
     /// What differs between the small and the original size
     #[serde(default)]
     pub size: Sizes,

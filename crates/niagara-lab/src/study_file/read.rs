@@ -189,7 +189,8 @@ impl Reader<'_> {
     fn refuse_keys_of_others(&self, kind: StudyKind, mistakes: &mut Mistakes<'_>) {
         let document = self.document;
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 10] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 11] = [
+            ("controls", place(&document.controls), &[Ladder, Matrix]),
             ("a", place(&document.a), &[Compare]),
             ("b", place(&document.b), &[Compare]),
             ("goal", place(&document.goal), &[Compare]),
@@ -361,6 +362,7 @@ impl Reader<'_> {
                 .or(time(&document.warm_up))
                 .unwrap_or(DEFAULT_WARM_UP),
             disturbance: share(&document.disturbance).unwrap_or(HALF_WEIGHT),
+            controls: document.controls.as_ref().is_none_or(|word| word.value),
             client_host: document
                 .client_host
                 .as_ref()

@@ -175,15 +175,7 @@ impl Connection {
 
     /// Counts the transaction that has just been answered; returns how many this link has served.
     pub(crate) fn complete(&mut self, now: Instant) -> u64 {
-        let took = now.saturating_duration_since(self.begun);
-        let served = &mut self.served;
-        served.shortest = match served.transactions {
-            0 => took,
-            _ => served.shortest.min(took),
-        };
-        served.longest = served.longest.max(took);
-        served.transactions += 1;
-        served.busy += took;
+        self.served.add(now.saturating_duration_since(self.begun));
         self.free_since = now;
         match &mut self.link {
             Some(link) => link.complete(),

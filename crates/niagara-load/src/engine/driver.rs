@@ -8,12 +8,17 @@ use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
 use crate::engine::replay::replay_loop::{self, Shared};
 use crate::engine::replay::tally::Tally;
+use crate::engine::script_loop::ScriptLoop;
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::io_choice::IoChoice;
+use crate::script::command::script_run;
+use crate::script::program::Reply;
+use crate::script::runtime::{ScriptThreads, runtime};
+use crate::script::wires::{Wires, run_on};
 use crate::workload::plan::Plan;
-use crate::workload::{CaptureWorkload, WorkloadSpec};
+use crate::workload::{CaptureWorkload, Workload, WorkloadSpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -71,6 +76,20 @@ impl Driver {
         spec: &WorkloadSpec,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
+        let script = match &spec.workload {
+            Workload::Script(_) => Some(begin_script(sides, spec, options)?),
+            _ => None,
+        };
+        Self::connect_script(sides, spec, options, script)
+    }
+
+    /// As [`connect_spread`](Self::connect_spread), for a script whose `init` has been run, if it is one.
+    pub fn connect_script(
+        sides: &[Vec<Endpoint>],
+        spec: &WorkloadSpec,
+        options: &DriverOptions,
+        script: Option<Arc<dyn ScriptThreads>>,
+    ) -> Result<Driver, LoadError> {
         let loops = loops_for(sides, spec, options)?;
         if let Some(capture) = spec.capture() {
             return Self::replay(sides, capture, options);
@@ -78,7 +97,11 @@ impl Driver {
         allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
         let tokens = (options.threads as usize).div_ceil(loops);
         let servers = sides.iter().flatten();
-        let io = options.io.settled(servers, sides.len() * loops, tokens);
+        let io = match &spec.workload {
+            // They wait where they stand, each with a poll of its own.
+            Workload::Script(script) if script.info().blocks => IoChoice::Epoll,
+            _ => options.io.settled(servers, sides.len() * loops, tokens),
+        };
         let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
         let reconnect = spec.common.reconnect;
@@ -88,6 +111,7 @@ impl Driver {
             reconnect_after: options
                 .reconnect_after
                 .or((reconnect > 0).then_some(u64::from(reconnect))),
+            stall_timeout: options.stall_timeout,
             coalescing: options.coalescing,
             auto_coalesces: auto_coalesces(sides, spec, options.threads)?,
         };
@@ -118,6 +142,7 @@ impl Driver {
                 io,
                 policy: policy.clone(),
                 cancel: Arc::clone(&options.cancel),
+                script: script.clone(),
             };
             let started = Loop::start(setup, report.clone(), ready.clone())?;
             driver.loops.push(started);
@@ -327,14 +352,19 @@ impl Loop {
         let thread = std::thread::Builder::new()
             .name(format!("load-{}", setup.index))
             .spawn(move || {
-                // A driver that is gone already needs no answer.
-                match EventLoop::connect(&setup) {
-                    Ok(event_loop) => {
-                        let _ = ready.send(Ok(()));
-                        drop(ready);
-                        event_loop.serve(&inbox, &report);
+                let connected = match &setup.script {
+                    Some(script) => {
+                        ScriptLoop::connect(&setup, script).map(|own| Either::Script(Box::new(own)))
                     }
-                    Err(error) => drop(ready.send(Err(error))),
+                    None => EventLoop::connect(&setup).map(|own| Either::Plan(Box::new(own))),
+                };
+                // A driver that is gone already needs no answer.
+                let _ = ready.send(connected.as_ref().map(|_| ()).map_err(Clone::clone));
+                drop(ready);
+                match connected {
+                    Ok(Either::Plan(event_loop)) => event_loop.serve(&inbox, &report),
+                    Ok(Either::Script(script_loop)) => script_loop.serve(&inbox, &report),
+                    Err(_) => {}
                 }
             })
             .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
@@ -343,6 +373,35 @@ impl Loop {
             thread: Some(thread),
         })
     }
+}
+
+/// What a thread drives: connections by a plan, or threads of a script.
+enum Either {
+    Plan(Box<EventLoop>),
+    Script(Box<ScriptLoop>),
+}
+
+/// Makes a script ready and runs its `init`.
+///
+/// # Errors
+/// The script fails.
+fn begin_script(
+    sides: &[Vec<Endpoint>],
+    spec: &WorkloadSpec,
+    options: &DriverOptions,
+) -> Result<Arc<dyn ScriptThreads>, LoadError> {
+    let servers = sides.first().cloned().unwrap_or_default();
+    let run = script_run(spec, &servers, "run", options.threads, options.seed)?;
+    let threads = runtime()?.run(&run)?;
+    let mut wires = Wires::new(
+        servers,
+        Arc::new(Plan::new(spec, options.threads, options.seed)),
+        options.connect_timeout,
+        options.stall_timeout,
+        options.ignored_errors.clone(),
+    );
+    run_on(threads.beginning()?.as_mut(), Reply::Go, &mut wires)?;
+    Ok(threads)
 }
 
 /// How many loops drive the load.
@@ -376,6 +435,11 @@ fn loops_for(
         return invalid("reconnect_after = 0: must be at least 1 transaction".into());
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Workload::Script(script) = &spec.workload
+        && script.info().blocks
+    {
+        return Ok(options.threads as usize);
+    }
     let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
     if loops == 0 {
         return invalid("loops = 0: must be at least 1".into());

@@ -16,6 +16,7 @@ use crate::net::endpoint::Endpoint;
 use crate::net::event::Event;
 use crate::net::io::Io;
 use crate::net::io_choice::IoChoice;
+use crate::script::runtime::ScriptThreads;
 use crate::workload::plan::Plan;
 use nix::unistd::{SysconfVar, sysconf};
 use std::ops::Range;
@@ -62,6 +63,8 @@ pub(crate) struct Setup {
     pub io: IoChoice,
     pub policy: Policy,
     pub cancel: Arc<AtomicBool>,
+    /// Of a workload that is a script: who makes its threads.
+    pub script: Option<Arc<dyn ScriptThreads>>,
 }
 
 /// CPUs of this machine that are in use, whoever may use them.

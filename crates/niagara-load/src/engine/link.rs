@@ -9,10 +9,15 @@ use crate::net::stream::Stream;
 use crate::protocol::answer::{Answer, Format};
 use crate::protocol::command::{self, Execute};
 use crate::protocol::packet::ServerError;
+use crate::protocol::prepared::Prepared;
+use crate::protocol::preparing::Preparing;
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::workload::plan::{Plan, Transaction};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, Read, Write};
-use std::time::Duration;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
 /// MySQL's ER_MAX_PREPARED_STMT_COUNT_REACHED.
 const TOO_MANY_PREPARED: u16 = 1461;
@@ -27,6 +32,15 @@ enum Handle {
     },
     /// It goes as text: the workload wants it so, or the server cannot prepare it (MySQL and BEGIN).
     Text,
+}
+
+/// What the answer to a command of a script is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Awaited {
+    /// Rows or none, in this format.
+    Rows(Format),
+    /// A statement that is prepared.
+    Statement,
 }
 
 /// A connection that was lost, in words.
@@ -53,7 +67,10 @@ pub(crate) struct Link {
     /// Bytes of `out` that the system has taken.
     written: usize,
     waits_to_write: bool,
+    capabilities: u32,
     reader: ResponseReader,
+    /// The answer at hand is to a COM_STMT_PREPARE of a script.
+    preparing: Option<Box<Preparing>>,
     /// By template.
     handles: Vec<Handle>,
     /// Transactions completed on this link.
@@ -119,7 +136,9 @@ impl Link {
             out,
             written: 0,
             waits_to_write: false,
+            capabilities,
             reader: ResponseReader::new(capabilities),
+            preparing: None,
             handles,
             transactions: 0,
         })
@@ -135,6 +154,8 @@ impl Link {
             out,
             written: 0,
             waits_to_write: false,
+            capabilities,
+            preparing: None,
             reader: ResponseReader::new(capabilities),
             handles: Vec::new(),
             transactions: 0,
@@ -159,6 +180,9 @@ impl Link {
 
     /// The error of an answer that was `Failed`.
     pub(crate) fn error(&self) -> Result<ServerError, Lost> {
+        if let Some(Err(error)) = self.preparing.as_ref().and_then(|one| one.result()) {
+            return Ok(error.clone());
+        }
         Ok(self.reader.error()?)
     }
 
@@ -212,6 +236,78 @@ impl Link {
         self.reader.rows()
     }
 
+    /// Writes a command of a script, whose packets have their headers.
+    pub(crate) fn write_command(&mut self, command: &[u8], answer: Awaited) {
+        self.out.clear();
+        self.out.extend_from_slice(command);
+        self.preparing = None;
+        match answer {
+            Awaited::Rows(format) => self.reader.keep_rows(true, format),
+            Awaited::Statement => {
+                self.preparing = Some(Box::new(Preparing::new(self.capabilities)));
+            }
+        }
+    }
+
+    /// The statement that the last answer was about, if it was about one.
+    pub(crate) fn prepared(&self) -> Option<Prepared> {
+        let result = self.preparing.as_ref()?.result()?;
+        result.as_ref().ok().copied()
+    }
+
+    /// Of the last answer: the rows that were changed; `None`: it was a result set.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        self.reader.changed()
+    }
+
+    /// Takes the rows of the last answer away in exchange for others, whose memory is used next.
+    pub(crate) fn swap_answer(&mut self, other: &mut Answer) {
+        std::mem::swap(self.reader.answer_mut(), other);
+    }
+
+    /// Sends what was written and waits for the answer, blocking until `deadline`. Nothing else may watch the link.
+    pub(crate) fn exchange(&mut self, deadline: Instant) -> Result<Progress, Lost> {
+        let mut buffer = [0; 16 * 1024];
+        let mut written = 0;
+        while written < self.out.len() {
+            match self.stream.write(&self.out[written..]) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(count) => written += count,
+                Err(error) => self.wait_for(&error, deadline, true)?,
+            }
+        }
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(count) => match self.feed(&buffer[..count])? {
+                    Progress::More => {}
+                    complete => return Ok(complete),
+                },
+                Err(error) => self.wait_for(&error, deadline, false)?,
+            }
+        }
+    }
+
+    /// Waits for what a read or write would have blocked for; any other error is returned.
+    fn wait_for(&self, error: &io::Error, deadline: Instant, to_write: bool) -> Result<(), Lost> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => return Ok(()),
+            io::ErrorKind::WouldBlock => {}
+            _ => return Err(Lost(describe_io(error))),
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let flags = match to_write {
+            true => PollFlags::POLLOUT,
+            false => PollFlags::POLLIN,
+        };
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(self.stream.as_fd(), flags)], timeout) {
+            Ok(0) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
     /// Sends what was written.
     #[inline]
     pub(crate) fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
@@ -243,6 +339,9 @@ impl Link {
     /// Takes what was received.
     #[inline]
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Progress, Lost> {
+        if let Some(preparing) = &mut self.preparing {
+            return Ok(preparing.feed(bytes)?);
+        }
         Ok(self.reader.feed(bytes)?)
     }
 
@@ -289,7 +388,7 @@ impl Link {
                 }
                 // A complete answer is followed by nothing until the next command, so the poll's edge for
                 // that next answer is still to come and the read that finds nothing can be spared.
-                Ok(count) => match self.reader.feed(&buffer[..count])? {
+                Ok(count) => match self.feed(&buffer[..count])? {
                     Progress::More => {}
                     complete => return Ok(complete),
                 },

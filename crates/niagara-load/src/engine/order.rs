@@ -52,6 +52,19 @@ pub(crate) struct Served {
     pub longest: Duration,
 }
 
+impl Served {
+    /// One more transaction, which took so long.
+    pub(crate) fn add(&mut self, took: Duration) {
+        self.shortest = match self.transactions {
+            0 => took,
+            _ => self.shortest.min(took),
+        };
+        self.longest = self.longest.max(took);
+        self.transactions += 1;
+        self.busy += took;
+    }
+}
+
 /// What a loop says.
 #[derive(Debug)]
 pub(crate) enum Report {
@@ -77,6 +90,8 @@ pub(crate) struct Policy {
     pub ignored_errors: IgnoredErrors,
     pub retry: Option<Retry>,
     pub reconnect_after: Option<u64>,
+    /// A server that is not heard of for so long is given up.
+    pub stall_timeout: Duration,
     /// Whether wake-ups for answers are coalesced.
     pub coalescing: CoalescingChoice,
     /// With [`CoalescingChoice::Auto`] they are, where the loop has CPUs of its own.

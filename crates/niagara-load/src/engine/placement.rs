@@ -1,10 +1,10 @@
-//! On which CPUs a loop runs.
+//! The CPUs that a loop runs on.
 
 use crate::error::LoadError;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Where the calling thread may run.
+/// Where the calling thread may run, and where it was put.
 #[derive(Debug)]
 pub(crate) struct Placement {
     home: CpuSet,
@@ -12,14 +12,14 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Where it was started.
+    /// Of the calling thread, where it is.
     pub(crate) fn here() -> Result<Self, LoadError> {
         let home = sched_getaffinity(Pid::from_raw(0))
             .map_err(|error| LoadError::Client(format!("reading the CPU affinity: {error}")))?;
         Ok(Placement { home, placed: None })
     }
 
-    /// Has the thread run on `cpus`; without any, where it was started.
+    /// Puts the calling thread onto `cpus`, or back where it was.
     pub(crate) fn place(&mut self, cpus: Option<&Vec<usize>>) -> Result<(), LoadError> {
         if self.placed.as_ref() == cpus {
             return Ok(());

@@ -3,9 +3,10 @@
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::session;
-use crate::workload::WorkloadSpec;
+use crate::script::command::{run_command, script_run};
 use crate::workload::filling::{JobWork, TableEvent, Work, failed};
 use crate::workload::spec::quoted;
+use crate::workload::{Workload, WorkloadSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 /// Bound on a single statement; building an index over many rows takes its time.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// What a script draws for its tables is the same every time.
+const SCRIPT_SEED: u64 = 1;
 
 /// How the tables are worked on.
 #[derive(Debug, Clone)]
@@ -77,6 +81,10 @@ pub fn prepare_tables(
     if options.create_database {
         create_database(endpoint)?;
     }
+    if let Workload::Script(_) = &spec.workload {
+        on_event(TableEvent::Step("the script's prepare"));
+        return script_command("prepare", endpoint, spec, options.threads);
+    }
     let expected = spec.workload.family().expected_rows(options.threads);
     let mut done = 0;
     on_event(TableEvent::Rows(0, expected));
@@ -114,6 +122,10 @@ pub fn cleanup(
     on_event: &mut dyn FnMut(TableEvent),
 ) -> Result<(), LoadError> {
     spec.validate()?;
+    if let Workload::Script(_) = &spec.workload {
+        on_event(TableEvent::Step("the script's cleanup"));
+        return script_command("cleanup", endpoint, spec, options.threads);
+    }
     spec.workload
         .family()
         .drop_tables(options.threads, &mut |jobs, work| {
@@ -138,6 +150,24 @@ pub fn warm_up(
         .preload(&database, options.threads, &mut |jobs, work| {
             for_each(endpoint, jobs, options, on_event, work)
         })
+}
+
+/// Has a script do a command, if it knows it.
+fn script_command(
+    command: &str,
+    endpoint: &Endpoint,
+    spec: &WorkloadSpec,
+    threads: u32,
+) -> Result<(), LoadError> {
+    let Workload::Script(script) = &spec.workload else {
+        return Ok(());
+    };
+    if !script.info().has(command) {
+        return Ok(());
+    }
+    let servers = std::slice::from_ref(endpoint);
+    let run = script_run(spec, servers, command, threads, SCRIPT_SEED)?;
+    run_command(&run, script.info(), servers)
 }
 
 /// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.

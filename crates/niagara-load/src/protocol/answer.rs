@@ -6,6 +6,9 @@ use super::packet::Fields;
 /// Bytes that the rows of one answer may take: a transaction that wants more has forgotten a condition.
 const MAX_BYTES: usize = 16 << 20;
 
+/// The same for scripts, which read whatever they like.
+const MAX_BYTES_OF_SCRIPTS: usize = 1 << 30;
+
 /// A NULL where a length would stand, in rows as text.
 const TEXT_NULL: u8 = 0xfb;
 
@@ -26,9 +29,11 @@ struct Column {
     unsigned: bool,
 }
 
-/// The rows of the answer at hand.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
+/// The rows of one answer, read anew from its first row as often as is wanted.
+#[derive(Debug)]
+pub struct Answer {
+    /// Bytes that they may take.
+    limit: usize,
     format: Format,
     columns: Vec<Column>,
     /// All rows, one after the other.
@@ -39,11 +44,20 @@ pub(crate) struct Answer {
     start: usize,
 }
 
+impl Default for Answer {
+    fn default() -> Self {
+        Answer::bounded(MAX_BYTES)
+    }
+}
+
 /// One value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Value<'a> {
+pub enum Value<'a> {
+    /// NULL.
     Null,
+    /// A whole number.
     Int(i64),
+    /// A number.
     Float(f64),
     /// Text, or a decimal number as text.
     Bytes(&'a [u8]),
@@ -52,6 +66,27 @@ pub(crate) enum Value<'a> {
 }
 
 impl Answer {
+    /// For scripts, which may read much.
+    pub fn of_script() -> Self {
+        Answer::bounded(MAX_BYTES_OF_SCRIPTS)
+    }
+
+    fn bounded(limit: usize) -> Self {
+        Answer {
+            limit,
+            format: Format::default(),
+            columns: Vec::new(),
+            data: Vec::new(),
+            ends: Vec::new(),
+            start: 0,
+        }
+    }
+
+    /// How many columns its rows have.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Forgets the answer before.
     pub(super) fn begin(&mut self, format: Format) {
         self.format = format;
@@ -67,9 +102,10 @@ impl Answer {
 
     /// More of the packet at hand: of a column's definition or of a row.
     pub(super) fn extend(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
-        if self.data.len() + bytes.len() > MAX_BYTES {
+        if self.data.len() + bytes.len() > self.limit {
             return Err(ProtocolError::new(format!(
-                "rows of more than {MAX_BYTES} bytes where a transaction waits for them"
+                "rows of more than {} bytes where a transaction waits for them",
+                self.limit
             )));
         }
         self.data.extend_from_slice(bytes);
@@ -101,12 +137,12 @@ impl Answer {
     }
 
     /// How many rows came.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.ends.len()
     }
 
     /// The values of row `index` (from 0), from the first column on; `None`: there are fewer rows.
-    pub(crate) fn row(&self, index: usize) -> Option<Row<'_>> {
+    pub fn row(&self, index: usize) -> Option<Row<'_>> {
         let end = *self.ends.get(index)?;
         let begin = match index {
             0 => 0,
@@ -143,7 +179,7 @@ impl Answer {
 
 /// A row, read from its first column on.
 #[derive(Debug, Clone)]
-pub(crate) struct Row<'a> {
+pub struct Row<'a> {
     columns: &'a [Column],
     nulls: &'a [u8],
     fields: Fields<'a>,
@@ -152,6 +188,11 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// The next column's value; `None`: the row ends early, or is none of the protocol's.
+    pub fn next_value(&mut self) -> Option<Value<'a>> {
+        self.value().ok()
+    }
+
     /// The next column's value.
     pub(crate) fn value(&mut self) -> Result<Value<'a>, ProtocolError> {
         let place = self.next;

@@ -34,7 +34,7 @@ pub(crate) enum ParameterType {
 }
 
 /// Writes `payload` as packets, numbered from `sequence`, and returns the next number.
-pub(crate) fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) -> u8 {
+pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) -> u8 {
     loop {
         let (packet, rest) = payload.split_at(payload.len().min(MAX_PAYLOAD));
         out.extend_from_slice(&(packet.len() as u32).to_le_bytes()[..3]);

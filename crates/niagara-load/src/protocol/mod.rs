@@ -17,6 +17,7 @@ pub(crate) mod inbox;
 pub(crate) mod login;
 pub(crate) mod packet;
 pub(crate) mod prepared;
+pub(crate) mod preparing;
 pub(crate) mod response;
 pub(crate) mod rows;
 mod rsa_key;

@@ -90,8 +90,13 @@ impl<'a> Fields<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerError {
     pub code: u16,
+    /// The SQL state.
+    pub state: [u8; 5],
     pub message: String,
 }
+
+/// The SQL state of errors that have none of their own.
+const GENERAL_STATE: [u8; 5] = *b"HY000";
 
 impl ServerError {
     /// Reads an ERR packet's payload, which starts with 0xff.
@@ -103,11 +108,15 @@ impl ServerError {
         let code = fields.u16()?;
         // Errors before the handshake (too many connections) carry no SQL state.
         let mut text = fields.rest();
-        if text.first() == Some(&b'#') && text.len() >= 6 {
-            text = &text[6..];
+        let mut state = GENERAL_STATE;
+        if let [b'#', rest @ ..] = text
+            && let Some((own, rest)) = rest.split_first_chunk()
+        {
+            (state, text) = (*own, rest);
         }
         Ok(ServerError {
             code,
+            state,
             message: String::from_utf8_lossy(text).into_owned(),
         })
     }
@@ -143,6 +152,7 @@ mod tests {
     fn errors_with_and_without_sql_state() {
         let with = ServerError::parse(b"\xff\x15\x04#28000Access denied").unwrap();
         assert_eq!((with.code, with.message.as_str()), (1045, "Access denied"));
+        assert_eq!(with.state, *b"28000");
         let without = ServerError::parse(b"\xff\x10\x04Too many connections").unwrap();
         assert_eq!(
             (without.code, without.message.as_str()),

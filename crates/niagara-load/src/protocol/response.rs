@@ -71,6 +71,10 @@ pub(crate) struct ResponseReader {
     rows: u64,
     /// Rows of the answer at hand so far.
     counted: u64,
+    /// Rows that the last complete answer said were changed.
+    changed: u64,
+    /// The last complete answer had rows, be it none of them.
+    has_rows: bool,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
     kept: Vec<u8>,
     /// Whether the rows of the answer at hand go into `answer`.
@@ -94,6 +98,8 @@ impl ResponseReader {
             touched: false,
             rows: 0,
             counted: 0,
+            changed: 0,
+            has_rows: false,
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
             answer: Answer::default(),
@@ -130,6 +136,16 @@ impl ResponseReader {
     #[inline]
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Of the last complete answer: the rows that were changed; `None`: it was a result set.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        (!self.has_rows).then_some(self.changed)
+    }
+
+    /// The last answer, to be taken away in exchange for another, whose memory is used next.
+    pub(crate) fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
     }
 
     /// Takes the next bytes of the answer. After `Done` or `Failed` the reader is ready for the next answer.
@@ -244,13 +260,16 @@ impl ResponseReader {
             Part::Of(Packet::Ok) => {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
-                self.rows = Fields::new(rows).lenenc().unwrap_or(0);
-                self.touched = self.rows > 0;
+                self.changed = Fields::new(rows).lenenc().unwrap_or(0);
+                self.rows = self.changed;
+                self.has_rows = false;
+                self.touched = self.changed > 0;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::End) => {
                 self.touched = true;
                 self.rows = self.counted;
+                self.has_rows = true;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::Error) => {

@@ -36,12 +36,15 @@ impl WorkloadBuilder {
             || self.spec.workload.family_mut().set(option, value)?)
     }
 
-    /// Sets a number of the workload's file.
+    /// Sets a number of the workload's file, or an option of its script.
     ///
     /// # Errors
     /// [`LoadError::Invalid`]: no whole number, or it is no workload from a file. Whether the file has such a number is
     /// known to [`build`](Self::build).
     pub fn set_scale(&mut self, name: &str, value: &str) -> Result<(), LoadError> {
+        if let Some(result) = self.spec.workload.family_mut().set_text(name, value) {
+            return result;
+        }
         if self.spec.workload.family().numbers().is_none() {
             return Err(LoadError::Invalid(format!(
                 "{name}: {} has no such option",

@@ -107,6 +107,11 @@ pub(crate) trait Family {
         }
     }
 
+    /// Sets an option of the user's own program, whatever its value is; `None`: it is none.
+    fn set_text(&mut self, _name: &str, _value: &str) -> Option<Result<(), LoadError>> {
+        None
+    }
+
     /// Refuses what cannot be run, naming the option and the values that can.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ pub(crate) mod parameters;
 pub(crate) mod plan;
 mod random_options;
 mod registry;
+pub(crate) mod script;
 pub(crate) mod spec;
 mod statement_class;
 mod stored;

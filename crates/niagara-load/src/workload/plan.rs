@@ -7,6 +7,7 @@
 
 use super::parameters::Text;
 use super::registry::{self, Script};
+use super::script::NoPlan;
 use super::template::{Next, Template, Templates, Unexpected};
 use super::{Rng, StatementClass, WorkloadSpec};
 use crate::protocol::answer::Answer;
@@ -39,6 +40,17 @@ impl Plan {
             types: script.types(),
             script,
             seed,
+        }
+    }
+
+    /// Of a program: no statements are known before it runs.
+    pub(crate) fn empty() -> Self {
+        Plan {
+            templates: Vec::new(),
+            kinds: Vec::new(),
+            types: Vec::new(),
+            script: Script::Script(NoPlan),
+            seed: 0,
         }
     }
 

@@ -8,6 +8,7 @@ use super::kind::WorkloadKind;
 use super::option::WorkloadOption;
 use super::parameters::Parameters;
 use super::random_options;
+use super::script::{self, ScriptWorkload};
 use super::sysbench::{Sysbench, SysbenchTest};
 use super::template::{Next, Templates, Unexpected};
 use super::tpcc::Tpcc;
@@ -95,6 +96,9 @@ macro_rules! registry {
                 if name == CAPTURE {
                     return serde_json::from_value::<CaptureWorkload>(options).map(Workload::Capture);
                 }
+                if name == script::KIND {
+                    return serde_json::from_value::<ScriptWorkload>(options).map(Workload::from);
+                }
                 // A file of the user's is known by no name.
                 serde_json::from_value::<FileWorkload>(options).map(Workload::from)
             }
@@ -150,6 +154,8 @@ registry! {
     Tpcc(Tpcc),
     /// What a file says: one that is built in, or the user's own.
     File(FileWorkload),
+    /// A script of sysbench's.
+    Script(ScriptWorkload),
 }
 
 impl Transaction {
@@ -276,6 +282,7 @@ pub(super) static KEYS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
         })
         .flatten()
         .chain([(CAPTURE.to_owned(), Value::Null)])
+        .chain(script::KEYS.map(|key| (key.to_owned(), Value::Null)))
         .collect()
 });
 

@@ -1,5 +1,6 @@
 //! Ladders, matrices and sweeps as every form of the report shows them: headline, tables, facts.
 
+mod controls;
 mod ladder;
 mod matrix;
 mod sweep;
@@ -45,8 +46,16 @@ impl Grid {
 pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
     let mut grids = match summary {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
-        Summary::Ladder(ladder) => ladder::grids(ladder),
-        Summary::Matrix(matrix) => matrix::grids(matrix),
+        Summary::Ladder(ladder) => {
+            let own = ladder::grids(ladder).into_iter();
+            own.chain(controls::grid(&ladder.controls, &ladder.checks))
+                .collect()
+        }
+        Summary::Matrix(matrix) => {
+            let own = matrix::grids(matrix).into_iter();
+            own.chain(controls::grid(&matrix.controls, &matrix.checks))
+                .collect()
+        }
         Summary::Sweep(sweep) => sweep::grids(sweep),
     };
     let comparison = crate::wording::comparison_of(summary);

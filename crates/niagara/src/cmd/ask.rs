@@ -10,7 +10,7 @@ use niagara_server::Catalog;
 
 use crate::args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::client;
-use crate::cmd::fleet::{fleet_options, in_words};
+use crate::cmd::fleet::{fleet_options, in_words, too_many_nodes};
 use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -54,6 +54,12 @@ pub fn ask(
         ..asking.client.clone()
     };
     inventory.client = client::open(&client, &cancel, &mut terminal)?;
+    let too_many = fleet
+        .as_ref()
+        .and_then(|fleet| too_many_nodes(fleet, question));
+    if let Some(text) = too_many {
+        terminal.line(&text);
+    }
     if let Some(text) = first(&inventory) {
         terminal.line(&text);
     }

@@ -6,10 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use niagara_fleet::{Cluster, Program, SlurmOptions, WorkerOptions};
-use niagara_lab::{FleetOptions, FleetReport, NodeOptions, StudyDescription, work_on_node};
+use niagara_fleet::{Cluster, Program, SlurmOptions, WorkerOptions, nodes_worth_having};
+use niagara_lab::{
+    FleetOptions, FleetReport, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds,
+    work_on_node,
+};
 
 use crate::shared_args::{FleetArgs, StudyArgs, Where, duration};
+
+/// Seconds from a job's start to its first duel: a worker comes up, copies servers and data.
+const START_SECONDS: f64 = 10.0;
 
 /// Duels on many machines: the worker of a node (docs/fleet.md)
 #[derive(Debug, Args)]
@@ -133,6 +139,12 @@ pub fn fleet_options(
             fleet.on
         );
     }
+    if matches!(question.rate, Some(RateChoice::Share(_))) {
+        bail!(
+            "on nodes latencies are compared at a rate that is given: what the start does under closed load would be found out on this host\n\
+             remedy: say --rate as transactions per second, such as --rate 2000"
+        );
+    }
     let mut arguments = fleet.worker_argument.clone();
     for servers in &args.servers {
         arguments.push("--servers".to_owned());
@@ -146,6 +158,24 @@ pub fn fleet_options(
         cluster,
         silence: fleet.silence,
     }))
+}
+
+/// How many nodes a comparison can keep busy, where more were asked for.
+pub fn too_many_nodes(fleet: &FleetOptions, question: &StudyDescription) -> Option<String> {
+    let Question::Compare { .. } = question.question else {
+        return None;
+    };
+    let settings = question.duel_settings();
+    let seconds = duel_seconds(&settings, settings.couples);
+    let worth = nodes_worth_having(question.duels, seconds, START_SECONDS);
+    (worth < fleet.nodes() as usize).then(|| {
+        format!(
+            "{} duels of about {seconds:.0} s keep {worth} node{} busy for nine tenths of the time; {} were asked for",
+            question.duels,
+            if worth == 1 { "" } else { "s" },
+            fleet.nodes()
+        )
+    })
 }
 
 /// What nodes were held for, in a few lines.

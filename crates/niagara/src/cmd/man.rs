@@ -7,21 +7,27 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 
 use crate::args::{Cli, ManArgs};
+use crate::cmd::formats;
 use crate::setting::write;
 
 /// The page that `--markdown` writes.
 const PAGE: &str = "commands.md";
 
-/// Columns of the help on it.
+/// The page of file formats beside it.
+const FORMATS: &str = "formats.md";
+
+/// Columns of the help.
 const WIDTH: usize = 100;
 
 pub fn run(args: &ManArgs) -> Result<ExitCode> {
     std::fs::create_dir_all(&args.folder)
         .with_context(|| format!("cannot make the folder {}", args.folder.display()))?;
     if args.markdown {
-        let page = args.folder.join(PAGE);
-        write(&page, &markdown())?;
-        say!("{}", page.display());
+        for (name, text) in [(PAGE, markdown()), (FORMATS, formats::page()?)] {
+            let page = args.folder.join(name);
+            write(&page, &text)?;
+            say!("{}", page.display());
+        }
         return Ok(ExitCode::SUCCESS);
     }
     clap_mangen::generate_to(Cli::command(), &args.folder)

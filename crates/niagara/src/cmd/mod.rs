@@ -10,6 +10,7 @@ pub mod completions;
 pub mod doctor;
 pub mod first;
 pub mod fleet;
+pub mod formats;
 pub mod levers;
 pub mod load_agent;
 pub mod man;

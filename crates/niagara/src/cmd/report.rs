@@ -10,7 +10,7 @@ use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
 };
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, Store, Summary};
+use niagara_store::{Comparison, Store, Summary, TuneSummary};
 
 use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::{profile, side_by_side};
@@ -231,9 +231,35 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         say!("deploy:  nothing: see above why what was proven to be faster is not handed over");
     } else if may_deploy(summary) {
         say!("deploy:  nothing, for nothing was proven to be faster");
+        if let Summary::Tune(tune) = summary
+            && let Some(next) = next_step(tune)
+        {
+            say!("next:    {next}");
+        }
     }
     say!("results: {}", folder.join(RESULTS_FILE).display());
     Ok(())
+}
+
+/// What to do after a tuning that proved nothing; nothing where it was stopped, for it says itself how it continues.
+fn next_step(tune: &TuneSummary) -> Option<&'static str> {
+    if !tune.complete {
+        return None;
+    }
+    let warned = tune
+        .positive_control
+        .as_ref()
+        .is_some_and(|control| control.effect.high >= 1.0);
+    Some(match warned {
+        true => {
+            "the positive control was not seen: too much noise or too little time; `niagara doctor --noise` says what can be \
+             seen here, and a longer --budget sees more"
+        }
+        false => {
+            "a longer --budget sees smaller gains; `niagara report --verbose` lists what was not tried; another --workload may \
+             have more to gain"
+        }
+    })
 }
 
 /// The folder under `niagara-results` that was written last.

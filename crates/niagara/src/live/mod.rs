@@ -6,7 +6,7 @@ mod picture;
 mod state;
 
 pub use glyphs::{Glyphs, is_utf8, plain};
-pub use picture::{Frame, lines, one_line, outcome};
+pub use picture::{Frame, lines, one_line, outcome, words};
 pub use state::State;
 
 #[cfg(test)]

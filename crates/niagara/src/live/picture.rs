@@ -146,7 +146,7 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
 }
 
 /// A part of a tuning with what it asks.
-fn words(stage: &str) -> &str {
+pub fn words(stage: &str) -> &str {
     match stage {
         "screening" => "screening: which levers help?",
         "total" => "total: the start against all that help, together",

@@ -58,6 +58,12 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
         return Err(Cancelled.into());
     }
     prepared.map_err(|error| target.explain(error))?;
+    if let Workload::Script(_) = &load.workload.workload {
+        let script = load.workload.spelling();
+        return Ok(format!(
+            "database {database} has what `prepare` of {script} makes"
+        ));
+    }
     let made = expected(load);
     Ok(format!("database {database} has {} now", listed(&made)))
 }
@@ -67,6 +73,18 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
 /// # Errors
 /// The server refuses it.
 pub fn cleanup(target: &mut Target, load: &Load) -> Result<String> {
+    if let Workload::Script(_) = &load.workload.workload {
+        let options = TableOptions {
+            threads: load.threads,
+            ..TableOptions::default()
+        };
+        let done = niagara_load::cleanup(&target.endpoint, &load.workload, &options, &mut |_| {});
+        done.map_err(|error| target.explain(error))?;
+        let (script, database) = (load.workload.spelling(), &target.endpoint.database);
+        return Ok(format!(
+            "`cleanup` of {script} is done in database {database}"
+        ));
+    }
     let there = existing(target, load)?;
     drop_tables(target, &there)?;
     let database = &target.endpoint.database;
@@ -100,7 +118,9 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
         Workload::Sysbench(sysbench) if sysbench.test.asks_for_rows() => sysbench.table_size,
         Workload::Tpcc(tpcc) => return check_warehouses(target, tpcc.warehouses),
         // Of a capture nobody knows what it asks for before it does.
-        Workload::Sysbench(_) | Workload::File(_) | Workload::Capture(_) => return Ok(()),
+        Workload::Sysbench(_) | Workload::File(_) | Workload::Script(_) | Workload::Capture(_) => {
+            return Ok(());
+        }
     };
     for name in there {
         let sql = format!("SELECT MAX(id) FROM {}", table(&database, &name));

@@ -1,0 +1,353 @@
+//! Everything that the head knows, and what it does in a round: its log is the truth, all else follows from it and from what
+//! workers and Slurm say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::cost::{Cost, Fate, account};
+use crate::desk::Desk;
+use crate::folder::{Folder, StudyFile};
+use crate::line::{FORMAT, Log, Tail, publish};
+use crate::message::{Attempt, HeadLine, incarnation, name_of};
+use crate::options::{Cluster, DuelResult, HeadOptions, Order};
+use crate::queue::Queue;
+use crate::watch::Watch;
+
+/// How often the head says that it is there.
+const BEAT: Duration = Duration::from_secs(10);
+/// How often it is looked whether a worker was started again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// How long workers are given to end by themselves.
+pub(crate) const GRACE: Duration = Duration::from_secs(10);
+/// What an attempt is withdrawn for that nobody is to blame for.
+pub(crate) const NOT_WANTED: &str = "not wanted any more";
+
+/// Everything the head knows.
+pub(crate) struct Office {
+    pub(crate) options: HeadOptions,
+    pub(crate) folder: Folder,
+    pub(crate) log: Log,
+    pub(crate) desk: Desk,
+    pub(crate) queue: Option<Arc<Queue>>,
+    /// Arrays of this study, each with its number of tasks.
+    pub(crate) jobs: BTreeMap<String, u32>,
+    /// Names under which workers are expected.
+    pub(crate) names: BTreeSet<String>,
+    pub(crate) watches: BTreeMap<String, Watch>,
+    pub(crate) notices: Vec<String>,
+    pub(crate) told: BTreeSet<String>,
+    pub(crate) set_aside: Vec<(String, String)>,
+    pub(crate) losses: Vec<(String, String)>,
+    /// Attempts that were withdrawn without being wanted any more.
+    pub(crate) not_wanted: BTreeSet<Attempt>,
+    pub(crate) withdrawn: BTreeSet<Attempt>,
+    pub(crate) trouble: Option<String>,
+    /// The study has said what it wants: before, nothing is granted or withdrawn.
+    pub(crate) has_orders: bool,
+    pub(crate) ending: bool,
+    pub(crate) beat: Option<Instant>,
+    pub(crate) looked_again: Instant,
+    pub(crate) submitted_at: Option<Instant>,
+    pub(crate) fruitless: u32,
+    pub(crate) results_at_submission: usize,
+    pub(crate) results: usize,
+    /// Since when the folder cannot be written.
+    pub(crate) full_since: Option<Instant>,
+    pub(crate) running_since: BTreeMap<String, Instant>,
+    pub(crate) not_alive_since: BTreeMap<String, Instant>,
+}
+
+impl Office {
+    pub(crate) fn open(options: HeadOptions) -> anyhow::Result<Self> {
+        let folder = Folder::at(&options.folder);
+        folder.open(&StudyFile {
+            format: FORMAT,
+            key: options.key.clone(),
+            seed: options.seed,
+        })?;
+        let path = folder.head_log();
+        let lines: Vec<HeadLine> = Tail::of(path.clone()).lines()?;
+        let log = Log::go_on(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let (queue, names) = match &options.cluster {
+            Cluster::Slurm(slurm) => {
+                let name = job_name(&options);
+                let queue = Queue::begin(slurm.clone(), &name, &options.folder)?;
+                (Some(Arc::new(queue)), BTreeSet::new())
+            }
+            Cluster::Others(count) => (None, (1..=*count).map(|n| format!("w{n}")).collect()),
+        };
+        let mut office = Self {
+            desk: Desk::new(options.seed),
+            folder,
+            log,
+            queue,
+            jobs: BTreeMap::new(),
+            names,
+            watches: BTreeMap::new(),
+            notices: Vec::new(),
+            told: BTreeSet::new(),
+            set_aside: Vec::new(),
+            losses: Vec::new(),
+            not_wanted: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
+            trouble: None,
+            has_orders: false,
+            ending: false,
+            beat: None,
+            looked_again: Instant::now(),
+            submitted_at: None,
+            fruitless: 0,
+            results_at_submission: 0,
+            results: 0,
+            full_since: None,
+            running_since: BTreeMap::new(),
+            not_alive_since: BTreeMap::new(),
+            options,
+        };
+        for line in &lines {
+            office.apply(line);
+        }
+        let known: Vec<String> = office.desk.workers().map(str::to_owned).collect();
+        for worker in known {
+            office.watch(&worker);
+        }
+        office.write(HeadLine::Opened {
+            pid: std::process::id(),
+            host: host(),
+        })?;
+        Ok(office)
+    }
+
+    /// Takes over a line of the own log.
+    pub(crate) fn apply(&mut self, line: &HeadLine) {
+        self.desk.apply(line);
+        match line {
+            HeadLine::Submitted { job, tasks } => {
+                self.jobs.insert(job.clone(), *tasks);
+                let names = (1..=*tasks).map(|task| format!("{job}_{task}"));
+                self.names.extend(names);
+            }
+            HeadLine::Taken { .. } => self.results += 1,
+            HeadLine::Withdrawn {
+                attempt,
+                node,
+                why,
+                begun,
+                ..
+            } => {
+                if why == NOT_WANTED {
+                    self.not_wanted.insert(attempt.clone());
+                } else {
+                    self.withdrawn.insert(attempt.clone());
+                }
+                if *begun {
+                    self.losses.push((node.clone(), why.clone()));
+                }
+            }
+            HeadLine::SetAside { node, why } => self.set_aside.push((node.clone(), why.clone())),
+            HeadLine::Gone { worker, held } => {
+                if let Some(watch) = self.watches.get_mut(worker) {
+                    watch.held = Some(*held);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes a line, and takes it over once it stands.
+    pub(crate) fn write(&mut self, line: HeadLine) -> anyhow::Result<()> {
+        self.log.append(&line)?;
+        self.apply(&line);
+        Ok(())
+    }
+
+    pub(crate) fn write_all(&mut self, lines: Vec<HeadLine>) -> anyhow::Result<()> {
+        lines.into_iter().try_for_each(|line| self.write(line))
+    }
+
+    pub(crate) fn notice(&mut self, text: String) {
+        if self.told.insert(text.clone()) {
+            self.notices.push(text);
+        }
+    }
+
+    pub(crate) fn want(&mut self, orders: &[Order]) -> anyhow::Result<()> {
+        for order in orders {
+            if self.desk.knows(&order.duel) {
+                continue;
+            }
+            let path = self.folder.order(&order.duel);
+            publish(&path, &serde_json::to_vec(&order.document)?)?;
+            self.write(HeadLine::Wanted {
+                duel: order.duel.clone(),
+                index: order.index,
+                seconds: order.seconds,
+            })?;
+        }
+        self.desk
+            .want(orders.iter().map(|order| order.duel.clone()).collect());
+        self.has_orders = true;
+        Ok(())
+    }
+
+    pub(crate) fn result(&self, duel: &str) -> anyhow::Result<Option<DuelResult>> {
+        let Some(place) = self.desk.taken(duel) else {
+            return Ok(None);
+        };
+        let path = self.folder.result(&place.worker, &place.attempt);
+        let document = std::fs::read(&path)
+            .with_context(|| format!("cannot read the result {}", path.display()))?;
+        Ok(Some(DuelResult {
+            document,
+            attempt: place.attempt,
+            worker: place.worker,
+            node: place.node,
+        }))
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.clone().or_else(|| self.desk.hopeless())
+    }
+
+    pub(crate) fn open_workers(&self) -> usize {
+        let workers = self.desk.workers();
+        workers.filter(|worker| self.desk.is_open(worker)).count()
+    }
+
+    pub(crate) fn is_somebody_there(&self) -> bool {
+        let mut there = self.desk.workers();
+        there.any(|worker| {
+            let watch = self.watches.get(worker);
+            watch.is_some_and(|watch| watch.heard.elapsed() < GRACE)
+        })
+    }
+
+    /// One round. What cannot be written now is decided again in the next one.
+    pub(crate) fn step(&mut self) {
+        match self.round() {
+            Ok(()) => self.full_since = None,
+            Err(error) => {
+                let since = *self.full_since.get_or_insert_with(Instant::now);
+                self.notice(format!(
+                    "{error:#}: workers keep what they have, trying again"
+                ));
+                if since.elapsed() > self.options.patience {
+                    self.trouble = Some(format!(
+                        "{error:#}, for {:.0} s now\nremedy: make room; the same command goes on from here",
+                        since.elapsed().as_secs_f64()
+                    ));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn round(&mut self) -> anyhow::Result<()> {
+        if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
+            self.write(HeadLine::Alive)?;
+            self.beat = Some(Instant::now());
+        }
+        self.look_for_workers();
+        let workers: Vec<String> = self.watches.keys().cloned().collect();
+        for worker in &workers {
+            self.hear(worker)?;
+        }
+        for worker in &workers {
+            self.miss(worker)?;
+        }
+        self.tend_queue()?;
+        for line in self.desk.set_aside() {
+            if let HeadLine::SetAside { node, why } = &line {
+                self.notice(format!("{node} gets no more duels: {why}"));
+            }
+            self.write(line)?;
+        }
+        if self.has_orders && !self.ending {
+            self.write_all(self.desk.unwanted())?;
+            self.write_all(self.desk.grant())?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn watch(&mut self, worker: &str) {
+        let path = self.folder.worker_log(worker);
+        let watch = || Watch::of(Tail::of(path));
+        self.watches.entry(worker.to_owned()).or_insert_with(watch);
+    }
+
+    /// Looks for the first line of workers that are expected, and of later incarnations of those that are there.
+    pub(crate) fn look_for_workers(&mut self) {
+        let again = self.looked_again.elapsed() >= AGAIN;
+        if again {
+            self.looked_again = Instant::now();
+        }
+        let mut next: BTreeMap<&str, u32> =
+            self.names.iter().map(|name| (name.as_str(), 0)).collect();
+        for worker in self.watches.keys() {
+            let (name, number) = name_of(worker);
+            let first = next.entry(name).or_default();
+            *first = (*first).max(number + 1);
+        }
+        let wanted: Vec<String> = next
+            .into_iter()
+            // A network file system remembers for a while that a file was not there: ask when it will be.
+            .filter(|(name, number)| {
+                again
+                    && (*number > 0
+                        || self.queue.is_none()
+                        || self.running_since.contains_key(*name))
+            })
+            .map(|(name, number)| incarnation(name, number))
+            .collect();
+        for worker in wanted {
+            if self.folder.worker_log(&worker).exists() {
+                self.watch(&worker);
+            }
+        }
+    }
+
+    pub(crate) fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, Cost> {
+        let fate = |attempt: &Attempt| {
+            let taken = self.desk.taken(&attempt.duel);
+            let is_taken = taken.is_some_and(|place| place.attempt == *attempt);
+            if is_taken && counts(&attempt.duel) {
+                Fate::Counts
+            } else if is_taken || self.not_wanted.contains(attempt) {
+                Fate::NotNeeded
+            } else if self.withdrawn.contains(attempt) {
+                Fate::Lost
+            } else {
+                // Cut off by the study's end.
+                Fate::NotNeeded
+            }
+        };
+        let watched = self
+            .watches
+            .iter()
+            .filter(|(_, watch)| !watch.lines.is_empty());
+        watched
+            .map(|(worker, watch)| {
+                let ended = watch.held.unwrap_or_else(|| watch.held_until_now());
+                (worker.clone(), account(&watch.lines, ended, fate))
+            })
+            .collect()
+    }
+}
+
+/// The name of a study's jobs.
+fn job_name(options: &HeadOptions) -> String {
+    #[derive(Serialize)]
+    struct Name<'a>(&'a str, &'a std::path::Path);
+    let text = serde_json::to_vec(&Name(&options.key, &options.folder)).unwrap_or_default();
+    format!("niagara-{:08x}", xxh3_64(&text) as u32)
+}
+
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|name| name.trim().to_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,61 @@
+//! What a head is opened with, what it is asked for, and what it gives back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::message::Attempt;
+use crate::slurm::SlurmOptions;
+
+/// Where workers come from.
+#[derive(Debug, Clone)]
+pub enum Cluster {
+    /// Slurm starts them.
+    Slurm(SlurmOptions),
+    /// Somebody else does: they are called w1 to this.
+    Others(u32),
+}
+
+/// What a head is opened with.
+#[derive(Debug, Clone)]
+pub struct HeadOptions {
+    /// The shared folder.
+    pub folder: PathBuf,
+    /// The study's key.
+    pub key: String,
+    /// The study's seed.
+    pub seed: u64,
+    /// Where workers come from.
+    pub cluster: Cluster,
+    /// How long a worker may be silent before what it holds is granted to others.
+    pub silence: Duration,
+    /// How long a full folder is waited for.
+    pub patience: Duration,
+}
+
+/// A duel that is wanted.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Its name: everything that decides it, in a hash.
+    pub duel: String,
+    /// Its index within its comparison, for people.
+    pub index: u64,
+    /// About how long it takes, seconds.
+    pub seconds: f64,
+    /// What a worker needs to run it.
+    pub document: Value,
+}
+
+/// The result of a duel.
+#[derive(Debug, Clone)]
+pub struct DuelResult {
+    /// The document that the worker wrote.
+    pub document: Vec<u8>,
+    /// The attempt that counts.
+    pub attempt: Attempt,
+    /// Whose it was.
+    pub worker: String,
+    /// Where.
+    pub node: String,
+}

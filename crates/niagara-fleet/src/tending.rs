@@ -1,0 +1,174 @@
+//! What Slurm says: workers that are to come, that have gone, that have to be replaced.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::message::{HeadLine, name_of};
+use crate::office::{GRACE, Office};
+use crate::slurm::{Task, in_words, queue_in_words};
+use crate::watch::Watch;
+
+/// How long a job may run before its worker's first line is missed.
+const UNSEEN: Duration = Duration::from_secs(150);
+/// Submissions in a row that brought no result, after which no more are made.
+const MAX_FRUITLESS: u32 = 3;
+/// Pause between submissions; doubled by each that brought no result.
+const PAUSE: Duration = Duration::from_secs(20);
+
+impl Office {
+    /// What Slurm says: workers that are to come, that have gone, that have to be replaced.
+    pub(crate) fn tend_queue(&mut self) -> anyhow::Result<()> {
+        let Some(queue) = self.queue.clone() else {
+            return Ok(());
+        };
+        if let Some((job, tasks)) = queue.submitted() {
+            self.write(HeadLine::Submitted { job, tasks })?;
+            return Ok(());
+        }
+        if let Some(refused) = queue.refused() {
+            self.fruitless += 1;
+            self.notice(format!("Slurm took no job: {refused}"));
+            if self.fruitless >= MAX_FRUITLESS {
+                self.trouble = Some(format!("Slurm took no job: {refused}"));
+            }
+        }
+        let Some((asked, tasks)) = queue.tasks() else {
+            return Ok(());
+        };
+        queue.hurry(self.desk.workers().count() < queue.nodes as usize);
+        self.adopt(&tasks)?;
+        let alive: Vec<Task> = tasks
+            .iter()
+            .filter(|task| task.is_alive())
+            .cloned()
+            .collect();
+        for words in queue_in_words(&alive) {
+            self.notice(words);
+        }
+        for task in alive.iter().filter(|task| task.state == "RUNNING") {
+            self.runs(task);
+        }
+        self.bury(&tasks)?;
+        // An answer from before the last submission knows nothing of it.
+        let fresh = self.submitted_at.is_none_or(|at| asked > at);
+        let wanted = queue.nodes.min(self.desk.open_duels() as u32);
+        let there = alive.len() as u32;
+        let busy = self.ending || queue.is_submitting() || !fresh || !self.has_orders;
+        if busy || there >= wanted {
+            return Ok(());
+        }
+        self.replace(wanted - there)
+    }
+
+    /// Jobs of a head that was killed before it could write them down.
+    fn adopt(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+        let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
+        for task in tasks.iter().filter(|task| task.is_alive()) {
+            let Some((job, number)) = task.name.split_once('_') else {
+                continue;
+            };
+            if let (Ok(number), false) = (number.parse::<u32>(), self.jobs.contains_key(job)) {
+                let most = unknown.entry(job.to_owned()).or_default();
+                *most = number.max(*most);
+            }
+        }
+        for (job, tasks) in unknown {
+            self.write(HeadLine::Submitted { job, tasks })?;
+        }
+        Ok(())
+    }
+
+    /// A task runs: its worker is to be seen soon.
+    fn runs(&mut self, task: &Task) {
+        let since = self.running_since.entry(task.name.clone());
+        let since = since.or_insert_with(Instant::now).elapsed();
+        let mut workers = self.watches.keys();
+        if since < UNSEEN || workers.any(|worker| name_of(worker).0 == task.name) {
+            return;
+        }
+        self.trouble = Some(format!(
+            "job {} runs on {}, but nothing of its worker is seen in {}\n\
+             cause: that folder is not the same on this host and on the node, or the program does not start there \
+             (slurm-*.log in the folder, on the node, has its words)\n\
+             remedy: name a folder that all of them see with --shared",
+            task.name,
+            task.node,
+            self.options.folder.display()
+        ));
+    }
+
+    /// Workers whose job has ended without a word.
+    fn bury(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+        let workers: Vec<String> = self.desk.workers().map(str::to_owned).collect();
+        for worker in workers {
+            let name = name_of(&worker).0;
+            if tasks
+                .iter()
+                .any(|task| task.name == name && task.is_alive())
+            {
+                self.not_alive_since.remove(&worker);
+                continue;
+            }
+            let since = *self
+                .not_alive_since
+                .entry(worker.clone())
+                .or_insert_with(Instant::now);
+            // Its last words may be on their way.
+            if since.elapsed() < GRACE {
+                continue;
+            }
+            let task = tasks.iter().find(|task| task.name == name);
+            let state = task.map_or("COMPLETED", |task| task.state.as_str());
+            let why = task
+                .and_then(|task| in_words(&task.state, &task.reason))
+                .unwrap_or_else(|| "its job has ended".to_owned());
+            let node = self.desk.node_of(&worker).to_owned();
+            self.withdraw(&worker, &why)?;
+            // Who fell silent has failed already, by the same cause.
+            let silent = self.watches.get(&worker).is_some_and(|watch| watch.silent);
+            let failed = ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"].contains(&state);
+            if failed && !silent {
+                self.failed(&node, &why)?;
+            } else {
+                self.notice(format!("the worker on {node} has ended: {why}"));
+            }
+            let held = self.watches.get(&worker).map_or(0.0, Watch::held_until_now);
+            self.write(HeadLine::Gone { worker, held })?;
+        }
+        Ok(())
+    }
+
+    /// Asks Slurm for workers in the place of those that have ended.
+    fn replace(&mut self, missing: u32) -> anyhow::Result<()> {
+        let pause = PAUSE * 2u32.saturating_pow(self.fruitless.min(6));
+        if self.submitted_at.is_some_and(|at| at.elapsed() < pause) {
+            return Ok(());
+        }
+        if self.submitted_at.is_some() {
+            if self.results > self.results_at_submission {
+                self.fruitless = 0;
+            } else {
+                self.fruitless += 1;
+            }
+        }
+        if self.fruitless >= MAX_FRUITLESS {
+            self.trouble.get_or_insert(format!(
+                "workers were started {} times in a row and ended without a result\n\
+                 cause: {}\nremedy: the slurm-*.log in {} have their words; the same command goes on from here",
+                self.fruitless + 1,
+                self.losses
+                    .last()
+                    .map_or("unknown", |(_, why)| why.as_str()),
+                self.options.folder.display()
+            ));
+            return Ok(());
+        }
+        let without = self.desk.nodes_aside().map(str::to_owned).collect();
+        if let Some(queue) = &self.queue {
+            queue.submit(missing, without);
+        }
+        self.submitted_at = Some(Instant::now());
+        self.results_at_submission = self.results;
+        Ok(())
+    }
+}

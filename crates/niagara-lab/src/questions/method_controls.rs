@@ -1,0 +1,178 @@
+//! The controls of a ladder or a matrix: a lever that changes nothing and one that is known to slow the server, each against
+//! the start, by the same duels and the same test as everything else. They come first, so that no short budget drops them.
+
+use anyhow::Result;
+use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
+use niagara_store::{Goal, MethodControl, Phase};
+
+use crate::duels::workbench::Workbench;
+use crate::lever::{Lever, Role};
+use crate::questions::sequential_test::{
+    SequentialTest, comparison, first_look_seconds, run_test, share_seconds,
+};
+use crate::studies::checkpoint;
+use crate::studies::inventory::Inventory;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::lever_context::everything_allowed;
+use crate::variants::variant::Variant;
+
+/// The controls, in the order in which they are measured, each with its name.
+const CONTROLS: [(Role, &str); 2] = [
+    (Role::NegativeControl, "negative control"),
+    (Role::PositiveControl, "positive control"),
+];
+/// What a control may take beyond its first look, as a part of that.
+const BEYOND_FIRST_LOOK: f64 = 1.4;
+
+/// How the controls are measured.
+pub(crate) struct ControlOptions<'a> {
+    /// Whether the study wants them.
+    pub wanted: bool,
+    /// What the study starts from.
+    pub start: &'a Variant,
+    /// Error probability of each, most duels.
+    pub errors: ErrorBudget,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Couples of a duel.
+    pub couples: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Questions that share the time with them.
+    pub questions: usize,
+}
+
+/// What came of them.
+pub(crate) struct Measured {
+    pub controls: Vec<MethodControl>,
+    /// Stopped on request in the middle of one.
+    pub interrupted: bool,
+}
+
+/// Measures both controls. One that is not to be had here, or that could not be measured, is there with the reason.
+///
+/// # Errors
+/// The results cannot be written, or the study cannot go on here.
+pub(crate) fn measure_controls(
+    bench: &Workbench,
+    study: &mut Study,
+    inventory: &Inventory,
+    options: &ControlOptions<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Measured> {
+    // A study that was begun before there were controls has none: its duels follow each other without them.
+    let wanted = study.recall_or(&checkpoint::controls(), || {
+        Ok(options.wanted && !study.is_resumed())
+    })?;
+    let mut measured = Measured {
+        controls: Vec::new(),
+        interrupted: false,
+    };
+    if !wanted {
+        return Ok(measured);
+    }
+    for (place, (role, name)) in CONTROLS.into_iter().enumerate() {
+        let Some(lever) = inventory.levers.iter().find(|lever| lever.role() == role) else {
+            continue;
+        };
+        let (comparison, reason) = match with_control(bench, inventory, options.start, lever)? {
+            Err(reason) => (None, Some(reason)),
+            Ok((variant, _)) => {
+                let left = CONTROLS.len() - place;
+                let first_look = first_look_seconds(study, options.errors, options.couples);
+                let share =
+                    share_seconds(study.left_seconds(), options.questions + left, first_look)
+                        .min(BEYOND_FIRST_LOOK * first_look);
+                observer.see(Event::Stage {
+                    name,
+                    seconds: share,
+                });
+                let test = SequentialTest {
+                    phase: Phase::Claim,
+                    subject: name,
+                    goal: Goal::Throughput,
+                    a: options.start,
+                    b: &variant,
+                    errors: options.errors,
+                    rule: options.rule,
+                    couples: options.couples,
+                    seed: derive_seed(options.seed, "control", place as u64),
+                    reserve_seconds: (study.left_seconds() - share).max(0.0),
+                    must_answer: false,
+                };
+                let outcome = run_test(bench, study, &test, observer)?;
+                measured.interrupted = outcome.interrupted;
+                if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+                    (Some(comparison(study, &test, &outcome)?), None)
+                } else {
+                    let first_line = |text: &String| text.lines().next().map(str::to_owned);
+                    let failure = outcome.failure.as_ref().and_then(first_line);
+                    let reason = failure.unwrap_or_else(|| "there was no time for it".to_owned());
+                    (None, Some(reason))
+                }
+            }
+        };
+        measured.controls.push(MethodControl {
+            name: name.to_owned(),
+            title: lever.title().to_owned(),
+            comparison,
+            reason,
+        });
+        if measured.interrupted {
+            break;
+        }
+    }
+    Ok(measured)
+}
+
+/// `start` with a control, and what that changes; the reason where it does not apply here.
+fn with_control(
+    bench: &Workbench,
+    inventory: &Inventory,
+    start: &Variant,
+    lever: &Lever,
+) -> Result<Result<(Variant, String), String>> {
+    let fingerprint = inventory.fingerprint()?;
+    let context = everything_allowed(&fingerprint, bench, &start.server, lever.id())?;
+    Ok(lever.applicability(&context).map(|change| {
+        let variant = start.with(lever.id(), &change);
+        (variant, change.one_line())
+    }))
+}
+
+/// What a reader must know of the controls before believing the rest.
+pub(crate) fn alarms(controls: &[MethodControl]) -> Vec<String> {
+    controls.iter().filter_map(alarm).collect()
+}
+
+fn alarm(control: &MethodControl) -> Option<String> {
+    let Some(comparison) = &control.comparison else {
+        let reason = control.reason.as_deref().unwrap_or("not measured");
+        return Some(format!(
+            "this study has no {}, so that part of the method was not checked here: {reason}",
+            control.name
+        ));
+    };
+    let judged = comparison.judged();
+    let estimate = judged.estimate;
+    let shown = format!(
+        "× {:.3} [{:.3}, {:.3}]",
+        estimate.ratio, estimate.low, estimate.high
+    );
+    if control.name == CONTROLS[0].1 {
+        let moved = matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower));
+        moved.then(|| {
+            format!(
+                "the negative control, which changes nothing, shows {shown}: something else moves these figures, distrust \
+                 the small ones"
+            )
+        })
+    } else {
+        (judged.verdict != Some(Verdict::Slower)).then(|| {
+            format!(
+                "the positive control, known to slow the server, shows {shown}: this study does not see what it should see"
+            )
+        })
+    }
+}

@@ -1,0 +1,636 @@
+//! A slice or run of a script under way on one loop: its threads run until each waits for an answer, a rest or an event.
+
+use crate::engine::link::Lost;
+use crate::engine::options::MAX_RUN;
+use crate::engine::order::{Order, Policy, Report, Served, client};
+use crate::engine::reconnect::Reconnector;
+use crate::engine::recorder::{Kinds, Recorder, Window};
+use crate::engine::script_inline::{Heard, Inline, hear};
+use crate::engine::script_thread::{ScriptThread, State};
+use crate::engine::script_watch::Watch;
+use crate::error::LoadError;
+use crate::net::event::{Coalescing, Event};
+use crate::net::io::Io;
+use crate::protocol::answer::Answer;
+use crate::protocol::response::Progress;
+use crate::script::program::{CommandKind, Reply, Want};
+use crate::script::wires::{Wires, awaited, refusal};
+use crate::workload::script::{OTHER, READ, WRITE};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The longest wait before the flags are looked at.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+/// The longest drain after the user has cancelled.
+const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
+/// A thread that is still in the same piece of Lua so long after the end of time is interrupted.
+const STUCK_AFTER: Duration = Duration::from_secs(10);
+/// Events without a wait for anything that a thread does before the others have their turn.
+const EVENTS_IN_A_ROW: u32 = 16;
+
+pub(crate) struct ScriptRunning<'a> {
+    policy: &'a Policy,
+    order: &'a Order,
+    io: &'a mut Io,
+    wires: &'a mut Wires,
+    reconnector: &'a mut Reconnector,
+    watch: &'a Watch,
+    recorder: Recorder<'a>,
+    stop_at: Instant,
+    drain_timeout: Duration,
+    /// Threads within an event.
+    in_flight: usize,
+    /// No more events may begin because of their number.
+    limit_reached: bool,
+    /// By link: the thread that waits for its answer.
+    waiting: Vec<Option<usize>>,
+    /// Of an open loop: threads that wait for an arrival, the longest waiting first.
+    free: VecDeque<usize>,
+    /// Threads whose turn it is, and what they are answered.
+    ready: VecDeque<(usize, Reply)>,
+    /// Links with a command that is written and not sent.
+    unsent: Vec<(usize, usize)>,
+    /// Of an open loop: the arrival that is this loop's to begin next.
+    reserved: Option<Instant>,
+    /// Threads that rest, and until when.
+    resting: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// What came for other threads while one waited where it stood.
+    heard: Vec<Heard>,
+}
+
+impl<'a> ScriptRunning<'a> {
+    pub(crate) fn new(
+        kinds: &'a Kinds,
+        policy: &'a Policy,
+        order: &'a Order,
+        io: &'a mut Io,
+        wires: &'a mut Wires,
+        reconnector: &'a mut Reconnector,
+        watch: &'a Watch,
+    ) -> Result<Self, LoadError> {
+        let count_until = if order.count_drain {
+            order.stop_at + order.drain_timeout + MAX_RUN
+        } else {
+            order.stop_at
+        };
+        watch.give_up_at(order.stop_at + order.drain_timeout.min(STUCK_AFTER));
+        Ok(ScriptRunning {
+            policy,
+            order,
+            io,
+            wires,
+            reconnector,
+            watch,
+            recorder: Recorder::new(kinds, order.count_from, count_until)?,
+            stop_at: order.stop_at,
+            drain_timeout: order.drain_timeout,
+            in_flight: 0,
+            limit_reached: false,
+            waiting: Vec::new(),
+            free: VecDeque::new(),
+            ready: VecDeque::new(),
+            unsent: Vec::new(),
+            reserved: None,
+            resting: BinaryHeap::new(),
+            heard: Vec::new(),
+        })
+    }
+
+    /// Loads the side until the time is over or the events are done, and all of them are finished.
+    pub(crate) fn run(
+        mut self,
+        threads: &mut [ScriptThread],
+        events: &mut Vec<Event>,
+        buffer: &mut [u8],
+        report: &dyn Fn(Window, Vec<Served>),
+    ) -> Result<Report, LoadError> {
+        let mut boundary = self.first_boundary();
+        for place in 0..threads.len() {
+            threads[place].served = Served::default();
+            if threads[place].state == State::Parked {
+                let now = Instant::now();
+                threads[place].free_since = now;
+                self.offer(threads, place, now);
+            }
+        }
+        let mut now = Instant::now();
+        let mut heard = now;
+        self.begin_due(threads, now)?;
+        self.take_turns(threads)?;
+        self.send(threads)?;
+        while self.in_flight > 0 || self.goes_on(now) {
+            let wait = self.wait(boundary, now);
+            self.io
+                .wait(events, Coalescing::NONE, wait)
+                .map_err(client("waiting for answers"))?;
+            now = Instant::now();
+            if !events.is_empty() || self.in_flight == 0 || !self.ready.is_empty() {
+                heard = now;
+            }
+            if now >= boundary {
+                boundary = self.report_intervals(now, boundary, threads, report)?;
+            }
+            let mut wake = false;
+            for &event in events.iter() {
+                wake |= matches!(event, Event::Wake);
+                self.take(event, threads, buffer, now)?;
+            }
+            if wake {
+                self.deliver(threads)?;
+            }
+            self.begin_due(threads, now)?;
+            self.take_turns(threads)?;
+            self.send(threads)?;
+            if self.order.abort.load(Ordering::Relaxed) {
+                return Ok(Report::Failed(LoadError::Cancelled));
+            }
+            self.obey(now);
+            self.check_bounds(now, heard)?;
+        }
+        Ok(Report::Finished {
+            window: self.recorder.finish()?,
+            ended: now,
+            stopped: self.stop_at.min(now),
+            per_connection: shares(threads),
+        })
+    }
+
+    /// When the first interval is over.
+    fn first_boundary(&self) -> Instant {
+        match self.order.interval {
+            // The warm-up is a window of its own.
+            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
+            Some(interval) => self.order.count_from + interval,
+            None => self.stop_at,
+        }
+    }
+
+    /// Ends counted time if that is wanted.
+    fn obey(&mut self, now: Instant) {
+        let cancelled = self.order.cancel.load(Ordering::Relaxed);
+        if cancelled || self.order.stop.load(Ordering::Relaxed) {
+            self.stop_at = self.stop_at.min(now);
+            if !self.order.count_drain {
+                self.recorder.stop(now);
+            }
+        }
+        if cancelled {
+            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
+        }
+    }
+
+    /// Gives up what takes too long.
+    fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
+        if now >= self.stop_at + self.drain_timeout {
+            return Err(self.server_lost(format!(
+                "{} events were not finished {:.1} s after the stop",
+                self.in_flight,
+                self.drain_timeout.as_secs_f64()
+            )));
+        }
+        let rests = !self.resting.is_empty();
+        if !rests && now.saturating_duration_since(heard) >= self.order.stall_timeout {
+            return Err(self.server_lost(format!(
+                "no answer to {} threads for {:.1} s",
+                self.in_flight,
+                self.order.stall_timeout.as_secs_f64()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether there may be more to do although no thread is in an event.
+    fn goes_on(&mut self, now: Instant) -> bool {
+        if now >= self.stop_at {
+            return false;
+        }
+        if let Some((limit, begun)) = &self.order.events {
+            self.limit_reached |= begun.load(Ordering::Relaxed) >= *limit;
+        }
+        !self.limit_reached && !self.free.is_empty()
+    }
+
+    fn wait(&self, boundary: Instant, now: Instant) -> Duration {
+        if !self.ready.is_empty() {
+            return Duration::ZERO;
+        }
+        let until = if now >= self.stop_at {
+            MAX_WAIT
+        } else {
+            boundary
+                .min(self.stop_at)
+                .saturating_duration_since(now)
+                .clamp(Duration::from_millis(1), MAX_WAIT)
+        };
+        let until = match self.resting.peek() {
+            Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
+            None => until,
+        };
+        match self.reserved {
+            Some(due) if !self.free.is_empty() && !self.limit_reached => {
+                until.min(due.saturating_duration_since(now))
+            }
+            _ => until,
+        }
+    }
+
+    /// Sends a report for every interval that is over, and returns the end of the one at hand.
+    fn report_intervals(
+        &mut self,
+        now: Instant,
+        mut end: Instant,
+        threads: &[ScriptThread],
+        report: &dyn Fn(Window, Vec<Served>),
+    ) -> Result<Instant, LoadError> {
+        if let Some(interval) = self.order.interval {
+            while (end < self.stop_at || self.order.count_drain) && now >= end {
+                let per_connection = match self.order.connections_by_interval {
+                    true => shares(threads),
+                    false => Vec::new(),
+                };
+                report(self.recorder.take()?, per_connection);
+                end += interval;
+            }
+        }
+        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
+            end = now + MAX_RUN;
+        }
+        Ok(end)
+    }
+
+    /// Whether an event may begin, which is then counted as begun.
+    fn may_begin(&mut self, now: Instant) -> bool {
+        if now >= self.stop_at || self.limit_reached {
+            return false;
+        }
+        if let Some((limit, begun)) = &self.order.events
+            && now >= self.order.count_from
+        {
+            self.limit_reached = begun.fetch_add(1, Ordering::Relaxed) >= *limit;
+        }
+        !self.limit_reached
+    }
+
+    /// A thread is between events: in a closed loop its next one begins with its next turn. True: it does.
+    fn offer(&mut self, threads: &mut [ScriptThread], place: usize, now: Instant) -> bool {
+        if self.order.arrivals.is_some() {
+            self.free.push_back(place);
+            return false;
+        }
+        if !self.may_begin(now) {
+            return false;
+        }
+        self.begin(threads, place, now, now);
+        self.ready.push_back((place, Reply::Event(true)));
+        true
+    }
+
+    fn begin(
+        &mut self,
+        threads: &mut [ScriptThread],
+        place: usize,
+        intended: Instant,
+        now: Instant,
+    ) {
+        let thread = &mut threads[place];
+        thread.state = State::Busy;
+        thread.intended = intended;
+        thread.begun = now;
+        self.in_flight += 1;
+        let late = self
+            .order
+            .arrivals
+            .is_some()
+            .then(|| now.saturating_duration_since(thread.intended.max(thread.free_since)));
+        self.recorder.began(now, late);
+    }
+
+    /// Rests that are over, and what has arrived as long as threads are free.
+    fn begin_due(
+        &mut self,
+        threads: &mut [ScriptThread],
+        mut now: Instant,
+    ) -> Result<(), LoadError> {
+        while let Some(&Reverse((due, place))) = self.resting.peek()
+            && due <= now
+        {
+            self.resting.pop();
+            threads[place].state = State::Busy;
+            self.ready.push_back((place, Reply::Go));
+        }
+        let Some(arrivals) = &self.order.arrivals else {
+            return Ok(());
+        };
+        while let Some(&place) = self.free.front() {
+            let due = match self.reserved {
+                Some(due) => due,
+                None => {
+                    let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+                    let Some(time) = arrivals.take() else {
+                        return Ok(());
+                    };
+                    self.order.kick + time
+                }
+            };
+            self.reserved = Some(due);
+            if due > now {
+                now = Instant::now();
+                if due > now {
+                    return Ok(());
+                }
+            }
+            if !self.may_begin(now) {
+                return Ok(());
+            }
+            self.reserved = None;
+            self.free.pop_front();
+            self.begin(threads, place, due, now);
+            self.ready.push_back((place, Reply::Event(true)));
+        }
+        Ok(())
+    }
+
+    /// Lets every thread run whose turn it is.
+    fn take_turns(&mut self, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
+        for _ in 0..self.ready.len() {
+            let Some((place, reply)) = self.ready.pop_front() else {
+                break;
+            };
+            self.run_thread(threads, place, reply)?;
+            while let Some(heard) = self.heard.pop() {
+                self.take_heard(heard, threads)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a thread until it waits.
+    fn run_thread(
+        &mut self,
+        threads: &mut [ScriptThread],
+        place: usize,
+        mut reply: Reply,
+    ) -> Result<(), LoadError> {
+        let mut events = 0;
+        loop {
+            let thread = &mut threads[place];
+            let mut inline = Inline {
+                io: &mut *self.io,
+                wires: &mut *self.wires,
+                heard: &mut self.heard,
+                patience: self.policy.stall_timeout,
+            };
+            self.watch.enter(thread.place);
+            let want = thread.program.resume(reply, &mut inline);
+            self.watch.leave();
+            let want = want.map_err(LoadError::Script)?;
+            self.after_turn(thread)?;
+            match want {
+                Want::Answer { link, kind } => return self.ask(threads, place, link, kind),
+                Want::Connect => {
+                    self.reconnector.request(
+                        self.order.side,
+                        place as u32,
+                        Duration::ZERO,
+                        false,
+                    )?;
+                    return Ok(());
+                }
+                Want::Sleep(time) => {
+                    thread.state = State::Resting;
+                    let due = Instant::now() + time.min(MAX_RUN);
+                    self.resting.push(Reverse((due, place)));
+                    return Ok(());
+                }
+                Want::Event { completed } => {
+                    let now = Instant::now();
+                    self.ended(thread, completed, now);
+                    thread.state = State::Parked;
+                    events += 1;
+                    if !self.offer(threads, place, now) || events >= EVENTS_IN_A_ROW {
+                        return Ok(());
+                    }
+                    // It goes on at once.
+                    match self.ready.pop_back() {
+                        Some((_, next)) => reply = next,
+                        None => return Ok(()),
+                    }
+                }
+                Want::Rest { completed } => {
+                    self.ended(thread, completed, Instant::now());
+                    thread.state = State::Over;
+                    return Ok(());
+                }
+                Want::End => {
+                    self.ended(thread, false, Instant::now());
+                    thread.state = State::Over;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// An event is over: complete, or left.
+    fn ended(&mut self, thread: &mut ScriptThread, completed: bool, now: Instant) {
+        if matches!(thread.state, State::Busy | State::Resting) {
+            self.in_flight -= 1;
+        }
+        if completed {
+            thread.complete(now);
+            let latency = now.saturating_duration_since(thread.intended);
+            self.recorder.transaction(now, 0, latency);
+        }
+    }
+
+    /// Takes over what a thread has counted, and the links that it has given up.
+    fn after_turn(&mut self, thread: &mut ScriptThread) -> Result<(), LoadError> {
+        for number in thread.program.take_closed() {
+            if let Some(mut link) = self.wires.take(number) {
+                link.quit();
+                self.io
+                    .forget(number as u32)
+                    .map_err(client("giving up a connection"))?;
+            }
+        }
+        let counts = thread.program.take_counts();
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        for (kind, count) in [
+            (READ, counts.reads),
+            (WRITE, counts.writes),
+            (OTHER, counts.other),
+        ] {
+            for _ in 0..count {
+                self.recorder.query(now, Some(kind), Duration::ZERO, true);
+            }
+        }
+        for _ in 0..counts.errors {
+            self.recorder.error(counts.error);
+        }
+        for _ in 0..counts.reconnects {
+            self.recorder.reconnected(false);
+        }
+        Ok(())
+    }
+
+    /// Writes a thread's command; it is sent after all turns.
+    fn ask(
+        &mut self,
+        threads: &mut [ScriptThread],
+        place: usize,
+        number: usize,
+        kind: CommandKind,
+    ) -> Result<(), LoadError> {
+        let thread = &mut threads[place];
+        match self.wires.get(number) {
+            Some(link) => link.write_command(thread.program.command(), awaited(kind)),
+            None => {
+                let cause = "there is no such connection any more".to_owned();
+                self.ready.push_back((place, Reply::Lost(cause)));
+                return Ok(());
+            }
+        }
+        thread.link = Some(number);
+        if self.waiting.len() <= number {
+            self.waiting.resize(number + 1, None);
+        }
+        self.waiting[number] = Some(place);
+        self.unsent.push((place, number));
+        Ok(())
+    }
+
+    /// Sends what was written.
+    fn send(&mut self, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
+        for next in 0..self.unsent.len() {
+            let (place, number) = self.unsent[next];
+            threads[place].sent = Instant::now();
+            if let Some(link) = self.wires.get(number)
+                && let Err(lost) = link.send(self.io, number as u32)
+            {
+                self.answered(threads, number, Err(lost), Instant::now())?;
+            }
+        }
+        self.unsent.clear();
+        Ok(())
+    }
+
+    /// Deals with one event.
+    fn take(
+        &mut self,
+        event: Event,
+        threads: &mut [ScriptThread],
+        buffer: &mut [u8],
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        let Some((number, progress)) = hear(event, self.io, self.wires, buffer, |number| {
+            self.waiting.get(number).is_none_or(Option::is_none)
+        }) else {
+            return Ok(());
+        };
+        self.answered(threads, number, progress, now)
+    }
+
+    /// The same for what came while a thread waited where it stood.
+    fn take_heard(&mut self, heard: Heard, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
+        let mut buffer = [0; 16 * 1024];
+        match heard {
+            Heard::Event(event) => {
+                if matches!(event, Event::Wake) {
+                    return self.deliver(threads);
+                }
+                self.take(event, threads, &mut buffer, Instant::now())
+            }
+            Heard::Bytes(number, bytes) => {
+                let Some(link) = self.wires.get(number) else {
+                    return Ok(());
+                };
+                let progress = link.feed(&bytes);
+                self.answered(threads, number, progress, Instant::now())
+            }
+        }
+    }
+
+    /// An answer goes on or is complete: the thread that waits for it has the next turn.
+    fn answered(
+        &mut self,
+        threads: &mut [ScriptThread],
+        number: usize,
+        progress: Result<Progress, Lost>,
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        if matches!(progress, Ok(Progress::More)) {
+            return Ok(());
+        }
+        let Some(place) = self.waiting.get_mut(number).and_then(Option::take) else {
+            // Nobody waits: a server that closes an idle connection is noticed with the next command.
+            return Ok(());
+        };
+        let thread = &mut threads[place];
+        thread.link = None;
+        let mut answer: Answer = std::mem::take(thread.program.answer(number));
+        let reply = self.wires.reply(number, progress, &mut answer);
+        *thread.program.answer(number) = answer;
+        let kind = match &reply {
+            Reply::Rows => Some(READ),
+            Reply::Done(0) => Some(OTHER),
+            Reply::Done(_) => Some(WRITE),
+            _ => None,
+        };
+        if kind.is_some() {
+            let latency = now.saturating_duration_since(thread.sent);
+            self.recorder.query(now, kind, latency, true);
+        }
+        self.ready.push_back((place, reply));
+        Ok(())
+    }
+
+    /// Links that were asked for have come, or cannot be had.
+    fn deliver(&mut self, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
+        while let Some(delivery) = self.reconnector.take(self.order.side) {
+            let place = delivery.token as usize;
+            if place >= threads.len() {
+                continue;
+            }
+            let reply = match delivery.link {
+                Ok(link) if self.wires.has_room() => {
+                    let number = self.wires.put(link);
+                    if let Some(link) = self.wires.get(number) {
+                        link.watch(self.io, number as u32)
+                            .map_err(client("watching a connection"))?;
+                    }
+                    Reply::Linked(number)
+                }
+                Ok(_) => {
+                    return Err(LoadError::Invalid(format!(
+                        "the script has opened {} connections under load and closed none of them: let it close those \
+                         that it does not need, or open them in thread_init()",
+                        self.wires.len()
+                    )));
+                }
+                Err(error) => match self.wires.place() {
+                    Some(place) => Reply::Refused(refusal(&error, place)),
+                    None => return Err(error),
+                },
+            };
+            self.ready.push_back((place, reply));
+        }
+        Ok(())
+    }
+
+    fn server_lost(&self, cause: String) -> LoadError {
+        LoadError::ServerLost {
+            side: self.order.side,
+            cause,
+        }
+    }
+}
+
+/// What each thread has done since the kick.
+fn shares(threads: &[ScriptThread]) -> Vec<Served> {
+    threads.iter().map(|thread| thread.served).collect()
+}

@@ -1,0 +1,253 @@
+//! The links of the threads of a script, by number, and commands on them that are waited for.
+
+use super::program::{CommandKind, Program, Refusal, Reply, Server, Want};
+use crate::engine::link::{Awaited, Link, Lost};
+use crate::engine::options::IgnoredErrors;
+use crate::error::LoadError;
+use crate::net::endpoint::{Endpoint, Transport};
+use crate::protocol::answer::{Answer, Format};
+use crate::protocol::response::Progress;
+use crate::workload::plan::Plan;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The client library's numbers: no server there, and a connection that was lost.
+pub(crate) const UNREACHABLE: u16 = 2002;
+pub(crate) const UNKNOWN_HOST: u16 = 2005;
+
+/// Links to the servers of one side.
+pub(crate) struct Wires {
+    links: Vec<Option<Link>>,
+    servers: Vec<Endpoint>,
+    plan: Arc<Plan>,
+    connect_timeout: Duration,
+    /// How long a single command may take where it is waited for.
+    patience: Duration,
+    ignored: IgnoredErrors,
+    /// Connections made so far: they go to the servers in turn.
+    made: usize,
+    /// No more links than these.
+    limit: usize,
+}
+
+impl Wires {
+    pub(crate) fn new(
+        servers: Vec<Endpoint>,
+        plan: Arc<Plan>,
+        connect_timeout: Duration,
+        patience: Duration,
+        ignored: IgnoredErrors,
+    ) -> Self {
+        Wires {
+            links: Vec::new(),
+            servers,
+            plan,
+            connect_timeout,
+            patience,
+            ignored,
+            made: 0,
+            limit: usize::MAX,
+        }
+    }
+
+    /// Connections from here on begin with this server.
+    pub(crate) fn start_with(&mut self, number: usize) {
+        self.made = number;
+    }
+
+    /// There may be no more links than these from here on.
+    pub(crate) fn limit_to(&mut self, links: usize) {
+        self.limit = links;
+    }
+
+    /// Whether there is room for another link.
+    pub(crate) fn has_room(&self) -> bool {
+        self.links.len() < self.limit || self.links.iter().any(Option::is_none)
+    }
+
+    pub(crate) fn get(&mut self, number: usize) -> Option<&mut Link> {
+        self.links.get_mut(number).and_then(Option::as_mut)
+    }
+
+    /// Takes a link, which is called by the number that is returned.
+    pub(crate) fn put(&mut self, link: Link) -> usize {
+        let free = self.links.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.links.push(None);
+            self.links.len() - 1
+        });
+        self.links[number] = Some(link);
+        number
+    }
+
+    /// Gives a link up.
+    pub(crate) fn take(&mut self, number: usize) -> Option<Link> {
+        self.links.get_mut(number).and_then(Option::take)
+    }
+
+    /// All that are there.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Link)> {
+        let numbered = self.links.iter().enumerate();
+        numbered.filter_map(|(number, link)| Some((number, link.as_ref()?)))
+    }
+
+    /// How many numbers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// A connection, made while the caller waits.
+    pub(crate) fn connect(&mut self) -> Reply {
+        let server = &self.servers[self.made % self.servers.len()];
+        self.made += 1;
+        match Link::open(server, &self.plan, self.connect_timeout) {
+            Ok(link) => Reply::Linked(self.put(link)),
+            Err(error) => Reply::Refused(refusal(&error, &server.transport)),
+        }
+    }
+
+    /// Where the first server is.
+    pub(crate) fn place(&self) -> Option<&Transport> {
+        self.servers.first().map(|server| &server.transport)
+    }
+
+    /// What a complete answer on a link says.
+    pub(crate) fn reply(
+        &mut self,
+        number: usize,
+        progress: Result<Progress, Lost>,
+        answer: &mut Answer,
+    ) -> Reply {
+        let Some(link) = self.links.get_mut(number).and_then(Option::as_mut) else {
+            return Reply::Lost("there is no such connection any more".into());
+        };
+        let failed = match progress {
+            Ok(progress) => progress == Progress::Failed,
+            Err(Lost(cause)) => return Reply::Lost(cause),
+        };
+        if failed {
+            return match link.error() {
+                Ok(error) => Reply::Failed(Refusal {
+                    code: error.code,
+                    state: String::from_utf8_lossy(&error.state).into_owned(),
+                    message: error.message,
+                    ignorable: self.ignored.contain(error.code),
+                }),
+                Err(Lost(cause)) => Reply::Lost(cause),
+            };
+        }
+        if let Some(prepared) = link.prepared() {
+            return Reply::Prepared {
+                statement: prepared.statement,
+                parameters: prepared.parameters,
+                columns: prepared.columns,
+            };
+        }
+        match link.changed() {
+            Some(rows) => Reply::Done(rows),
+            None => {
+                link.swap_answer(answer);
+                Reply::Rows
+            }
+        }
+    }
+}
+
+/// How the answer to a command is read.
+pub(crate) fn awaited(kind: CommandKind) -> Awaited {
+    match kind {
+        CommandKind::Text => Awaited::Rows(Format::Text),
+        CommandKind::Execute => Awaited::Rows(Format::Binary),
+        CommandKind::Prepare => Awaited::Statement,
+    }
+}
+
+/// Why there is no connection, with the number that the client library has for it.
+pub(crate) fn refusal(error: &LoadError, place: &Transport) -> Refusal {
+    let cause = match error {
+        LoadError::Connect { cause, .. } => cause.as_str(),
+        _ => return general(UNREACHABLE, &error.to_string()),
+    };
+    if let Some(answer) = cause.strip_prefix("server error ")
+        && let Some((code, message)) = answer.split_once(": ")
+        && let Ok(code) = code.parse()
+    {
+        return general(code, message);
+    }
+    if let Transport::Host { name, .. } = place
+        && cause.contains("lookup")
+    {
+        return general(
+            UNKNOWN_HOST,
+            &format!("Unknown MySQL server host '{name}' (0)"),
+        );
+    }
+    general(UNREACHABLE, cause)
+}
+
+fn general(code: u16, message: &str) -> Refusal {
+    Refusal {
+        code,
+        state: "HY000".into(),
+        message: message.to_owned(),
+        ignorable: false,
+    }
+}
+
+impl Server for Wires {
+    fn ask(&mut self, want: Want, command: &[u8], answer: &mut Answer) -> Reply {
+        match want {
+            Want::Connect => self.connect(),
+            Want::Sleep(time) => {
+                std::thread::sleep(time);
+                Reply::Go
+            }
+            Want::Answer { link, kind } => {
+                let deadline = Instant::now() + self.patience;
+                let progress = match self.get(link) {
+                    Some(link) => {
+                        link.write_command(command, awaited(kind));
+                        link.exchange(deadline)
+                    }
+                    None => Err(Lost("there is no such connection any more".into())),
+                };
+                self.reply(link, progress, answer)
+            }
+            Want::Event { .. } => Reply::Event(false),
+            Want::Rest { .. } | Want::End => Reply::Goodbye,
+        }
+    }
+}
+
+/// Runs a program until it wants an event, a rest or nothing, waiting for everything else.
+///
+/// # Errors
+/// The script fails.
+pub(crate) fn run_on(
+    program: &mut dyn Program,
+    mut reply: Reply,
+    wires: &mut Wires,
+) -> Result<Want, LoadError> {
+    // Of wishes that have no rows.
+    let mut nowhere = Answer::of_script();
+    loop {
+        let want = program.resume(reply, wires).map_err(LoadError::Script)?;
+        for number in program.take_closed() {
+            if let Some(mut link) = wires.take(number) {
+                link.quit();
+            }
+        }
+        reply = match want {
+            Want::Event { .. } | Want::Rest { .. } | Want::End => return Ok(want),
+            Want::Connect | Want::Sleep(_) => wires.ask(want, &[], &mut nowhere),
+            Want::Answer { link, .. } => {
+                let command = program.command().to_vec();
+                let answer = std::mem::take(program.answer(link));
+                let mut answer = answer;
+                let reply = wires.ask(want, &command, &mut answer);
+                *program.answer(link) = answer;
+                reply
+            }
+        };
+    }
+}

@@ -1,0 +1,11 @@
+//! A script of sysbench's as a workload.
+
+mod source;
+mod steps;
+mod workload;
+
+pub use source::{ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource};
+pub(in crate::workload) use steps::NoPlan;
+pub(crate) use steps::{OTHER, READ, WRITE};
+pub use workload::ScriptWorkload;
+pub(in crate::workload) use workload::{KEYS, KIND};

@@ -1,0 +1,52 @@
+//! The checks on the method and on the final variant.
+
+use niagara_store::{FinalCheck, MethodControl};
+
+use super::Grid;
+use crate::number;
+use crate::wording::verdict;
+
+/// The controls of a ladder or a matrix, and what its final variant was checked for; none where it has neither.
+pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
+    if controls.is_empty() && checks.is_empty() {
+        return None;
+    }
+    let columns = [("Check", false), ("Result", true), ("", false)];
+    let mut grid = Grid::new("Checks", &columns);
+    for control in controls {
+        let (result, words) = match &control.comparison {
+            Some(comparison) => {
+                let judged = comparison.judged();
+                let words = format!("{}, n = {}", verdict(judged), judged.duels);
+                (number::estimate(&judged.estimate), words)
+            }
+            None => (
+                "not measured".to_owned(),
+                control.reason.clone().unwrap_or_default(),
+            ),
+        };
+        let name = format!("{}: {}", control.name, control.title);
+        grid.rows.push(vec![name, result, words]);
+    }
+    for check in checks {
+        let result = match check.passed {
+            Some(true) => "passed",
+            Some(false) => "FAILED",
+            None => "not done",
+        };
+        let words = check.words.lines().next().unwrap_or_default();
+        grid.rows.push(vec![
+            format!("final variant: {}", check.part),
+            result.to_owned(),
+            words.to_owned(),
+        ]);
+    }
+    if !controls.is_empty() {
+        grid.notes.push(
+            "The negative control changes nothing: it shows what chance looks like. The positive control is known to slow \
+             the server: it shows that an effect would be seen."
+                .to_owned(),
+        );
+    }
+    Some(grid)
+}

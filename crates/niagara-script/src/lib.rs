@@ -1,0 +1,34 @@
+//! sysbench's scripts: LuaJIT, the interface of sysbench 1.0.20 that scripts find, and threads that yield to the load generator.
+//!
+//! A thread of a script is an interpreter of its own ([`thread`]), whose globals are the thread's. Its script runs within a
+//! coroutine: a function that asks the server something writes the command into the thread's [`context`] and yields, so
+//! that one thread of the system has thousands of them wait. [`api`] is what the interpreter calls, by LuaJIT's foreign function interface;
+//! the rest of the interface is Lua (`src/lua`). [`runtime`] reads scripts and makes threads; LuaJIT itself is known to
+//! [`lua`], [`state`] and [`interrupt`] alone.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod api;
+mod command;
+mod context;
+mod describe;
+mod histogram;
+mod interrupt;
+mod log;
+mod lua;
+mod place;
+mod random;
+mod runtime;
+mod shipped;
+mod state;
+mod thread;
+
+pub use histogram::LogHistogram;
+pub use log::{Sink, flush, set_log};
+pub use place::place;
+pub use runtime::{Global, LuaRuntime, Threads, VERSION, source};
+
+/// Has scripts run by LuaJIT, in this whole process.
+pub fn install() {
+    niagara_load::install_scripts(Box::new(LuaRuntime));
+}

@@ -1,0 +1,222 @@
+-- What an interpreter does, task after task: the load generator says which.
+
+local N, S = ...
+local api, box, ffi, STATUS = N.api, N.box, N.ffi, N.STATUS
+
+N.driver, N.place, N.as_text = S.driver, S.place, S.as_text
+
+function N.ignores(code)
+   return S.ignored == true or S.ignored[code] or false
+end
+
+-- Standard output is C's; lines leave it when they are complete, among what the program itself prints.
+if S.quiet then
+   function print(...)
+      local texts = {}
+      for place = 1, select("#", ...) do
+         texts[place] = tostring((select(place, ...)))
+      end
+      io.stderr:write(table.concat(texts, "\t"), "\n")
+   end
+   io.output(io.stderr)
+else
+   io.stdout:setvbuf("line")
+end
+
+-- Modules -----------------------------------------------------------------------------------------------------------
+
+local function home(path)
+   local folder = os.getenv("HOME")
+   return folder and (folder .. path) or nil
+end
+
+local function search_path(variable, ...)
+   local parts = {}
+   for place = 1, select("#", ...) do
+      local part = select(place, ...)
+      if part then
+         parts[#parts + 1] = part
+      end
+   end
+   local default = table.concat(parts, ";") .. ";"
+   local own = os.getenv(variable)
+   return own and ((own:gsub(";;", function() return ";" .. default end))) or default
+end
+
+package.path = search_path("LUA_PATH", "./?.lua", "./?/init.lua", "./src/lua/?.lua",
+   home("/.luarocks/share/lua/5.1/?.lua") or false, home("/.luarocks/share/lua/5.1/?/init.lua") or false,
+   home("/.luarocks/share/lua/?.lua") or false, home("/.luarocks/share/lua/?/init.lua") or false,
+   "/usr/local/share/lua/5.1/?.lua", "/usr/share/lua/5.1/?.lua")
+-- As a workload a script is named from anywhere: what it requires may lie beside it.
+if S.quiet and S.script_path:find("/", 1, true) then
+   package.path = package.path .. S.script_path:gsub("[^/]*$", "") .. "?.lua;"
+end
+package.cpath = search_path("LUA_CPATH", "./?.so", home("/.luarocks/lib/lua/5.1/?.so") or false,
+   home("/.luarocks/lib/lua/?.so") or false, "/usr/local/lib/lua/5.1/?.so", "/usr/lib/lua/5.1/?.so")
+
+-- The text of a file: one that came with the script, or one that is here. It is remembered what was read.
+local function text_of(path)
+   if not api.read_file(box, path, #path) then
+      return nil
+   end
+   return ffi.string(box.message, box.message_len)
+end
+
+-- A first line for the shell is none of Lua's.
+local function load_text(text, name)
+   return loadstring((text:gsub("^#[^\n]*", "")), name)
+end
+
+-- As in the standard library, from what came with the script where it did.
+table.insert(package.loaders, 2, function(name)
+   local tried = {}
+   for pattern in package.path:gmatch("[^;]+") do
+      local path = pattern:gsub("%?", (name:gsub("%.", "/")))
+      local text = text_of(path)
+      if text then
+         local chunk, problem = load_text(text, "@" .. path)
+         return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, problem), 0)
+      end
+      tried[#tried + 1] = ("\n\tno file '%s'"):format(path)
+   end
+   local own = text_of("niagara:" .. name)
+   if own then
+      return load_text(own, "=" .. name .. ".lua")
+   end
+   return table.concat(tried)
+end)
+table.remove(package.loaders, 3)
+
+local raw_loadfile = loadfile
+function loadfile(path)
+   local text = path and text_of(path)
+   if not text then
+      return raw_loadfile(path)
+   end
+   return load_text(text, "@" .. path)
+end
+
+function dofile(path)
+   local chunk, problem = loadfile(path)
+   if not chunk then
+      error(problem, 0)
+   end
+   return chunk()
+end
+
+-- What the user tells LuaJIT's compiler.
+if S.luajit ~= "" then
+   local control = jit[S.luajit]
+   if type(control) ~= "function" then
+      error(("--luajit-cmd=%s: LuaJIT's compiler knows on, off and flush"):format(S.luajit), 0)
+   end
+   control()
+end
+
+-- Tasks -------------------------------------------------------------------------------------------------------------
+
+local tasks = {}
+
+-- Raises an error as it is, for the one who failed.
+local function load_script()
+   local chunk, problem
+   if S.text then
+      chunk, problem = load_text(S.text, S.chunk_name)
+      if not chunk then
+         error(problem, 0)
+      end
+      chunk()
+   else
+      require(S.script_path)
+   end
+end
+
+function tasks.load()
+   load_script()
+end
+
+tasks["sysbench.cmdline.read_cmdline_options"] = function()
+   assert(sysbench.cmdline.read_cmdline_options())
+   N.describe()
+end
+
+-- Options reach the script's table, and variables where it names none of its own.
+function tasks.options(values)
+   sysbench.opt = values.options
+   N.options_text = values.text
+   if values.global then
+      for name, value in pairs(values.options) do
+         if type(_G[name]) ~= "function" then
+            _G[name] = value
+         end
+      end
+   end
+end
+
+local function call(name, ...)
+   local f = _G[name]
+   if f ~= nil then
+      return f(...)
+   end
+end
+
+function tasks.init() call("init") end
+function tasks.done() call("done") end
+function tasks.prepare() call("prepare") end
+function tasks.cleanup() call("cleanup") end
+function tasks.help() call("help") end
+function tasks.thread_init() call("thread_init", sysbench.tid) end
+function tasks.thread_done() call("thread_done", sysbench.tid) end
+
+-- One event after the other; one that an error has broken off that is put up with begins again.
+function thread_run(id)
+   while N.more_events() do
+      local ok, outcome
+      repeat
+         ok, outcome = pcall(event, id)
+         if not ok then
+            if type(outcome) == "table" and outcome.errcode == sysbench.error.RESTART_EVENT then
+               local hook = sysbench.hooks.before_restart_event
+               if hook then
+                  hook(outcome)
+               end
+            else
+               error(outcome, 0)
+            end
+         end
+      until ok
+      if outcome then
+         break
+      end
+      N.completed = true
+   end
+end
+
+function tasks.thread_run() thread_run(sysbench.tid) end
+
+tasks["sysbench.cmdline.call_command"] = function(name)
+   if not sysbench.cmdline.call_command(name) then
+      error("the command has failed", 0)
+   end
+end
+
+-- A report that fails does not end the load.
+function tasks.hook(report)
+   local hook = sysbench.hooks[report.name]
+   if type(hook) == "function" then
+      local ok, problem = pcall(hook, report.stat)
+      if not ok then
+         local words = type(problem) == "string" and problem or "(not a string)"
+         api.fail(box, words, #words)
+      end
+   end
+end
+
+-- What fails here ends the interpreter, which tells where it stood.
+while true do
+   coroutine.yield()
+   local text = ffi.string(box.message, box.message_len)
+   local task, argument = assert(loadstring("return " .. text, "=task"))()
+   tasks[task](argument)
+   api.task(box)
+end

@@ -1,0 +1,125 @@
+//! What a ladder or a matrix proved is handed over: checked first, with the controls of the method beside it.
+
+mod common;
+
+use common::{Place, run};
+use niagara_stats::Verdict;
+use niagara_store::{FinalCheck, MethodControl, Store, Summary};
+
+/// Every statement sleeps where the server has a certain setting, which changes nothing else: a gain that no machine hides.
+const SLOW: &str = r#"
+title = "Slow unless told otherwise"
+[scale]
+rows = 100
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
+[table.columns]
+id = "row"
+name = { text = [8, 20] }
+
+[[transaction]]
+name = "look"
+statements = ["SELECT name, IF(@@global.max_error_count = 65, SLEEP(0.01), 0) FROM item WHERE id = :item"]
+[transaction.draw]
+item = { int = [1, "rows"] }
+"#;
+
+const SMALL: &str = r#"threads = 2
+title = "t"
+asked = "asked then"
+changed = "changed since"
+measured = "measured now"
+start = "cfg.max_error_count=65"
+duels = 7
+couples = 2
+slice = "100ms"
+warm_up = "200ms"
+disturbance = "100%"
+budget = "6m"
+seed = 3
+[workload]
+name = "./slow.toml"
+"#;
+
+/// Runs the study of this kind; what it came to, what it printed, and the option file that it hands over.
+fn handed_over(kind: &str, top: &str, rest: &str) -> (Summary, String, String) {
+    let place = Place::new();
+    let folder = place.folder.path();
+    std::fs::write(folder.join("slow.toml"), SLOW).expect("room");
+    let file = folder.join("study.toml");
+    std::fs::write(&file, format!("kind = \"{kind}\"\n{top}\n{SMALL}{rest}\n")).expect("room");
+    let mut command = place.niagara(&["run"]);
+    let (code, stdout, stderr) = run(command.arg(&file).arg("--out").arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let summary = store.summary().expect("readable").expect("a summary");
+    let deploy = place.out().join("deploy");
+    let readme = std::fs::read_to_string(deploy.join("README.md"));
+    let readme = readme.unwrap_or_else(|error| panic!("{error}: {stdout}\n{stderr}"));
+    assert!(readme.contains("× "), "{readme}");
+    let options = std::fs::read_to_string(deploy.join("60-niagara.cnf")).expect("an option file");
+    (summary, stdout, options)
+}
+
+fn controls_are_there(controls: &[MethodControl]) {
+    let names: Vec<&str> = controls
+        .iter()
+        .map(|control| control.name.as_str())
+        .collect();
+    assert_eq!(names, ["negative control", "positive control"]);
+    for control in controls {
+        let comparison = control.comparison.as_ref();
+        assert!(
+            comparison.is_some_and(|c| c.judged().duels > 0),
+            "{control:?}"
+        );
+    }
+}
+
+fn is_checked(checks: &[FinalCheck], parts: &[&str]) {
+    let passed: Vec<&str> = checks
+        .iter()
+        .filter(|check| check.passed == Some(true))
+        .map(|check| check.part.as_str())
+        .collect();
+    assert_eq!(passed, parts, "{checks:?}");
+}
+
+#[test]
+fn what_a_ladder_proved_is_checked_and_handed_over() {
+    let rungs = "[[rungs]]\ntitle = \"no sleep\"\nwhy = \"It sleeps.\"\n\
+                 config = { max_error_count = 64, innodb_io_capacity = 300 }\n\
+                 [[rungs]]\ntitle = \"impossible\"\ncannot = \"it is\"\n";
+    let (summary, stdout, options) = handed_over("ladder", "", rungs);
+    let Summary::Ladder(ladder) = summary else {
+        panic!("a ladder");
+    };
+    let total = ladder.total.as_ref().expect("judged");
+    assert_eq!(total.judged().verdict, Some(Verdict::Faster));
+    controls_are_there(&ladder.controls);
+    // One of its variables is of a lever that touches flushing: so it was killed, too.
+    is_checked(&ladder.checks, &["same answers", "crash recovery"]);
+    assert!(options.contains("max_error_count = 64"), "{options}");
+    assert!(options.contains("# no sleep: × "), "{options}");
+    assert!(stdout.contains("negative control"), "{stdout}");
+    assert!(stdout.contains("final variant: same answers"), "{stdout}");
+}
+
+#[test]
+fn the_best_combination_of_a_matrix_is_checked_and_handed_over() {
+    let axes = "[[axes]]\nname = \"errors\"\n\
+                [[axes.levels]]\nname = \"65\"\n\
+                [[axes.levels]]\nname = \"64\"\nconfig = { max_error_count = 64 }\n";
+    let (summary, _, options) = handed_over("matrix", "controls = false", axes);
+    let Summary::Matrix(matrix) = summary else {
+        panic!("a matrix");
+    };
+    assert_eq!(matrix.controls, [], "switched off in the file");
+    is_checked(&matrix.checks, &["same answers"]);
+    let confirmed = matrix.confirmed.as_ref().expect("confirmed");
+    assert_eq!(confirmed.comparison.judged().verdict, Some(Verdict::Faster));
+    assert!(options.contains("max_error_count = 64"), "{options}");
+}
