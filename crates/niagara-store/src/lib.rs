@@ -7,6 +7,7 @@ mod event;
 mod goal;
 mod lock;
 mod record;
+mod replay;
 mod store;
 mod study_summary;
 mod summary;
@@ -20,6 +21,7 @@ pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
+pub use replay::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,

@@ -46,7 +46,7 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md)
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
     #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
     pub workload: WorkloadArg,
     /// Connections
@@ -64,6 +64,16 @@ pub struct LoadArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
+    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
+    /// data and had ended before), strict (after all that had ended before), none [default: normal]
+    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
+    pub commit_order: Option<String>,
+    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
+    #[arg(long, value_name = "TIMES")]
+    pub speed: Option<String>,
+    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
+    #[arg(long, value_name = "WORKLOAD")]
+    pub tables_of: Option<String>,
     /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
@@ -221,8 +231,15 @@ impl JudgeArgs {
     /// Whether the goal is one that the load can have.
     ///
     /// # Errors
-    /// A latency of a batch job.
+    /// A latency of a batch job, a rate of a capture.
     pub fn check_job(&self, load: &Load) -> anyhow::Result<()> {
+        if load.workload.capture().is_some() && (self.rate.is_some() || self.goal.is_latency()) {
+            anyhow::bail!(
+                "{} is a capture: its transactions arrive when they had, not at a rate\n\
+                 remedy: --goal throughput or --goal cpu; latencies stand beside it, with --speed from when each was due",
+                load.workload.name()
+            );
+        }
         if load.workload.is_job() && self.goal.is_latency() {
             anyhow::bail!(
                 "{} is a job: its time is its throughput, and nothing arrives at a rate\n\

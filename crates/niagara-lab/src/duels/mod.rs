@@ -7,6 +7,7 @@ pub(crate) mod duel_plan;
 pub(crate) mod histogram;
 pub(crate) mod job;
 pub(crate) mod load_driver;
+pub(crate) mod replayed;
 pub(crate) mod resource_counters;
 pub(crate) mod spec;
 pub(crate) mod warm_up;

@@ -2,7 +2,7 @@
 
 use niagara_load::{StepTime, WorkloadSpec};
 use niagara_stats::TakenSlope;
-use niagara_store::{DuelRecord, Phase, ResourceCounters, SliceRecord};
+use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::Variant;
@@ -153,6 +153,9 @@ pub struct DuelOutcome {
     pub warm_up_curves: [Vec<f64>; 2],
     /// By side: what was counted over its slices; of a sweep's duels alone.
     pub counters: Vec<(u8, ResourceCounters)>,
+    /// Of a capture: what its replay did, by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.
     pub steps: [Vec<StepTime>; 2],
 }

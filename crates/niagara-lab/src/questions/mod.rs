@@ -2,6 +2,7 @@
 
 pub(crate) mod breakdown;
 pub(crate) mod build_note;
+pub(crate) mod by_digest;
 pub(crate) mod combinations;
 pub(crate) mod compare;
 pub(crate) mod couples;

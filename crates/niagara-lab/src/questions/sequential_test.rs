@@ -6,10 +6,13 @@ use niagara_stats::{
     ErrorBudget, Judgement, LookPlan, Rule, detectable, heterogeneity, judge_beside,
     judge_final_on_nodes, judge_on_nodes, signed_rank, standard_deviation, taken_more_from,
 };
-use niagara_store::{Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, SliceRecord};
+use niagara_store::{
+    Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, ReplayRecord, ReplaySummary, SliceRecord,
+};
 
 use crate::duels::duel::mean_difference;
 use crate::duels::workbench::Workbench;
+use crate::questions::by_digest::replay_summary;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -426,7 +429,29 @@ pub(crate) fn comparison(
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
+        replay: replayed(study, test, outcome)?,
     })
+}
+
+/// Of a capture: what the scored duels say of its replay.
+fn replayed(
+    study: &Study,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Result<Option<ReplaySummary>> {
+    let records = study.store().replays()?;
+    let of = |duel: &DuelRecord, wanted: u8| {
+        let mut found = records
+            .iter()
+            .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
+        found.next().map(|(_, _, record)| record)
+    };
+    let duels: Vec<[&ReplayRecord; 2]> = outcome
+        .duels
+        .iter()
+        .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
+        .collect();
+    Ok(replay_summary(&duels, test.errors.alpha))
 }
 
 /// The machines that the duels were run on, where those are others than this one.

@@ -580,7 +580,13 @@ impl<'a> Ladder<'a> {
             }
             self.keep_summary(study)?;
             stop_if_interrupted(&outcome)?;
-            if outcome.judgement.verdict == Some(Verdict::Slower) {
+            let claim = self.rungs[rung].claim.as_ref();
+            if claim.is_some_and(|claim| !claim.may_be_recommended()) {
+                self.warnings.push(format!(
+                    "{} was left out of what follows: its replay gave other answers, or was not that of the capture",
+                    candidate.lever.title()
+                ));
+            } else if outcome.judgement.verdict == Some(Verdict::Slower) {
                 self.warnings.push(format!(
                     "{} made it worse in its fresh duels: the total was judged with it, a \
                      ladder without it may do better (--without {})",
@@ -755,9 +761,10 @@ impl<'a> Ladder<'a> {
         })
     }
 
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster, and with the same answers.
     fn deployment(&self) -> Result<Option<Deployment>> {
-        if !self.is_proven() {
+        let total = self.total.as_ref();
+        if !self.is_proven() || !total.is_some_and(Comparison::may_be_recommended) {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;

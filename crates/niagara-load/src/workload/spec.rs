@@ -1,5 +1,6 @@
 //! A workload with all its numbers.
 
+use super::capture::CaptureWorkload;
 use super::common::CommonOptions;
 use super::family::Measure;
 use super::kind::WorkloadKind;
@@ -44,6 +45,20 @@ impl WorkloadSpec {
     /// Which of those that are built in; `None`: it is from a file of the user's.
     pub fn kind(&self) -> Option<WorkloadKind> {
         self.workload.family().kind()
+    }
+
+    /// The capture that it replays; `None`: it is drawn.
+    pub fn capture(&self) -> Option<&CaptureWorkload> {
+        match &self.workload {
+            Workload::Capture(capture) => Some(capture),
+            _ => None,
+        }
+    }
+
+    /// Whether it has no data of its own, so that they have to be given: a capture of which nobody said whose tables it
+    /// ran on.
+    pub fn needs_data(&self) -> bool {
+        self.capture().is_some_and(CaptureWorkload::needs_data)
     }
 
     /// The name that people know the workload by: for one from a file of the user's, the file's.

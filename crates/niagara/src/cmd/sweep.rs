@@ -35,6 +35,13 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         })
         .collect::<Result<Vec<_>>>()?;
     let base = workload(&args.workload)?;
+    if base.capture().is_some() {
+        bail!(
+            "{} is a capture, whose connections are those that were captured: there is nothing to sweep\n\
+             remedy: `niagara compare A B --workload {0}` compares two servers by it",
+            base.spelling()
+        );
+    }
     if base.is_job() {
         bail!(
             "{} is a job, done on one connection: there is nothing to sweep\n\

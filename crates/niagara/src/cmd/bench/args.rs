@@ -30,6 +30,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
   niagara bench oltp_read_write --variant malloc=jemalloc,cfg.innodb_io_capacity=400
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
   niagara bench tpcc --warehouses 5 --threads 16
+  niagara bench ./shop.capture --tables-of oltp_read_write --speed 2
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
   niagara bench oltp_read_only --socket /run/mysqld/mysqld.sock --table-size 1000000 --json
   niagara bench oltp_read_only --host db1 --user app --tls verify-ca --tls-ca ca.pem")]
@@ -63,7 +64,7 @@ pub enum Action {
     Check,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
     /// Counted time; of every step, with --rate-steps [default: 10s, or the length of --rate's phases]
@@ -171,7 +172,8 @@ pub struct ConnectArgs {
     /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
-    /// Drop the tables that are listed (`cleanup`, `prepare --replace`) without being asked
+    /// Do it without being asked: drop the tables that are listed (`cleanup`, `prepare --replace`), or send what was captured to
+    /// this server, which a capture that writes changes for good
     #[arg(long)]
     pub yes: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity

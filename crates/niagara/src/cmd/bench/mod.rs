@@ -10,6 +10,7 @@ mod job;
 mod live;
 mod measure;
 mod password;
+mod replay;
 mod result;
 mod status;
 mod tables;
@@ -37,6 +38,7 @@ use crate::setting::{command_line, load};
 
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
     let load = load(&args.load)?;
+    replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
         check_private(&args)?;
     }
@@ -125,10 +127,14 @@ fn measure(
         },
     )
     .map_err(|error| target.explain(error))?;
-    let pacings = pacings(&args.run);
+    let run_args = match load.workload.capture() {
+        Some(capture) => replay::run_args(&args.run, capture)?,
+        None => args.run.clone(),
+    };
+    let pacings = pacings(&run_args);
     let mut runs = Vec::new();
     let mut bench = Bench {
-        args: &args.run,
+        args: &run_args,
         threads: load.threads,
         target,
         driver: &mut driver,
@@ -158,9 +164,18 @@ fn measure(
         Ok(findings) => (findings, None),
         Err(error) => (None, Some(error)),
     };
+    let document = document(args, load, bench.target, cancel, runs);
+    let replay = replay::fidelity(load, &driver)?;
+    let missing = replay
+        .as_ref()
+        .and_then(|fidelity| replay::missing_data(target, fidelity));
+    if let Some(words) = missing {
+        tell!("{words}");
+    }
     let result = BenchResult {
         consistency,
-        ..document(args, load, bench.target, cancel, runs)
+        replay,
+        ..document
     };
     driver.disconnect();
     if args.output.json {
@@ -212,6 +227,7 @@ fn document(
         warm_up_seconds: args.run.warm_up.as_secs_f64(),
         interrupted: cancel.is_cancelled(),
         consistency: None,
+        replay: None,
         highest_sustained_rate: highest_sustained_rate(&args.run.rate_steps, &runs),
         runs,
     }
