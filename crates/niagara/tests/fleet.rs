@@ -242,6 +242,9 @@ fn on_slurm(recorded: &Path, speed: &str) -> Vec<String> {
     words
 }
 
+/// Duels of a study to the end: the last look of the standard plan.
+const DUELS: u32 = 44;
+
 fn on_cluster() -> PathBuf {
     let folder = std::env::var_os("CLUSTER").map(PathBuf::from);
     folder.expect("run by `make test-fleet`: a cluster of its own")
@@ -283,9 +286,9 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     let cluster = on_cluster();
     let place = Place::new();
     let recorded = recorded(&place);
-    let words = on_slurm(&recorded, "1.5");
+    let words = on_slurm(&recorded, "3");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (code, _, stderr) = run(&mut compare(&place, 80, &words));
+    let (code, _, stderr) = run(&mut compare(&place, DUELS, &words));
     assert_eq!(code, Some(0), "{stderr}");
     eprintln!(
         "undisturbed: {}",
@@ -297,9 +300,12 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     check_seconds(&stderr);
     let undisturbed = verdict(&place);
 
+    // Slow enough that there is time for all that happens to it.
+    let words = on_slurm(&recorded, "0.4");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let place = Place::new();
     let start = || {
-        compare(&place, 80, &words)
+        compare(&place, DUELS, &words)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -308,7 +314,7 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     let mut head = start();
     let folder = wait_for_study(&shared(&place));
     let next = |head: &mut Child, more: usize| {
-        let wanted = (place.duels().len() + more).min(76);
+        let wanted = (place.duels().len() + more).min(DUELS as usize - 4);
         place.wait_for_duels(wanted, head);
     };
     place.wait_for_duels(3, &mut head);
@@ -393,12 +399,12 @@ fn jobs_that_run_out_of_time_are_replaced_and_nothing_is_lost() {
         .map(str::to_owned),
     );
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (code, _, stderr) = run(&mut compare(&place, 60, &words));
+    let (code, _, stderr) = run(&mut compare(&place, DUELS, &words));
     eprintln!("{stderr}");
     assert_eq!(code, Some(0));
     assert!(stderr.contains("are left of the job"), "{stderr}");
     assert!(!stderr.contains("lost and run again"), "{stderr}");
-    assert_eq!(verdict(&place).scores.len(), 60);
+    assert_eq!(verdict(&place).scores.len(), DUELS as usize);
 }
 
 #[test]
