@@ -22,7 +22,7 @@ fn data(place: &Place) -> std::path::PathBuf {
     for statement in [
         "CREATE DATABASE shop",
         "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(99)) ENGINE = InnoDB",
-        "INSERT INTO shop.orders SELECT seq, REPEAT('x', 50) FROM seq_1_to_100",
+        "INSERT INTO shop.orders SELECT seq, REPEAT('x', 50) FROM shop.seq_1_to_100",
         "CREATE USER 'app'@'%' IDENTIFIED BY 'secret'",
     ] {
         existing.server.query(statement).expect("a statement");
