@@ -70,6 +70,20 @@ pub enum CaptureError {
     /// The file to write is there.
     #[error("{} is there already\nremedy: name another file, or --force to replace it", .0.display())]
     Exists(PathBuf),
+    /// A capture that cannot be replayed.
+    #[error(
+        "{}: there is no statement in it that can be replayed\n\
+         remedy: `niagara capture info` shows what is in it; statements that act on the server and LOAD DATA are left out",
+        .0.display()
+    )]
+    NothingToReplay(PathBuf),
+    /// A capture that is too large to be replayed as a whole.
+    #[error(
+        "{}: too many statements to be held in memory (100 million, or 16 GiB of text)\n\
+         remedy: take a part of it with `niagara capture filter`, by time or by database",
+        .0.display()
+    )]
+    TooLarge(PathBuf),
     /// Somebody asked to stop.
     #[error("stopped: no capture was written")]
     Stopped,

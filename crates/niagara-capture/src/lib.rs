@@ -1,7 +1,7 @@
 //! Captured traffic of a MySQL-family server.
 //!
 //! `log` reads what a server wrote, `sql` takes statements apart, `session` follows who does what, `import` puts them
-//! together into the file that `file` writes and reads.
+//! together into the file that `file` writes and reads, which `trace` makes ready to be replayed.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -16,6 +16,7 @@ pub mod log;
 pub mod server;
 mod session;
 pub mod sql;
+pub mod trace;
 
 pub use error::CaptureError;
 pub use export::export;

@@ -22,7 +22,8 @@ mod variants;
 pub use asking::choose_levers::TuneQuestion;
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
-pub use asking::load_by_name::{file_workload, is_workload_file, load_of};
+pub use asking::load_by_name::{file_workload, is_workload_file, load_of, with_replay_options};
+pub use asking::origin::{Data, Origin};
 pub use asking::quantity;
 pub use asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,

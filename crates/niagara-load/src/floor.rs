@@ -77,9 +77,9 @@ impl Floor {
         max_delay: Duration,
     ) -> Result<Self, LoadError> {
         spec.validate()?;
-        if spec.writes() {
+        if spec.writes() || spec.capture().is_some() {
             return Err(LoadError::Invalid(format!(
-                "{} changes data, so its replies cannot be foreseen: take a workload that only reads",
+                "{} changes data or is a capture, so its replies cannot be foreseen: take a workload that only reads",
                 spec.name()
             )));
         }

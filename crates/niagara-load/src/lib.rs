@@ -50,6 +50,8 @@ pub use engine::options::{
     CoalescingChoice, DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions,
 };
 pub use engine::pacing::{Pacing, Phase, Schedule};
+pub use engine::replay::fidelity::{Fidelity, Shortcoming};
+pub use engine::replay::tally::{DigestTally, Tally as ReplayTally};
 pub use engine::stats::{
     Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,
 };
@@ -75,7 +77,7 @@ pub use script::runtime::{
     ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
     runtime as script_runtime,
 };
-pub use workload::file::{FileWorkload, WorkloadFile};
+pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;
 pub use workload::script::{
     ScriptInfo, ScriptOption, ScriptOptionKind, ScriptSource, ScriptWorkload,
@@ -85,7 +87,7 @@ pub use workload::tpcc::{
     Conditions, Finding, TABLES as TPCC_TABLES, Tpcc, check as check_tpcc, schema as tpcc_schema,
 };
 pub use workload::{
-    CommonOptions, Distribution, Measure, OptionGroup, OptionValue, PreparedStatements,
-    StatementClass, WORKLOAD_OPTIONS, Workload, WorkloadBuilder, WorkloadKind, WorkloadOption,
-    WorkloadSpec,
+    CaptureWorkload, CommonOptions, Distribution, Measure, OptionGroup, OptionValue,
+    PreparedStatements, REPLAY_OPTIONS, StatementClass, WORKLOAD_OPTIONS, Workload,
+    WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec,
 };

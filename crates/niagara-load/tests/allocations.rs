@@ -3,13 +3,16 @@
 mod common;
 
 use common::Server;
+use niagara_capture::log::ReadOptions;
+use niagara_capture::{Import, import};
 use niagara_load::{
-    Distribution, Driver, DriverOptions, FileWorkload, IoChoice, PreparedStatements, SliceOptions,
-    Sysbench, SysbenchTest, TableOptions, Tpcc, Workload, WorkloadFile, WorkloadKind, WorkloadSpec,
-    cleanup, prepare_tables,
+    CaptureWorkload, Distribution, Driver, DriverOptions, FileWorkload, IoChoice,
+    PreparedStatements, SliceOptions, Sysbench, SysbenchTest, TableOptions, Tpcc, Workload,
+    WorkloadFile, WorkloadKind, WorkloadSpec, cleanup, prepare_tables,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 struct Counting;
@@ -82,6 +85,7 @@ fn a_longer_slice_allocates_no_more() {
     ] {
         allocations_of(&server, &spec, IoChoice::Auto);
     }
+    allocations_of_a_replay(&server);
 }
 
 fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
@@ -135,4 +139,86 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     println!("{kind}, {io}: {short} allocations for {few} queries, {long} for {many}");
     drop(driver);
     cleanup(&server.unix(), spec, &tables, &mut |_| {}).expect("tables dropped");
+}
+
+/// A capture of `statements` statements of four sessions on the table of sysbench.
+fn capture_of(statements: u64, folder: &std::path::Path) -> CaptureWorkload {
+    let mut log = String::from(
+        "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n\
+         Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n",
+    );
+    for number in 0..statements {
+        let (session, second) = (number % 4 + 1, 1_700_000_000 + number / 1000);
+        let time = ["# Time: 231114 22:13:20\n", ""][usize::from(number % 1000 != 0)];
+        let sql = match number / 4 % 4 {
+            0 => "BEGIN".to_owned(),
+            1 => format!("SELECT c FROM sbtest1 WHERE id = {}", number % 4999 + 1),
+            2 => format!(
+                "UPDATE sbtest1 SET k = k + 1 WHERE id = {}",
+                number % 4999 + 1
+            ),
+            _ => "COMMIT".to_owned(),
+        };
+        write!(
+            log,
+            "{time}# User@Host: app[app] @ localhost []\n# Thread_id: {session}  Schema: sbtest  QC_hit: No\n\
+             # Query_time: 0.002000  Lock_time: 0.000010  Rows_sent: 1  Rows_examined: 1\n\
+             # Rows_affected: 0  Bytes_sent: 100\nSET timestamp={second};\n{sql};\n"
+        )
+        .expect("a string");
+    }
+    let (path, output) = (folder.join("slow.log"), folder.join("shop.capture"));
+    std::fs::write(&path, log).expect("a file");
+    let order = Import {
+        files: vec![path],
+        read: ReadOptions::default(),
+        output: output.clone(),
+        replace: true,
+    };
+    import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
+    CaptureWorkload::open(&output).expect("a capture")
+}
+
+fn allocations_of_a_replay(server: &Server) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tables = WorkloadSpec::of(Sysbench {
+        table_size: 5000,
+        ..Sysbench::default()
+    });
+    prepare_tables(
+        &server.unix(),
+        &tables,
+        &TableOptions::default(),
+        &mut |_| {},
+    )
+    .expect("tables");
+    let allocations = |statements: u64| {
+        let workload = capture_of(statements, folder.path());
+        let trace = workload.trace().expect("a trace");
+        let spec = WorkloadSpec::of(workload);
+        let options = DriverOptions {
+            segment: Duration::from_secs(3600),
+            ..DriverOptions::default()
+        };
+        let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("a driver");
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let stats = driver.slice(0, &SliceOptions::default()).expect("a slice");
+        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        assert_eq!(stats.queries, trace.facts.statements);
+        let errors: u64 = stats.errors.values().sum();
+        allocated.saturating_sub(20 * errors)
+    };
+    let (short, long) = (allocations(400), allocations(8000));
+    println!("replay: {short} allocations for 400 statements, {long} for 8000");
+    assert!(
+        long <= short + 40,
+        "{short} for 400 statements, {long} for 8000"
+    );
+    cleanup(
+        &server.unix(),
+        &tables,
+        &TableOptions::default(),
+        &mut |_| {},
+    )
+    .expect("tables dropped");
 }

@@ -31,7 +31,7 @@ pub fn applying(tune: &TuneSummary) -> Vec<(&'static str, String)> {
         lines.push((
             "The application",
             "has to run on the server's machine and connect through the Unix socket: most of what the socket brings is \
-             lost if it goes on connecting over TCP."
+             lost if it continues to connect over TCP."
                 .to_owned(),
         ));
     }

@@ -9,7 +9,7 @@ use crate::Report;
 pub const HEADER: &str = "duel,phase,subject,status,couple,side,variant,label,went_first,\
     started_unix_ms,seconds,transactions,queries,tps,errors,p50_us,p95_us,p99_us,p999_us,max_us,\
     server_cpu_seconds,client_cpu_seconds,transactions_whole,client_context_switches,\
-    server_context_switches,steal,disturbed\n";
+    server_context_switches,steal,disturbed,taken,generator_busy\n";
 
 /// All slices, in the order they were run; the histograms stay in the results file.
 pub fn csv(report: &Report) -> String {
@@ -30,7 +30,7 @@ pub fn csv(report: &Report) -> String {
         let _ = writeln!(
             out,
             "{},{},{},{status},{},{},{},{},{},{},{},{},{},{:.3},{},{p50},{p95},{p99},{p999},{max},\
-             {},{},{},{},{},{},{}",
+             {},{},{},{},{},{},{},{},{}",
             slice.duel,
             phase_word(duel.phase),
             quoted(&duel.subject),
@@ -52,6 +52,8 @@ pub fn csv(report: &Report) -> String {
             slice.server_context_switches,
             slice.steal,
             u8::from(slice.disturbed),
+            slice.taken,
+            slice.generator_busy,
         );
     }
     out

@@ -13,6 +13,7 @@ mod ladder;
 mod markdown;
 pub mod number;
 mod profile;
+mod replay;
 mod report;
 mod scroll;
 mod side_by_side;

@@ -1,6 +1,6 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
-use niagara_store::{Comparison, START_SETTINGS, SliceRecord, Summary};
+use niagara_store::{Comparison, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
 use crate::study::Grid;
@@ -27,6 +27,8 @@ pub struct Sides {
     pub errors: [(u64, u64); 2],
     /// Main settings of the start, where they were kept.
     pub start: Option<String>,
+    /// What of the user's own server the start is, a line each.
+    pub origin: Vec<String>,
 }
 
 impl Sides {
@@ -68,6 +70,12 @@ impl Sides {
             tps: comparison.tps,
             latency_ms,
             errors,
+            origin: report
+                .events
+                .iter()
+                .filter(|event| event.kind == ORIGIN)
+                .map(|event| event.text.clone())
+                .collect(),
             start: report
                 .events
                 .iter()
@@ -107,6 +115,7 @@ impl Sides {
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));
         }
+        grid.notes.extend(self.origin.clone());
         grid
     }
 }

@@ -32,6 +32,12 @@ pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
         Summary::Compare(compare) => screen.compare(compare),
         Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => screen.study(summary),
     }
+    if matches!(summary, Summary::Tune(_) | Summary::Compare(_)) {
+        // Of a replay.
+        for grid in study::grids(summary) {
+            screen.full_grid(&grid);
+        }
+    }
     screen.out
 }
 

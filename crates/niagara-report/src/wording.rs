@@ -586,12 +586,26 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
         Summary::Sweep(sweep) => (&sweep.warnings, sweep.complete, None),
     };
     let mut all = stored.clone();
+    if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
+        all.extend(crate::replay::warnings(replay));
+    }
     if !complete && !stored.iter().any(|w| w.contains("same command")) {
         all.push("Not complete: the same command continues from here.".to_owned());
     }
     all.extend(note.map(str::to_owned));
     all
 }
+/// The comparison that a summary is about: of its start with its end.
+pub(crate) fn comparison_of(summary: &Summary) -> Option<&Comparison> {
+    match summary {
+        Summary::Tune(tune) => tune.total.as_ref(),
+        Summary::Compare(compare) => Some(&compare.comparison),
+        Summary::Ladder(ladder) => ladder.total.as_ref(),
+        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
+        Summary::Sweep(_) => None,
+    }
+}
+
 /// What a search over ranges came to, a sentence for each range and one for all.
 pub fn searched(searched: &Searched) -> Vec<String> {
     let mut lines: Vec<String> = searched

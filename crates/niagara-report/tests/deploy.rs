@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_report::{DeployInput, DeployRung, deploy};
-use niagara_store::{DeployBuild, DeployMalloc, Deployment};
+use niagara_store::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -82,6 +82,51 @@ fn a_variant_of_mysql_with_one_variable() {
         ..DeployInput::default()
     };
     insta::assert_snapshot!(shown(&input));
+}
+
+#[test]
+fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
+    let mut input = DeployInput {
+        server: "mariadb-10.11".into(),
+        variant: Deployment {
+            family: "mariadb".into(),
+            config: map(&[
+                ("innodb_io_capacity", "2000"),
+                ("thread_handling", "pool-of-threads"),
+            ]),
+            transport: "tcp".into(),
+            start: Some(DeployStart {
+                from: "/etc/mysql/my.cnf".into(),
+                overrides: BTreeMap::from([(
+                    "innodb_io_capacity".to_owned(),
+                    Overridden {
+                        value: "200".into(),
+                        place: "/etc/mysql/my.cnf line 14".into(),
+                    },
+                )]),
+                held_back: vec![
+                    "innodb_buffer_pool_size stays 64G (/etc/mysql/my.cnf line 9)".into(),
+                ],
+                file: Some("/etc/mysql/conf.d/zz-niagara.cnf".into()),
+                included_by: None,
+            }),
+            ..Deployment::default()
+        },
+        evidence: "× 1.05 [1.03, 1.07]".into(),
+        ..DeployInput::default()
+    };
+    insta::assert_snapshot!(shown(&input));
+    let start = input.variant.start.as_mut().expect("given above");
+    start.file = Some("/etc/mysql/niagara.cnf".into());
+    start.included_by = Some("/etc/mysql/my.cnf".into());
+    let text = shown(&input);
+    for line in [
+        "echo '!include /etc/mysql/niagara.cnf' | sudo tee -a /etc/mysql/my.cnf",
+        "sudo sed -i '\\#^!include /etc/mysql/niagara.cnf$#d' /etc/mysql/my.cnf",
+        "sudo rm /etc/mysql/niagara.cnf",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

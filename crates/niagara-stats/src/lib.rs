@@ -9,6 +9,7 @@ mod estimate;
 mod evidence;
 pub mod foldover;
 mod hadamard;
+mod holm;
 mod interval_estimate;
 pub mod judge;
 mod judgement;
@@ -39,6 +40,7 @@ pub use foldover::{
     Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
     design_order, effects, interactions, strongest_beside,
 };
+pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
 pub use judge::{
     Rule, interval_once, judge, judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,

@@ -44,9 +44,37 @@ pub struct Deployment {
     pub host_steps: Vec<String>,
     /// The machine that it was measured on, one line.
     pub machine: String,
+    /// The user's own configuration that the variables are a difference against; none where the start was a server as it
+    /// comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<DeployStart>,
     /// The server itself, where it was built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<DeployBuild>,
+}
+
+/// The user's own configuration, as far as what is installed touches it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeployStart {
+    /// What people call it: the file's path, or the server's address.
+    pub from: String,
+    /// Settings that are overridden, by variable.
+    pub overrides: BTreeMap<String, Overridden>,
+    /// What is not handed over although the final variant has it, a sentence each.
+    pub held_back: Vec<String>,
+    /// Where the option file has to be so that it is read after what it overrides; none where that is not known.
+    pub file: Option<PathBuf>,
+    /// The option file that has to include it at its end, where none of its folders does.
+    pub included_by: Option<PathBuf>,
+}
+
+/// A setting that is overridden.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overridden {
+    /// What it is there.
+    pub value: String,
+    /// Where: `/etc/mysql/my.cnf line 12`.
+    pub place: String,
 }
 
 /// A built server that is handed over.

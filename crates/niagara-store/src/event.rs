@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Kind of the event that holds the main settings of a tuning's start, in one line.
 pub const START_SETTINGS: &str = "start settings";
+/// Kind of the events that say, a line each, what of the user's own server the start is, and what it goes without.
+pub const ORIGIN: &str = "origin";
 
 /// Something that happened while a study ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,19 +7,21 @@ mod event;
 mod goal;
 mod lock;
 mod record;
+mod replay;
 mod store;
 mod study_summary;
 mod summary;
 
 pub use build_note::{BuildCheck, BuildNote, FinalCheck};
-pub use deployment::{DeployBuild, DeployMalloc, Deployment};
+pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
 pub use error::{Result, StoreError};
-pub use event::{EventRecord, RunTime, START_SETTINGS};
+pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
 pub use lock::StudyLock;
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
+pub use replay::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,

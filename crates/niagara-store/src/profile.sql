@@ -5,3 +5,11 @@ CREATE TABLE IF NOT EXISTS profile (
     subject  TEXT    NOT NULL UNIQUE, -- what was profiled, in words
     content  TEXT    NOT NULL       -- JSON, stacks included
 ) STRICT;
+
+-- What replays of a capture did on the sides of duels, kept just before the duel itself.
+CREATE TABLE IF NOT EXISTS replay (
+    duel    INTEGER NOT NULL,
+    side    INTEGER NOT NULL CHECK (side IN (0, 1)),
+    content TEXT    NOT NULL,       -- JSON
+    PRIMARY KEY (duel, side)
+) STRICT, WITHOUT ROWID;

@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, param
 
 use crate::error::{Result, StoreError};
 use crate::{
-    DuelRecord, Ending, EventRecord, Phase, ProfileRecord, ResourceCounters, RunTime, SliceRecord,
-    StudyRecord, Summary, VariantRecord,
+    DuelRecord, Ending, EventRecord, Phase, ProfileRecord, ReplayRecord, ResourceCounters, RunTime,
+    SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 
 /// The tables of `results.db`, with what each column holds.
@@ -381,6 +381,33 @@ impl Store {
         }
         self.rows(
             "SELECT duel, side, content FROM account ORDER BY duel, side",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, json(row, 2)?)),
+        )
+    }
+
+    /// Keeps what a replay did on one side of a duel that is about to be stored; a duel that was lost with its process
+    /// and is fought again replaces it.
+    pub fn add_replay(&self, duel: u32, side: u8, replay: &ReplayRecord) -> Result<()> {
+        let content = serde_json::to_string(replay).map_err(|e| StoreError::Nonsense {
+            path: self.path.clone(),
+            what: "the replay to be stored",
+            detail: e.to_string(),
+        })?;
+        self.write(
+            "INSERT OR REPLACE INTO replay VALUES (?1, ?2, ?3)",
+            params![duel, side, content],
+        )
+    }
+
+    /// What replays did: duel, side, record.
+    pub fn replays(&self) -> Result<Vec<(u32, u8, ReplayRecord)>> {
+        // Results of older programs have no such table.
+        if !self.has_table("replay")? {
+            return Ok(Vec::new());
+        }
+        self.rows(
+            "SELECT duel, side, content FROM replay ORDER BY duel, side",
             [],
             |row| Ok((row.get(0)?, row.get(1)?, json(row, 2)?)),
         )

@@ -4,7 +4,8 @@ use niagara_stats::{Estimate, Heterogeneity, Judgement};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    About, BuildNote, Deployment, FinalCheck, Goal, LadderSummary, MatrixSummary, SweepSummary,
+    About, BuildNote, Deployment, FinalCheck, Goal, LadderSummary, MatrixSummary, ReplaySummary,
+    SweepSummary,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -52,6 +53,9 @@ pub struct Comparison {
     pub dropped: [u32; 2],
     /// Couples run.
     pub couples: u32,
+    /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySummary>,
 }
 
 /// The machines of a comparison.
@@ -64,6 +68,13 @@ pub struct OnNodes {
 }
 
 impl Comparison {
+    /// Whether B may be recommended if it is better: not where it gives other answers than A, nor where what was replayed is
+    /// not what was captured.
+    pub fn may_be_recommended(&self) -> bool {
+        let replay = self.replay.as_ref();
+        replay.is_none_or(|replay| replay.is_good && replay.answers.is_empty())
+    }
+
     /// The judgement that decides: on the goal.
     pub fn judged(&self) -> &Judgement {
         self.on_goal.as_ref().unwrap_or(&self.throughput)

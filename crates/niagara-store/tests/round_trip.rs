@@ -161,6 +161,7 @@ fn summary(duels: usize) -> Summary {
             tps: [1400.0, 1410.0],
             dropped: [1, 0],
             couples: 160,
+            replay: None,
         },
         sd_duel: Some(0.012),
         warnings: vec![],

@@ -384,7 +384,10 @@ Threads fairness:
             "{text}"
         );
         assert!(text.contains(" 0.0000/0.00\n"), "{text}");
-        let nothing = cumulative(&Cumulative::default());
+        let nothing = cumulative(&Cumulative {
+            asks_a_server: true,
+            ..Cumulative::default()
+        });
         assert!(nothing.contains("(0.00 per sec.)"), "{nothing}");
     }
 }

@@ -10,7 +10,8 @@ use niagara_lab::quantity::share as percent;
 use niagara_lab::{Protocol, WantedLevel};
 
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, Format, JudgeArgs, LoadArgs, StudyArgs, WorkloadArg, duration,
+    ClientArgs, DuelArgs, FleetArgs, Format, JudgeArgs, LoadArgs, OriginArgs, StudyArgs,
+    WorkloadArg, duration,
 };
 use crate::shared_args::{assignment, probability};
 
@@ -69,7 +70,8 @@ pub enum Command {
 #[command(before_help = "Examples:
   niagara tune mariadb-10.11
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
-  niagara tune /usr/sbin/mariadbd --app remote --allow durability")]
+  niagara tune /usr/sbin/mariadbd --app remote --allow durability
+  niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16")]
 pub struct TuneArgs {
     /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
     #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
@@ -106,6 +108,8 @@ pub struct TuneArgs {
     pub screen_couples: Option<u32>,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
@@ -156,6 +160,8 @@ pub struct CompareArgs {
     pub protocol: ProtocolArg,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
@@ -516,6 +522,8 @@ pub struct RunArgs {
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
+    pub origin: OriginArgs,
+    #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
     pub fleet: FleetArgs,
@@ -577,6 +585,8 @@ pub struct SweepArgs {
     pub starts: u32,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]

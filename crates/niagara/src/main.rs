@@ -16,6 +16,7 @@ mod doctor;
 mod interrupt;
 mod live;
 mod ordinary_user;
+mod origin;
 mod progress;
 mod setting;
 mod shared_args;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
-use niagara_lab::{Load, file_workload, load_of};
+use anyhow::{Context, Result, bail};
+use niagara_lab::{Load, file_workload, load_of, with_replay_options};
 use niagara_load::{WorkloadBuilder, WorkloadSpec};
 
 use crate::shared_args::{LoadArgs, WorkloadArg};
@@ -19,7 +19,25 @@ pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {
 
 /// The load that the options describe; --set has the last word.
 pub fn load(args: &LoadArgs) -> Result<Load> {
-    let mut base = WorkloadBuilder::from(workload(&args.workload)?);
+    let named = workload(&args.workload)?;
+    let of_capture = [
+        ("commit_order", &args.commit_order),
+        ("speed", &args.speed),
+        ("tables_of", &args.tables_of),
+    ];
+    let of_capture: Vec<(&str, &str)> = of_capture
+        .iter()
+        .filter_map(|(name, value)| Some((*name, value.as_deref()?)))
+        .collect();
+    if let (None, Some((name, _))) = (named.capture(), of_capture.first()) {
+        bail!(
+            "--{} is for captures, and {} is none\nremedy: leave it out, or name a capture: --workload shop.capture",
+            name.replace('_', "-"),
+            named.spelling()
+        );
+    }
+    let named = with_replay_options(named, &of_capture)?;
+    let mut base = WorkloadBuilder::from(named);
     // Not every workload has each of these; its own defaults are not the command line's.
     base.set("tables", &args.tables.to_string())?;
     base.set("table_size", &args.table_size.to_string())?;

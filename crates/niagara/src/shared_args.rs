@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell, is_workload_file};
@@ -45,7 +46,7 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md)
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
     #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
     pub workload: WorkloadArg,
     /// Connections
@@ -63,6 +64,16 @@ pub struct LoadArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
+    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
+    /// data and had ended before), strict (after all that had ended before), none [default: normal]
+    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
+    pub commit_order: Option<String>,
+    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
+    #[arg(long, value_name = "TIMES")]
+    pub speed: Option<String>,
+    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
+    #[arg(long, value_name = "WORKLOAD")]
+    pub tables_of: Option<String>,
     /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
@@ -84,6 +95,32 @@ pub struct DuelArgs {
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Your own server (docs/own-server.md)")]
+pub struct OriginArgs {
+    /// Start from this option file, with what it includes, as the server reads it; paths, network, keys and replication are left out, and listed
+    #[arg(long, value_name = "MY.CNF")]
+    pub config: Option<PathBuf>,
+    /// Start from the settings of a running server: its socket, or HOST:PORT; nothing of it is changed
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
+    pub config_from: Option<String>,
+    /// The account for --config-from; the password is NIAGARA_PASSWORD or MYSQL_PWD, or asked for [default: the name of the user who runs this]
+    #[arg(long, value_name = "USER", requires = "config_from")]
+    pub config_user: Option<String>,
+    /// The data that the load finds, in place of the workload's own: a data directory (cold, or a snapshot), a prepared backup of mariadb-backup or xtrabackup, a dump (mariadb-dump, mysqldump; .gz, .zst, .xz), a folder of mydumper; brought in once, cloned for every start
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// The database of the data that the load is in [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub schema: Option<String>,
+    /// Memory of the production machine, as in 64G: no larger sizes are tried
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
+    /// CPUs of the production machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, Args)]
@@ -194,8 +231,15 @@ impl JudgeArgs {
     /// Whether the goal is one that the load can have.
     ///
     /// # Errors
-    /// A latency of a batch job.
+    /// A latency of a batch job, a rate of a capture.
     pub fn check_job(&self, load: &Load) -> anyhow::Result<()> {
+        if load.workload.capture().is_some() && (self.rate.is_some() || self.goal.is_latency()) {
+            anyhow::bail!(
+                "{} is a capture: its transactions arrive when they had, not at a rate\n\
+                 remedy: --goal throughput or --goal cpu; latencies stand beside it, with --speed from when each was due",
+                load.workload.name()
+            );
+        }
         if load.workload.is_job() && self.goal.is_latency() {
             anyhow::bail!(
                 "{} is a job: its time is its throughput, and nothing arrives at a rate\n\

@@ -165,7 +165,7 @@ fn other_engines_take_the_same_load() {
         let run = &json(&mut load)["runs"][0];
         adds_up(run);
         assert!(number(run, "/transactions") > 0.0, "{run:#}");
-        succeed(&mut bench("cleanup"));
+        succeed(bench("cleanup").arg("--yes"));
     }
 }
 
@@ -275,7 +275,11 @@ fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
         .query("CREATE TABLE sbtest.sbtest3 (id INT) ENGINE = InnoDB")
         .expect("a table of somebody else");
     refused(&mut read_only("prepare"), &["sbtest1", "--replace"]);
-    succeed(read_only("prepare").arg("--replace"));
+    refused(
+        read_only("prepare").arg("--replace"),
+        &["sbtest1: 1000 rows", "nobody is there to agree", "--yes"],
+    );
+    succeed(read_only("prepare").args(["--replace", "--yes"]));
 
     let result = json(&mut read_only("run"));
     let found = &result["runs"][0];
@@ -323,7 +327,8 @@ fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
 
     let mut larger = existing.bench(&["oltp_read_only", "--table-size", "2000"]);
     refused(&mut larger, &["1000", "2000", "--table-size"]);
-    succeed(&mut read_only("cleanup"));
+    refused(&mut read_only("cleanup"), &["sbtest2: 1000 rows", "--yes"]);
+    succeed(read_only("cleanup").arg("--yes"));
     assert_eq!(tables(&existing), ["keep", "sbtest3"]);
     succeed(&mut read_only("cleanup"));
 }

@@ -61,6 +61,7 @@ fn tuned(proven: bool) -> TuneSummary {
         tps: [1000.0, 1080.0],
         dropped: [0, 0],
         couples: 96,
+        replay: None,
     };
     TuneSummary {
         goal: niagara_store::Goal::Throughput,

@@ -199,7 +199,7 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
     }
     let text = stage.fail(&script, "--rows=500 --fails=on --events=1 run");
     assert!(
-        text.contains("`thread_run' function failed: ") && text.contains("shop.lua:26: SQL error"),
+        text.contains("`thread_run' function failed: ") && text.contains("shop.lua:25: SQL error"),
         "{text}"
     );
     let text = stage.fail(&script, "--no-such=1 run");
@@ -211,7 +211,7 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
         let mut command =
             stage
                 .existing
-                .bench(&[&path, action, "--set", "rows=50", "--threads", "4"]);
+                .bench(&[path.as_str(), action, "--set", "rows=50", "--threads", "4"]);
         command.args(more);
         let (code, stdout, stderr) = run(&mut command);
         assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
@@ -226,7 +226,7 @@ fn a_script_is_a_workload_and_sysbench_agrees() {
         run["transactions"].as_u64().expect("a number") > 0,
         "{stdout}"
     );
-    bench("cleanup", &[]);
+    bench("cleanup", &["--yes"]);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn tpcc_is_consistent_after_a_run_and_after_the_client_was_killed() {
     assert_eq!(code, Some(1));
     assert!(stdout.contains("condition  1 BROKEN 1 times"), "{stdout}");
     assert!(stderr.contains("not consistent"), "{stderr}");
-    succeed(&mut tpcc(&["cleanup"]));
+    succeed(&mut tpcc(&["cleanup", "--yes"]));
 }
 
 #[test]
@@ -115,7 +115,23 @@ fn a_file_is_a_workload_like_any_other() {
     for words in ["shop (A small shop)", "order, ", "look, "] {
         assert!(stdout.contains(words), "no {words} in\n{stdout}");
     }
-    succeed(&mut bench("cleanup", &[]));
+    // A table that the file names and that is somebody else's is dropped for nobody.
+    existing
+        .server
+        .query("ALTER TABLE sbtest.customer ADD COLUMN credit INT")
+        .expect("a column of somebody else");
+    let (code, _, stderr) = run(&mut bench("cleanup", &["--yes"]));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("a column credit") && stderr.contains("remedy"),
+        "{stderr}"
+    );
+    assert_eq!(ask(&existing, "SELECT COUNT(*) FROM sbtest.customer"), 500);
+    existing
+        .server
+        .query("ALTER TABLE sbtest.customer DROP COLUMN credit")
+        .expect("gone again");
+    succeed(&mut bench("cleanup", &["--yes"]));
     assert_eq!(
         ask(
             &existing,
@@ -142,7 +158,7 @@ fn a_file_is_a_workload_like_any_other() {
     let found = &result["runs"][0];
     assert_eq!(found["types"][0]["name"], "new_order");
     assert_eq!(found["new_orders_per_minute"], Value::Null);
-    succeed(&mut of_named("cleanup"));
+    succeed(of_named("cleanup").arg("--yes"));
 
     let file = existing.place.folder.path().join("bad.toml");
     std::fs::write(&file, text.replace("weight = 3", "weight = -3")).expect("written");

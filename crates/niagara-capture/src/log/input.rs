@@ -106,7 +106,7 @@ impl Input {
     }
 
     /// How much of the file was read, in bytes on disk.
-    pub(crate) fn bytes_read(&self) -> u64 {
+    pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 }

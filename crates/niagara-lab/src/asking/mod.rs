@@ -4,6 +4,7 @@ pub(crate) mod choose_levers;
 pub(crate) mod duel_defaults;
 pub(crate) mod level_sets;
 pub(crate) mod load_by_name;
+pub(crate) mod origin;
 pub mod quantity;
 pub(crate) mod question;
 pub(crate) mod recipe;

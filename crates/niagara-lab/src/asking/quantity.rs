@@ -37,6 +37,21 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share such as 0.5% or 0.005".to_owned())
 }
 
+/// A size of memory: `64G`, `512M`; a bare number is bytes.
+///
+/// # Errors
+/// What was expected.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let text = text
+        .trim()
+        .trim_end_matches(['B', 'b'])
+        .trim_end_matches('i');
+    niagara_origin::configuration::number(text)
+        .filter(|bytes| (1.0..1e18).contains(bytes))
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "expected a size such as 512M, 16G or 16GiB".to_owned())
+}
+
 /// Thread counts: `1..256` doubles from the first to the last, `1,2,4,8` and mixtures of both are lists. Ascending,
 /// each once.
 ///

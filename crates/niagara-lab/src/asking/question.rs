@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
 use crate::asking::level_sets::AxisRecipe;
+use crate::asking::origin::Origin;
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::{DuelSettings, Load, Protocol};
 use crate::questions::rate::RateChoice;
@@ -80,6 +81,9 @@ pub struct StudyDescription {
     pub about: About,
     /// The server that `base` is.
     pub server: String,
+    /// What of the user's own server is the start.
+    #[serde(skip_serializing_if = "Origin::is_plain")]
+    pub origin: Origin,
     /// Storage engine of the tables.
     pub engine: String,
     /// The loads, thread counts aside; a matrix may have several.
@@ -137,6 +141,7 @@ impl StudyDescription {
         Self {
             about: About::default(),
             server,
+            origin: Origin::default(),
             engine: load.engine.clone(),
             threads: vec![load.threads],
             workloads: vec![StudyWorkload {

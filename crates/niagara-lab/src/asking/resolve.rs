@@ -45,7 +45,7 @@ pub fn variant_of(
         .map(|server| server.name.as_str())
         .collect();
     let recipe = VariantRecipe::of_text(text, &inventory.levers, &servers)?;
-    let base = Variant::base(&server_name(default_server)?);
+    let base = bench.base(&server_name(default_server)?, observer)?;
     resolve(&recipe, &base, inventory, bench, observer).with_context(|| text.to_owned())
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn resolve(
     observer: &mut dyn Observer,
 ) -> Result<Variant> {
     let mut variant = match &recipe.server {
-        Some(server) => Variant::base(&server_name(server)?),
+        Some(server) => bench.base(&server_name(server)?, observer)?,
         None => on.clone(),
     };
     if let Some(engine) = &recipe.engine {

@@ -10,12 +10,13 @@ use niagara_load::{
 };
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_server::{RunningServer, WorkFolder};
-use niagara_store::{ResourceCounters, SliceRecord};
+use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
-use crate::duels::load_driver::LoadDriver;
+use crate::duels::load_driver::{LoadDriver, SegmentLengths};
+use crate::duels::replayed;
 use crate::duels::resource_counters::CounterReader;
-use crate::duels::spec::DuelSpec;
+use crate::duels::spec::{DuelSettings, DuelSpec};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use niagara_server::Cancelled;
@@ -101,14 +102,15 @@ impl<'a> Arena<'a> {
             // What fits into the buffer pool is in it before any load: reading it in would
             // otherwise be spread over the first slices.
             bench
-                .read_tables(&seat.server, &spec.load)
+                .read_tables(&seat.server, &spec.variants[seat.side], &spec.load)
                 .map_err(|error| side_trouble(bench, seat.side, &error))?;
         }
         let endpoints: Vec<_> = seats
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
-        let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed)
+        let segments = segments(&spec.duel_settings);
+        let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed, segments)
             .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
             .iter()
@@ -144,9 +146,65 @@ impl<'a> Arena<'a> {
             .unwrap_or(0)
     }
 
+    /// Whether both sides can have another slice: a capture that writes is over when it is.
+    pub(crate) fn has_more(&self) -> bool {
+        let Some(driver) = &self.driver else {
+            return false;
+        };
+        let is_over = |seat: usize| driver.segments_left(seat) == Some(0);
+        !self.spec.load.workload.writes() || !(0..self.seats.len()).any(is_over)
+    }
+
+    /// Of a capture: what was replayed on each side; the warm-up is part of it.
+    pub(crate) fn replays(&self) -> Result<Vec<(u8, ReplayRecord)>, Trouble> {
+        let capture = self.spec.load.workload.capture();
+        let (Some(capture), Some(driver)) = (capture, &self.driver) else {
+            return Ok(Vec::new());
+        };
+        let trace = capture.trace().map_err(anyhow::Error::from)?;
+        let seats = self.seats.iter().enumerate();
+        let replays = seats.filter_map(|(place, seat)| {
+            let tally = driver.replayed(place)?;
+            Some((seat.side as u8, replayed::record(&trace, &tally)))
+        });
+        Ok(replays.collect())
+    }
+
+    /// The warm-up by a capture: as many of its first segments on every side.
+    fn warm_up_by_segments(&mut self, seat: usize, segments: usize) -> Result<(), Trouble> {
+        let began = Instant::now();
+        self.thaw(seat)?;
+        let Some(driver) = self.driver.as_mut() else {
+            return Ok(());
+        };
+        for _ in 0..segments {
+            self.bench.cancel().check()?;
+            let options = SliceOptions {
+                cpus: self.spec.variants[self.seats[seat].side]
+                    .runtime
+                    .client_cpus
+                    .clone(),
+                drain_timeout: DRAIN_TIMEOUT,
+                ..SliceOptions::default()
+            };
+            driver
+                .slice(seat, &options)
+                .map_err(|error| load_trouble(self.bench, error, &self.seats))?;
+        }
+        self.load_time += began.elapsed();
+        self.freeze(seat)
+    }
+
     /// Load on `side` alone for the study's warm-up; its throughput curve, transactions per second.
     pub(crate) fn warm_up(&mut self, side: usize) -> Result<Vec<f64>, Trouble> {
         let seconds = self.spec.duel_settings.warm_up_seconds;
+        let driver = self.driver.as_ref();
+        if let Some(all) = driver.and_then(|driver| driver.segments_left(self.seat(side))) {
+            let wanted = warm_up_segments(&self.spec.duel_settings).min(all / WARM_UP_SHARE);
+            self.warm_up_by_segments(self.seat(side), wanted)?;
+            // Segments differ: how fast each was says nothing about when it was.
+            return Ok(Vec::new());
+        }
         if seconds <= 0.0 {
             return Ok(Vec::new());
         }
@@ -363,6 +421,23 @@ impl<'a> Arena<'a> {
         for seat in self.seats.drain(..) {
             seat.server.kill();
         }
+    }
+}
+
+/// One in so many segments of a capture is for warming up, at most.
+const WARM_UP_SHARE: usize = 5;
+
+/// Segments of a capture that make a warm-up.
+fn warm_up_segments(lengths: &DuelSettings) -> usize {
+    (lengths.warm_up_seconds / lengths.slice_seconds.max(1e-3)).ceil() as usize
+}
+
+/// How a capture is cut: a segment is about as long as a slice, and there are enough for a duel.
+fn segments(lengths: &DuelSettings) -> SegmentLengths {
+    let couples = lengths.couples as usize;
+    SegmentLengths {
+        each: Duration::from_secs_f64(lengths.slice_seconds),
+        at_least: couples + warm_up_segments(lengths).min(couples / (WARM_UP_SHARE - 1) + 1),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Result;
 use niagara_load::StepTime;
 use niagara_stats::{Couple, DuelScore, TakenSlope, Weighing, duel_score};
-use niagara_store::{DuelRecord, Ending, Phase, ResourceCounters, SliceRecord};
+use niagara_store::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -70,6 +70,7 @@ struct Fought {
     /// It counts although nothing was compared.
     counts: bool,
     counters: Vec<(u8, ResourceCounters)>,
+    replays: Vec<(u8, ReplayRecord)>,
     dropped: [u32; 2],
     slices: Vec<SliceRecord>,
     warm_up_curves: [Vec<f64>; 2],
@@ -182,6 +183,7 @@ impl Fought {
             slices: self.slices,
             warm_up_curves: self.warm_up_curves,
             counters: self.counters,
+            replays: self.replays,
             steps: self.steps,
         }
     }
@@ -204,6 +206,9 @@ fn duel(
         let mut slices = Vec::new();
         for couple in 0..spec.duel_settings.couples {
             bench.cancel().check()?;
+            if !arena.has_more() {
+                break;
+            }
             let first = usize::from(coin.random::<bool>());
             let one = arena.slice(first, couple, true, observer)?;
             let other = arena.slice(1 - first, couple, false, observer)?;
@@ -217,7 +222,9 @@ fn duel(
         }
         let counters = arena.end_counters()?;
         arena.check_data()?;
+        let replays = arena.replays()?;
         Ok(Fought {
+            replays,
             scores: Scores::of_couples(&slices, spec.taken_slope, spec.duel_settings.half_weight()),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
             counters,
@@ -300,6 +307,9 @@ fn run(
         let mut slices = Vec::new();
         for window in windows {
             bench.cancel().check()?;
+            if !arena.has_more() {
+                break;
+            }
             slices.push(arena.slice(side, window, first, observer)?);
         }
         arena.check_data()?;
@@ -433,6 +443,9 @@ fn solo(
         let mut slices = Vec::new();
         for window in 0..spec.duel_settings.couples {
             bench.cancel().check()?;
+            if !arena.has_more() {
+                break;
+            }
             slices.push(arena.slice(0, window, true, observer)?);
         }
         let disturbed = slices.iter().filter(|slice| slice.disturbed).count();

@@ -1,11 +1,13 @@
 //! One duel: two servers in the arena, slices of load by turns, and what comes of them.
 
 pub(crate) mod arena;
+pub(crate) mod data_image;
 pub(crate) mod duel;
 pub(crate) mod duel_plan;
 pub(crate) mod histogram;
 pub(crate) mod job;
 pub(crate) mod load_driver;
+pub(crate) mod replayed;
 pub(crate) mod resource_counters;
 pub(crate) mod spec;
 pub(crate) mod warm_up;

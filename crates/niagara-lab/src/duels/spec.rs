@@ -2,7 +2,7 @@
 
 use niagara_load::{StepTime, WorkloadSpec};
 use niagara_stats::TakenSlope;
-use niagara_store::{DuelRecord, Phase, ResourceCounters, SliceRecord};
+use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::Variant;
@@ -25,9 +25,9 @@ impl Load {
         self.workload.data_key(self.threads)
     }
 
-    /// Statements that read every table and every index once.
-    pub fn read_all_statements(&self) -> Vec<String> {
-        self.workload.read_all_statements("sbtest", self.threads)
+    /// Statements that read every table of the workload and every index of them once, in `database`.
+    pub fn read_all_statements(&self, database: &str) -> Vec<String> {
+        self.workload.read_all_statements(database, self.threads)
     }
 
     /// The load as a variant gets it: with tables in the variant's engine.
@@ -153,6 +153,9 @@ pub struct DuelOutcome {
     pub warm_up_curves: [Vec<f64>; 2],
     /// By side: what was counted over its slices; of a sweep's duels alone.
     pub counters: Vec<(u8, ResourceCounters)>,
+    /// Of a capture: what its replay did, by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.
     pub steps: [Vec<StepTime>; 2],
 }

@@ -7,26 +7,37 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use niagara_build::InUse;
 use niagara_load::{Endpoint, TableEvent, TableOptions};
+use niagara_origin::configuration::StartConfiguration;
+use niagara_origin::data::image_of;
 use niagara_server::{
-    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RunningServer,
-    StartingServer, TransportKind, WorkFolder, with_engine,
+    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RemoteAccess,
+    RunningServer, StartingServer, TransportKind, WorkFolder, layout_of, with_engine,
 };
 
+use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
+use crate::duels::data_image::{check_tables, database_of};
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
-use niagara_server::Cancel;
+use niagara_server::machine::Fingerprint;
+use niagara_server::{Cancel, Cancelled};
 
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
 const FULL_BELOW: u64 = 64 << 20;
+
+/// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
+/// generator, and the page cache.
+const ROOM_OF_ONE: f64 = 0.4;
 
 /// A server that can be launched, with the data it is launched on.
 struct Station {
     install: Install,
     image: Image,
+    /// The database that the load is in.
+    database: String,
     /// A build stays as long as the study may launch it.
     _in_use: Option<InUse>,
 }
@@ -39,6 +50,10 @@ pub struct Workbench {
     cancel: Cancel,
     /// Where the load comes from, if not from here.
     client: Option<Arc<ClientHost>>,
+    /// What of the user's own server variants start from.
+    origin: Origin,
+    /// By server: its configuration as that server takes it.
+    starts: BTreeMap<String, StartConfiguration>,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
 }
@@ -52,6 +67,8 @@ impl Workbench {
             load,
             cancel,
             client: None,
+            origin: Origin::default(),
+            starts: BTreeMap::new(),
             stations: BTreeMap::new(),
         }
     }
@@ -60,6 +77,72 @@ impl Workbench {
     #[must_use]
     pub(crate) fn loaded_from(self, client: Option<Arc<ClientHost>>) -> Self {
         Self { client, ..self }
+    }
+
+    /// The same with what of the user's own server variants start from.
+    #[must_use]
+    pub fn starting_from(self, origin: &Origin) -> Self {
+        Self {
+            origin: origin.clone(),
+            ..self
+        }
+    }
+
+    /// The same with what another one knows of the start.
+    #[must_use]
+    pub(crate) fn knowing(self, starts: &BTreeMap<String, StartConfiguration>) -> Self {
+        Self {
+            starts: starts.clone(),
+            ..self
+        }
+    }
+
+    /// What is known of the start, by server.
+    pub(crate) fn starts(&self) -> &BTreeMap<String, StartConfiguration> {
+        &self.starts
+    }
+
+    /// What of the user's own server variants start from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The start's configuration as `server` takes it, once [`base`](Self::base) was asked for; none without one.
+    pub fn start(&self, server: &str) -> Option<&StartConfiguration> {
+        self.starts.get(server)
+    }
+
+    /// The variant that levers are applied to: `server` with the start's configuration. The server is fetched where that
+    /// was not done before: it reads the configuration.
+    ///
+    /// # Errors
+    /// Unknown server, nothing to fetch it from; a configuration that cannot be read.
+    pub fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
+        if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
+            let (install, _) = self.obtain(&Variant::base(server), observer)?;
+            let scratch = self.cache.work_folder("config")?;
+            let start = StartConfiguration::of(source, &install, self.room()?, scratch.path())?;
+            for line in start.told() {
+                observer.see(Event::Note(&line));
+            }
+            self.starts.insert(server.to_owned(), start);
+        }
+        Ok(self.known_base(server))
+    }
+
+    /// The same, of a server that was asked for before.
+    fn known_base(&self, server: &str) -> Variant {
+        let mut base = Variant::base(server);
+        if let Some(start) = self.start(server) {
+            base.config.clone_from(&start.config);
+        }
+        base
+    }
+
+    /// Bytes that one of two servers may reserve at its start.
+    fn room(&self) -> Result<u64> {
+        let machine = Fingerprint::read(&self.cache.work()?);
+        Ok((machine.usable_memory() as f64 * ROOM_OF_ONE) as u64)
     }
 
     /// From here on another flag stops what is done here.
@@ -127,7 +210,8 @@ impl Workbench {
     /// # Errors
     /// Unknown server, nothing to fetch it from, disk full, a load that fails.
     pub fn set_up(&mut self, server: &str, observer: &mut dyn Observer) -> Result<()> {
-        self.set_up_variant(&Variant::base(server), observer)
+        let base = self.base(server, observer)?;
+        self.set_up_variant(&base, observer)
     }
 
     /// Fetches or builds the server of `variant` and loads its dataset image, where not done before: a variant that
@@ -152,6 +236,11 @@ impl Workbench {
         let load = &self.load;
         let cancel = &self.cancel;
         let key = load.dataset_key();
+        if let Some(data) = &self.origin.data {
+            let station_of = self.station_on_data(data, variant, install, in_use, observer)?;
+            self.stations.insert(station, station_of);
+            return Ok(());
+        }
         let engine = load.engine_of(variant);
         let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
             observer.see(Event::SettingUp(text));
@@ -160,7 +249,8 @@ impl Workbench {
             let seen = std::cell::RefCell::new(observer);
             let mut workload = load.workload.clone();
             workload.common.mysql_storage_engine = engine.to_owned();
-            ImageStore::new(&self.cache).ensure(
+            let store = ImageStore::new(&self.cache).laid_out(&variant.config);
+            store.ensure(
                 &install,
                 &key,
                 engine,
@@ -196,10 +286,53 @@ impl Workbench {
         let station_of = Station {
             install,
             image,
+            database: LOAD_DATABASE.to_owned(),
             _in_use: in_use,
         };
         self.stations.insert(station, station_of);
         Ok(())
+    }
+
+    /// The server of `variant` on the user's data.
+    fn station_on_data(
+        &self,
+        data: &Data,
+        variant: &Variant,
+        install: Install,
+        in_use: Option<InUse>,
+        observer: &mut dyn Observer,
+    ) -> Result<Station> {
+        if variant.engine.is_some() {
+            bail!(
+                "the tables of your data are in the engines that they are in\n\
+                 remedy: leave out engine=, or --data"
+            );
+        }
+        let mut tell = |text: &str| observer.see(Event::SettingUp(text));
+        let image = image_of(
+            &self.cache,
+            &install,
+            &data.source,
+            &layout_of(&variant.config),
+            &self.cancel,
+            &mut tell,
+        )
+        .map_err(|error| match self.cancel.is_cancelled() {
+            true => Cancelled.into(),
+            false => error,
+        })?;
+        let database = database_of(data, &image)?;
+        check_tables(&self.load, &image, &database)?;
+        observer.see(Event::Note(&format!(
+            "the data are the {}, database {database}; accounts, events and replication sleep in the copy",
+            data.source.title()
+        )));
+        Ok(Station {
+            install,
+            image,
+            database,
+            _in_use: in_use,
+        })
     }
 
     /// The server of a variant: packaged, found at its path, or built.
@@ -243,7 +376,7 @@ impl Workbench {
     /// # Errors
     /// The server was not set up.
     pub fn install(&self, server: &str) -> Result<&Install> {
-        self.install_of(&Variant::base(server))
+        self.install_of(&self.known_base(server))
     }
 
     /// The install of a variant that was set up.
@@ -259,7 +392,7 @@ impl Workbench {
     /// # Errors
     /// The server was not set up, or its image cannot be read.
     pub(crate) fn data_bytes(&self, server: &str) -> Result<u64> {
-        self.station(&Variant::base(server))?.image.bytes()
+        self.station(&self.known_base(server))?.image.bytes()
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.
@@ -322,6 +455,10 @@ impl Workbench {
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
         let station = self.station(variant)?;
+        let access = self.client.as_ref().map(|client| RemoteAccess {
+            database: station.database.clone(),
+            ..client.access().clone()
+        });
         niagara_server::spawn_for_remote(
             &self.cache,
             &LaunchSpec {
@@ -330,13 +467,24 @@ impl Workbench {
                 runtime: &variant.runtime,
                 config: &variant.config,
             },
-            self.client.as_ref().map(|client| client.access()),
+            access.as_ref(),
         )
     }
 
+    /// The database that the load of a variant is in.
+    fn database(&self, variant: &Variant) -> &str {
+        let station = self.stations.get(&station_name(variant));
+        station.map_or(LOAD_DATABASE, |station| &station.database)
+    }
+
     /// Reads every table and index once, so that the buffer pool holds what fits into it.
-    pub fn read_tables(&self, server: &RunningServer, load: &Load) -> Result<()> {
-        for statement in load.read_all_statements() {
+    pub fn read_tables(
+        &self,
+        server: &RunningServer,
+        variant: &Variant,
+        load: &Load,
+    ) -> Result<()> {
+        for statement in load.read_all_statements(self.database(variant)) {
             server.query(&statement)?;
         }
         Ok(())
@@ -346,15 +494,15 @@ impl Workbench {
     pub(crate) fn endpoint_here(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match self.client {
             None => self.endpoint(server, variant),
-            Some(_) => server.over_socket(LOAD_DATABASE),
+            Some(_) => server.over_socket(self.database(variant)),
         }
     }
 
     /// Where the load generator reaches `server`, by the variant's transport.
     pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
         match variant.runtime.transport {
-            TransportKind::Tcp => server.over_tcp(LOAD_DATABASE),
-            TransportKind::Unix => server.over_socket(LOAD_DATABASE),
+            TransportKind::Tcp => server.over_tcp(self.database(variant)),
+            TransportKind::Unix => server.over_socket(self.database(variant)),
         }
     }
 }
@@ -371,7 +519,11 @@ fn station_name(variant: &Variant) -> String {
             serde_json::to_string(&recipe.normal()).unwrap_or_else(|_| recipe.one_line())
         ),
     };
-    format!("{binary} {engine}")
+    let layout: Vec<String> = layout_of(&variant.config)
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    format!("{binary} {engine}{}", layout.concat())
 }
 
 fn data_of(clone: &WorkFolder) -> PathBuf {

@@ -84,6 +84,7 @@ impl Work for Replay {
             slices: slices.clone(),
             warm_up_curves: Default::default(),
             counters: Vec::new(),
+            replays: Vec::new(),
             steps: Default::default(),
         };
         Ok(Done {

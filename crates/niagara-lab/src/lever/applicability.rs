@@ -20,6 +20,7 @@ impl Lever {
         self.check_server(context)?;
         self.check_permission(context)?;
         self.check_workload(context)?;
+        self.check_size(context)?;
         self.check_machine(&context.machine)?;
         self.check_malloc(context)?;
         let change = self.template.resolve(context)?;
@@ -105,19 +106,29 @@ impl Lever {
         }
     }
 
-    fn check_machine(&self, machine: &Fingerprint) -> Result<(), String> {
-        let cpus = machine.usable_cpus() as u64;
+    fn check_size(&self, context: &Context) -> Result<(), String> {
+        let whose = |given: bool| match given {
+            true => "the production machine",
+            false => "this machine",
+        };
+        let cpus = context.cpus() as u64;
         if let Some(least) = self.when.min_cpus.filter(|least| cpus < *least) {
-            return Err(format!("needs {least} CPUs; this machine has {cpus}"));
+            let whose = whose(context.production.cpus.is_some());
+            return Err(format!("needs {least} CPUs; {whose} has {cpus}"));
         }
-        let memory = machine.usable_memory();
+        let memory = context.memory();
         if let Some(least) = self.when.min_memory.filter(|least| memory < *least) {
+            let whose = whose(context.production.memory.is_some());
             return Err(format!(
-                "needs {} of memory; this machine has {}",
+                "needs {} of memory; {whose} has {}",
                 megabytes(least),
                 megabytes(memory)
             ));
         }
+        Ok(())
+    }
+
+    fn check_machine(&self, machine: &Fingerprint) -> Result<(), String> {
         self.when
             .needs
             .iter()
@@ -319,6 +330,30 @@ mod tests {
         let change = lever(text).applicability(&context).expect("applies");
         assert_eq!(change.config["size"], (11_u64 * (128 << 20)).to_string());
         assert_eq!(change.config["threads"], "4");
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_production_machine() {
+        let mut context = context();
+        context.data_bytes = 100 << 30;
+        let text = "risk = \"memory\"\n[when]\nmin_cpus = 4\n[change.config]\nsize = \"= server_memory\"\n\
+                    threads = \"= cpus * 2\"\nall = \"= memory\"\n";
+        assert!(lever(text).applicability(&context).is_err());
+        context.production.cpus = Some(16);
+        context.production.memory = Some(2 << 30);
+        let change = lever(text).applicability(&context).expect("applies");
+        assert_eq!(change.config["threads"], "32");
+        assert_eq!(change.config["size"], (2_u64 << 30).to_string());
+        // More than one of two servers can have here is not tried.
+        context.production.memory = Some(64 << 30);
+        let change = lever(text).applicability(&context).expect("applies");
+        assert_eq!(change.config["size"], (4_u64 << 30).to_string());
+        assert_eq!(change.config["all"], (64_u64 << 30).to_string());
+        context.production.cpus = Some(2);
+        assert_eq!(
+            lever(text).applicability(&context).expect_err("too few"),
+            "needs 4 CPUs; the production machine has 2"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Version};
 
 use super::expression::Quantities;
+use super::production::ProductionMachine;
 use super::risk::Risk;
 
 /// What decides whether a lever applies, and what its values come to.
@@ -17,6 +18,8 @@ pub struct Context {
     pub version: Version,
     /// The machine.
     pub machine: Fingerprint,
+    /// The machine that what is found is for, where it is another one.
+    pub production: ProductionMachine,
     /// Bytes of the data directory.
     pub data_bytes: u64,
     /// Storage engine of the tables, as in `ENGINE=`.
@@ -40,6 +43,7 @@ impl Context {
             family,
             version,
             machine,
+            production: ProductionMachine::default(),
             data_bytes: 0,
             engine: "InnoDB".to_owned(),
             mallocs: BTreeSet::new(),
@@ -50,15 +54,30 @@ impl Context {
         }
     }
 
-    /// Bytes that one server may count on: half of the machine's, for two are alive in a duel.
+    /// Bytes that one server may count on: half of the machine's, for two are alive in a duel; no more than the production
+    /// machine has.
     pub(crate) fn server_memory(&self) -> u64 {
-        self.machine.usable_memory() / 2
+        (self.machine.usable_memory() / 2).min(self.production.memory.unwrap_or(u64::MAX))
+    }
+
+    /// Bytes of memory of the machine that values are worked out for.
+    pub(crate) fn memory(&self) -> u64 {
+        self.production
+            .memory
+            .unwrap_or(self.machine.usable_memory())
+    }
+
+    /// CPUs of the machine that values are worked out for.
+    pub(crate) fn cpus(&self) -> usize {
+        self.production
+            .cpus
+            .map_or(self.machine.usable_cpus(), |cpus| cpus as usize)
     }
 
     pub(crate) fn quantities(&self) -> Quantities {
         Quantities {
-            cpus: self.machine.usable_cpus() as f64,
-            memory: self.machine.usable_memory() as f64,
+            cpus: self.cpus() as f64,
+            memory: self.memory() as f64,
             server_memory: self.server_memory() as f64,
             data: self.data_bytes as f64,
         }

@@ -111,6 +111,11 @@ struct ChangeTable {
     build: BTreeMap<At<String>, Scalar>,
 }
 
+/// JSON Schema (draft 2020-12) of lever files.
+pub fn schema() -> serde_json::Value {
+    niagara_toml::schema::<LeverFile>("Niagara lever")
+}
+
 /// Reads one lever; `file` is how errors call it.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use niagara_load::{LoadError, RunOptions, SliceOptions, SliceStats};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
-use crate::duels::load_driver::LoadDriver;
+use crate::duels::load_driver::{LoadDriver, SegmentLengths};
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
@@ -30,6 +30,12 @@ pub(super) struct Stage<'b> {
     queries: u64,
 }
 
+/// A profile replays a capture by time, in one piece.
+const SEGMENTS: SegmentLengths = SegmentLengths {
+    each: Duration::from_secs(1),
+    at_least: 1,
+};
+
 impl<'b> Stage<'b> {
     /// Starts each variant on a fresh clone with everything in memory that fits, connects to all, freezes them where there
     /// are several.
@@ -40,7 +46,7 @@ impl<'b> Stage<'b> {
             bench.cancel().check()?;
             let clone = bench.clone_for(variant)?;
             let server = bench.spawn(variant, &clone)?.wait_ready()?;
-            bench.read_tables(&server, bench.load())?;
+            bench.read_tables(&server, variant, bench.load())?;
             clones.push(clone);
             servers.push(server);
         }
@@ -49,7 +55,7 @@ impl<'b> Stage<'b> {
             .zip(variants)
             .map(|(server, variant)| bench.endpoint(server, variant))
             .collect();
-        let driver = LoadDriver::connect(bench, &endpoints, bench.load(), seed)
+        let driver = LoadDriver::connect(bench, &endpoints, bench.load(), seed, SEGMENTS)
             .map_err(|error| explain(error, &servers))?;
         let before = counters(&servers[0])?;
         let stage = Stage {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
 use crate::lever::Lever;
+use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -66,15 +68,28 @@ pub(crate) fn deployment(
     variant: &Variant,
     parts: &[Part<'_>],
     machine: &str,
+    start: Option<&StartConfiguration>,
 ) -> Result<Deployment> {
     let runtime = &variant.runtime;
     let levers = || parts.iter().flat_map(|part| part.levers.iter().copied());
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
+    let (config, start) = match start {
+        None => (variant.config.clone(), None),
+        Some(start) => {
+            let (config, start) = difference(start, &variant.config);
+            (config, Some(start))
+        }
+    };
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
-        config: variant.config.clone(),
+        huge_pages: config.contains_key("large_pages").then(|| {
+            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
+                .to_owned()
+        }),
+        config,
+        start,
         environment,
         malloc: malloc(install, runtime, levers()),
         server_cpus: runtime
@@ -89,10 +104,6 @@ pub(crate) fn deployment(
             Some(Scheduling::Batch) => Some("batch".to_owned()),
             _ => None,
         },
-        huge_pages: variant.config.contains_key("large_pages").then(|| {
-            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
-                .to_owned()
-        }),
         transport: match runtime.transport {
             TransportKind::Unix => "unix".to_owned(),
             TransportKind::Tcp => "tcp".to_owned(),
@@ -244,7 +255,7 @@ mod tests {
         let base = Variant::base("mariadb-10.11");
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
         let parts = Part::of_candidates(&variant, &candidates);
-        let found = deployment(&install(), &variant, &parts, "a machine").expect("complete");
+        let found = deployment(&install(), &variant, &parts, "a machine", None).expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -275,6 +286,7 @@ mod tests {
                     .filter_map(|candidate| candidate.lever.deploy().note.clone())
                     .collect(),
                 machine: "a machine".into(),
+                start: None,
                 built: None,
             }
         );
@@ -284,7 +296,8 @@ mod tests {
     fn a_malloc_that_is_not_there_is_an_error() {
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("tcmalloc".into());
-        let error = deployment(&install(), &variant, &[], "").expect_err("not in the install");
+        let error =
+            deployment(&install(), &variant, &[], "", None).expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
     }
 
@@ -316,6 +329,7 @@ mod tests {
             &after,
             &[Part::between("more tables", &before, &after, &levers)],
             "",
+            None,
         );
         assert!(found.expect("complete").host_steps[0].contains("LimitNOFILE"));
     }

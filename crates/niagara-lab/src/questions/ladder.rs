@@ -294,7 +294,8 @@ impl Climb<'_> {
         let measured = tested.duels.iter().any(|duel| duel.score.is_some());
         let outcome = if measured {
             let claim = Box::new(comparison(study, &test, &tested)?);
-            if tested.judgement.verdict == Some(Verdict::Faster) {
+            let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
+            if is_faster && claim.may_be_recommended() {
                 let before = std::mem::replace(&mut self.best, candidate);
                 self.kept
                     .push((rung.title.clone(), before, self.best.clone()));
@@ -458,7 +459,15 @@ impl Climb<'_> {
             .map(|(title, before, after)| Part::between(title, before, after, levers))
             .collect();
         let machine = self.inventory.machine()?;
-        deployment(bench.install_of(&self.best)?, &self.best, &parts, &machine).map(Some)
+        let start = bench.start(&self.best.server);
+        deployment(
+            bench.install_of(&self.best)?,
+            &self.best,
+            &parts,
+            &machine,
+            start,
+        )
+        .map(Some)
     }
 }
 

@@ -439,7 +439,15 @@ impl<'a> Filling<'a> {
             return Ok(None);
         };
         let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);
-        deployment(bench.install_of(best)?, best, &[part], &options.machine).map(Some)
+        let start = bench.start(&best.server);
+        deployment(
+            bench.install_of(best)?,
+            best,
+            &[part],
+            &options.machine,
+            start,
+        )
+        .map(Some)
     }
 
     fn summary(&self, study: &Study) -> Result<MatrixSummary> {

@@ -2,9 +2,11 @@
 
 pub(crate) mod breakdown;
 pub(crate) mod build_note;
+pub(crate) mod by_digest;
 pub(crate) mod combinations;
 pub(crate) mod compare;
 pub(crate) mod couples;
+pub(crate) mod deploy_difference;
 pub(crate) mod deployment;
 pub(crate) mod final_check;
 pub(crate) mod identical;

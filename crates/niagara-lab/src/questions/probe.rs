@@ -1,7 +1,8 @@
 //! Does the server take each lever at all, and does it change anything? Asked by starting it,
 //! with all levers at once where that works: k levers cost about as many starts as misfits.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use niagara_origin::configuration::{StartConfiguration, number, shown};
 use niagara_store::NotTried;
 
 use crate::duels::workbench::Workbench;
@@ -37,13 +38,19 @@ pub(crate) fn probe(
     observer.see(Event::SettingUp(
         "trying every lever on a start of the server",
     ));
-    let defaults = settings(bench, base)??;
+    let defaults = settings(bench, base)?.with_context(|| {
+        bench
+            .start(&base.server)
+            .map_or("the start".to_owned(), |start| start.from.clone())
+    })?;
+    let none = StartConfiguration::default();
+    let start = bench.start(&base.server).unwrap_or(&none);
     let mut misfits: Vec<NotTried> = candidates
         .iter()
         .filter_map(|candidate| {
             Some(not_tried(
                 candidate,
-                nothing_to_act_on(candidate, &defaults)?,
+                nothing_to_act_on(candidate, &defaults, start)?,
             ))
         })
         .collect();
@@ -52,7 +59,17 @@ pub(crate) fn probe(
             let id = candidates[index].lever.id();
             !misfits.iter().any(|misfit| misfit.lever == id)
         });
-        try_group(bench, base, candidates, &group, &defaults, &mut misfits)?;
+        try_group(
+            bench,
+            base,
+            candidates,
+            &group,
+            &Compared {
+                before: &defaults,
+                start,
+            },
+            &mut misfits,
+        )?;
     }
     Ok(Probed {
         misfits,
@@ -78,7 +95,10 @@ pub(crate) fn failing_levers(
         base,
         candidates,
         levers,
-        &Settings::default(),
+        &Compared {
+            before: &Settings::default(),
+            start: &StartConfiguration::default(),
+        },
         &mut misfits,
     )?;
     if all_start || !misfits.is_empty() {
@@ -186,13 +206,21 @@ fn compatible_groups(candidates: &[Candidate]) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// What a start with levers is compared with.
+struct Compared<'a> {
+    /// The variables without them.
+    before: &'a Settings,
+    /// Where the start's own are from.
+    start: &'a StartConfiguration,
+}
+
 /// Whether the server starts with the whole group; where it does not, the halves are tried, and so on.
 fn try_group(
     bench: &Workbench,
     base: &Variant,
     candidates: &[Candidate],
     group: &[usize],
-    defaults: &Settings,
+    compared: &Compared<'_>,
     misfits: &mut Vec<NotTried>,
 ) -> Result<bool> {
     if group.is_empty() {
@@ -202,7 +230,7 @@ fn try_group(
     match settings(bench, &with_all(base, candidates, group))? {
         Ok(found) => {
             misfits.extend(group.iter().filter_map(|&index| {
-                unchanged(&candidates[index], defaults, &found)
+                unchanged(&candidates[index], compared.before, &found, compared.start)
                     .map(|reason| not_tried(&candidates[index], reason))
             }));
             return Ok(true);
@@ -214,8 +242,8 @@ fn try_group(
             )),
             _ => {
                 let (left, right) = group.split_at(group.len() / 2);
-                try_group(bench, base, candidates, left, defaults, misfits)?;
-                try_group(bench, base, candidates, right, defaults, misfits)?;
+                try_group(bench, base, candidates, left, compared, misfits)?;
+                try_group(bench, base, candidates, right, compared, misfits)?;
             }
         },
     }
@@ -242,7 +270,11 @@ fn not_tried(candidate: &Candidate, reason: String) -> NotTried {
 }
 
 /// The reason why a lever has nothing to act on: the server runs with another setting than its `[when]` asks for.
-fn nothing_to_act_on(candidate: &Candidate, defaults: &Settings) -> Option<String> {
+fn nothing_to_act_on(
+    candidate: &Candidate,
+    defaults: &Settings,
+    start: &StartConfiguration,
+) -> Option<String> {
     let (name, wanted) = candidate
         .lever
         .when()
@@ -254,14 +286,23 @@ fn nothing_to_act_on(candidate: &Candidate, defaults: &Settings) -> Option<Strin
                 .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
         })?;
     let value = defaults.value(name)?;
+    let place = said_in(start, name);
     Some(format!(
-        "nothing to gain with {name} = {value}, as this server starts: it matters with {name} = {wanted}"
+        "nothing to gain with {name} = {value}, as this server starts{place}: it matters with {name} = {wanted}"
     ))
 }
 
 /// The reason why a lever is not worth a duel: what it sets was so before, was put back by the server, or is called
 /// without effect by the server itself.
-fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Option<String> {
+fn unchanged(
+    candidate: &Candidate,
+    defaults: &Settings,
+    found: &Settings,
+    start: &StartConfiguration,
+) -> Option<String> {
+    if let Some(reason) = lowers(candidate, defaults, found, start) {
+        return Some(reason);
+    }
     let only_config = Change {
         config: candidate.change.config.clone(),
         ..Change::default()
@@ -280,7 +321,7 @@ fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Op
             return None;
         }
         let shown = name.strip_prefix("skip_").unwrap_or(name);
-        same.push(format!("{shown} = {after}"));
+        same.push(format!("{shown} = {after}{}", said_in(start, name)));
     }
     let mut reasons = Vec::new();
     if !idle.is_empty() {
@@ -293,6 +334,38 @@ fn unchanged(candidate: &Candidate, defaults: &Settings, found: &Settings) -> Op
         reasons.push(format!("already so without it: {}", same.join(", ")));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// ` (your /etc/mysql/my.cnf line 12)`, where the start says what `name` is.
+fn said_in(start: &StartConfiguration, name: &str) -> String {
+    start
+        .place_of(name)
+        .map(|place| format!(" (your {place})"))
+        .unwrap_or_default()
+}
+
+/// The reason why a lever that makes something larger than it is by default would make it smaller than the start has it.
+/// A lever that lowers what is there by default is one that is to be measured.
+fn lowers(
+    candidate: &Candidate,
+    defaults: &Settings,
+    found: &Settings,
+    start: &StartConfiguration,
+) -> Option<String> {
+    candidate.change.config.keys().find_map(|name| {
+        let place = start.place_of(name)?;
+        let of = |value: Option<&str>| number(value?);
+        let (before, after) = (of(defaults.value(name))?, of(found.value(name))?);
+        let default = of(start.defaults.get(name).map(String::as_str))?;
+        let written = |number: f64| shown(number as u64);
+        (after < before && after >= default).then(|| {
+            format!(
+                "your {place} has more already: {name} = {}, this lever would lower it to {}",
+                written(before),
+                written(after)
+            )
+        })
+    })
 }
 
 /// What a started `variant` says of its variables, or why it did not start. An error is no fault of the variant's.
@@ -317,6 +390,7 @@ pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Se
 #[cfg(test)]
 mod tests {
     use niagara_load::{Sysbench, WorkloadSpec};
+    use niagara_origin::configuration::ConfigSource;
     use niagara_server::{Cache, Catalog};
 
     use super::*;
@@ -451,6 +525,62 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn what_the_users_file_says_already_is_told_with_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("my.cnf");
+        std::fs::write(
+            &path,
+            "[mysqld]\ninnodb_io_capacity = 777\ntable_open_cache = 4000\nsort_buffer_size = 1M\n\
+             tmp_table_size = 32M\n",
+        )
+        .expect("written");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let origin = crate::Origin {
+            config: Some(ConfigSource::file(&path).expect("readable")),
+            ..crate::Origin::default()
+        };
+        let mut bench =
+            Workbench::new(cache, catalog, load, Cancel::default()).starting_from(&origin);
+        let base = bench.base(SERVER, &mut Silent).expect("read");
+        bench.set_up_variant(&base, &mut Silent).expect("set up");
+        let candidates = written(&[
+            ("same", "[change.config]\ninnodb_io_capacity = 777\n"),
+            ("less", "[change.config]\ntable_open_cache = 3000\n"),
+            ("lowers", "[change.config]\nsort_buffer_size = 262144\n"),
+            ("more", "[change.config]\ntmp_table_size = 67108864\n"),
+        ]);
+        let misfits = probe(&bench, &base, &candidates, &mut Silent)
+            .expect("probed")
+            .misfits;
+        let reason = |id: &str| {
+            let found = misfits.iter().find(|misfit| misfit.lever == id);
+            found.map(|misfit| misfit.reason.replace(&path.display().to_string(), "my.cnf"))
+        };
+        assert_eq!(
+            reason("same").as_deref(),
+            Some("already so without it: innodb_io_capacity = 777 (your my.cnf line 2)")
+        );
+        assert_eq!(
+            reason("less").as_deref(),
+            Some(
+                "your my.cnf line 3 has more already: table_open_cache = 4000, this lever would lower it to 3000"
+            )
+        );
+        // Below what servers come with: this one is for lowering it, and is measured.
+        assert_eq!(reason("lowers"), None);
+        assert_eq!(reason("more"), None);
     }
 
     /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.

@@ -331,11 +331,15 @@ fn effect(race: &Race) -> Option<Estimate> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_server::Family;
+    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_server::machine::Fingerprint;
+    use niagara_server::{Cache, Cancel, Catalog, Family};
+    use niagara_store::StudyRecord;
 
     use super::*;
+    use crate::duels::spec::{DuelSettings, Load, Protocol};
     use crate::lever::{Context, load};
+    use crate::studies::study::StudyOptions;
 
     /// These shipped levers as they apply to MariaDB 10.11 on 2 CPUs with a workload that writes.
     fn candidates(ids: &[&str]) -> Vec<Candidate> {
@@ -429,5 +433,107 @@ mod tests {
             smaller.config["innodb_log_file_size"],
             (96u64 << 20).to_string()
         );
+    }
+
+    /// The distribution's server, which `scripts/setup test` installs.
+    const SERVER: &str = "/usr/sbin/mariadbd";
+
+    /// Stops the study after so many duels.
+    struct Stopping {
+        cancel: Cancel,
+        after: usize,
+    }
+
+    impl Observer for Stopping {
+        fn see(&mut self, event: Event<'_>) {
+            if let Event::Duel(_) = event {
+                self.after = self.after.saturating_sub(1);
+                if self.after == 0 {
+                    self.cancel.cancel();
+                }
+            }
+        }
+    }
+
+    fn opened(folder: &std::path::Path) -> Study {
+        let record = StudyRecord {
+            kind: "tune".into(),
+            command: "niagara tune".into(),
+            key: "k".into(),
+            seed: 5,
+            started_unix_ms: 0,
+            plan: serde_json::json!({}),
+            machine: serde_json::json!({}),
+            niagara_version: "0".into(),
+        };
+        let options = StudyOptions {
+            folder: folder.to_owned(),
+            budget_seconds: 600.0,
+            duel_settings: DuelSettings {
+                couples: 2,
+                slice_seconds: 0.05,
+                ramp_seconds: 0.0,
+                warm_up_seconds: 0.1,
+                disturbance: 1.0,
+            },
+            protocol: Protocol::Duel,
+        };
+        let mut study = Study::open(&record, options).expect("a folder of its own");
+        study.start_clock();
+        study
+    }
+
+    /// One sitting of a search over the background writes of a real server, stopped after so many new duels.
+    fn sitting(folder: &std::path::Path, after: usize, until_seconds: f64) -> Outcome {
+        let cancel = Cancel::default();
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let mut bench = Workbench::new(cache, catalog, load, cancel.clone());
+        let mut stopping = Stopping { cancel, after };
+        bench.set_up(SERVER, &mut stopping).expect("set up");
+        let candidates = candidates(&["io-capacity-high"]);
+        let base = Variant::base(SERVER);
+        let ranges = starting_values(&bench, &base, &candidates, &[0]).expect("the server answers");
+        assert_eq!(
+            (ranges[0].span.variable.as_str(), ranges[0].start),
+            ("innodb_io_capacity", 200)
+        );
+        let space = Space {
+            base: &base,
+            candidates: &candidates,
+            promoted: &[],
+            ranges: &ranges,
+        };
+        let options = SearchOptions {
+            couples: 2,
+            goal: Goal::Throughput,
+            until_seconds,
+            seed: 7,
+        };
+        let mut study = opened(folder);
+        search(&bench, &mut study, &space, &options, &mut stopping).expect("searched")
+    }
+
+    #[test]
+    fn a_search_that_was_stopped_continues_and_comes_to_the_same_when_read_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let first = sitting(folder.path(), 3, f64::INFINITY);
+        assert!(first.stopped && first.duels >= 3, "{}", first.duels);
+        let second = sitting(folder.path(), 8, f64::INFINITY);
+        assert!(second.duels > first.duels, "{}", second.duels);
+        // No time is left: it ends where it was, and stays so.
+        let ended = sitting(folder.path(), usize::MAX, 0.0);
+        let again = sitting(folder.path(), usize::MAX, f64::INFINITY);
+        assert!(!ended.stopped && !again.stopped);
+        assert_eq!((ended.duels, &ended.ranges), (again.duels, &again.ranges));
+        assert_eq!(ended.effect, again.effect);
     }
 }

@@ -3,13 +3,16 @@
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, heterogeneity, judge_beside, judge_final_on_nodes,
-    judge_on_nodes, signed_rank, taken_more_from,
+    ErrorBudget, Judgement, LookPlan, Rule, detectable, heterogeneity, judge_beside,
+    judge_final_on_nodes, judge_on_nodes, signed_rank, standard_deviation, taken_more_from,
 };
-use niagara_store::{Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, SliceRecord};
+use niagara_store::{
+    Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, ReplayRecord, ReplaySummary, SliceRecord,
+};
 
 use crate::duels::duel::mean_difference;
 use crate::duels::workbench::Workbench;
+use crate::questions::by_digest::replay_summary;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -22,6 +25,8 @@ const MAX_FAILURES: u32 = 2;
 /// Looks are planned for so many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
 const HOPE: f64 = 1.2;
+/// Duels from which it is told anew what the planned ones show: with fewer their spread is hardly known.
+const NOISE_DUELS: usize = 5;
 /// Room for duels that take longer than planned.
 pub(crate) const SPARE_TIME: f64 = 1.15;
 /// Share of the budget by which the duels of a first look may exceed it: with fewer there is no interval.
@@ -78,6 +83,12 @@ pub(crate) fn run_test(
         if decided || scores.len() >= running.plan.max_duels() {
             return Ok(running.outcome(test));
         }
+        if scores.len() == NOISE_DUELS && is_first(study) {
+            let words = what_shows(&scores, running.plan.max_duels());
+            words
+                .iter()
+                .for_each(|words| observer.see(Event::Note(words)));
+        }
         let late = match ended {
             Some(attempts) => running.attempts >= attempts,
             None => !study.has_recalled() && running.is_late(study, test, scores.len(), observer),
@@ -109,6 +120,24 @@ pub(crate) fn run_test(
             return Ok(running.failed(test));
         }
     }
+}
+
+/// Whether the study has judged nothing before the duels of the test under way.
+fn is_first(study: &Study) -> bool {
+    let judging = |duel: &&DuelRecord| !matches!(duel.phase, Phase::Screen | Phase::Search);
+    let judged = study.done().iter().filter(judging);
+    judged.filter(|duel| duel.score.is_some()).count() == NOISE_DUELS
+}
+
+/// What the planned duels show by the spread of the first ones here: a plan made before them had to assume it.
+fn what_shows(scores: &[f64], planned: usize) -> Option<String> {
+    let sd = standard_deviation(scores)?;
+    Some(format!(
+        "by the first {} duels here, whose scores spread by {:.1} %: {planned} duels show a difference of {:.1} % or more, 4 times in 5",
+        scores.len(),
+        sd * 100.0,
+        detectable(sd, planned) * 100.0
+    ))
 }
 
 /// The looks of a test: planned once, for the duels that its time can pay for, and kept with the study.
@@ -400,7 +429,29 @@ pub(crate) fn comparison(
         tps,
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
+        replay: replayed(study, test, outcome)?,
     })
+}
+
+/// Of a capture: what the scored duels say of its replay.
+fn replayed(
+    study: &Study,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Result<Option<ReplaySummary>> {
+    let records = study.store().replays()?;
+    let of = |duel: &DuelRecord, wanted: u8| {
+        let mut found = records
+            .iter()
+            .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
+        found.next().map(|(_, _, record)| record)
+    };
+    let duels: Vec<[&ReplayRecord; 2]> = outcome
+        .duels
+        .iter()
+        .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
+        .collect();
+    Ok(replay_summary(&duels, test.errors.alpha))
 }
 
 /// The machines that the duels were run on, where those are others than this one.

@@ -430,8 +430,9 @@ impl<'a> Ladder<'a> {
         let until_seconds = self.search_until(study);
         let ranges = study.recall_or(&checkpoint::searching(), || {
             let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
-            // Of results from before there was a search: it had none.
-            if study.has_recalled() || study.used_seconds() + seconds > until_seconds {
+            // A study that was begun before there was a search has none: its results have no word for its duels.
+            let older = study.has_recalled() || plan.couples.is_none();
+            if older || study.used_seconds() + seconds > until_seconds {
                 return Ok(Vec::new());
             }
             let chosen = worth_searching(&self.candidates, &promoted, options.goal, |index| {
@@ -579,7 +580,13 @@ impl<'a> Ladder<'a> {
             }
             self.keep_summary(study)?;
             stop_if_interrupted(&outcome)?;
-            if outcome.judgement.verdict == Some(Verdict::Slower) {
+            let claim = self.rungs[rung].claim.as_ref();
+            if claim.is_some_and(|claim| !claim.may_be_recommended()) {
+                self.warnings.push(format!(
+                    "{} was left out of what follows: its replay gave other answers, or was not that of the capture",
+                    candidate.lever.title()
+                ));
+            } else if outcome.judgement.verdict == Some(Verdict::Slower) {
                 self.warnings.push(format!(
                     "{} made it worse in its fresh duels: the total was judged with it, a \
                      ladder without it may do better (--without {})",
@@ -754,14 +761,22 @@ impl<'a> Ladder<'a> {
         })
     }
 
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster, and with the same answers.
     fn deployment(&self) -> Result<Option<Deployment>> {
-        if !self.is_proven() {
+        let total = self.total.as_ref();
+        if !self.is_proven() || !total.is_some_and(Comparison::may_be_recommended) {
             return Ok(None);
         }
         let install = self.bench.install_of(&self.last)?;
         let parts = Part::of_candidates(&self.last, &self.candidates);
-        deployment(install, &self.last, &parts, &self.options.machine).map(Some)
+        deployment(
+            install,
+            &self.last,
+            &parts,
+            &self.options.machine,
+            self.bench.start(&self.last.server),
+        )
+        .map(Some)
     }
 }
 

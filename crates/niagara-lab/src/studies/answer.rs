@@ -1,7 +1,7 @@
 //! A question and its way to an answer, the same for every kind of question and whoever asks it: the results folder is
 //! chosen, servers are set up, the study is opened, measured and summed up.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::asking::question::{Question, StudyDescription};
 use crate::questions::combinations::combinations;
@@ -40,8 +40,8 @@ pub fn answer(
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
-    let set_up = SetUp::new(question, session.inventory, session.cancel)?;
-    let open = |observer: &mut dyn Observer| begin(&opening, session, observer);
+    let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
+    let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
     let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {
@@ -105,9 +105,16 @@ pub fn answer(
 /// The study, begun or continued, on the fleet where there is one.
 fn begin(
     opening: &Opening<'_>,
+    set_up: &SetUp<'_>,
     session: &Session<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Study> {
+    if session.fleet.is_some() && set_up.study.origin.data.is_some() {
+        bail!(
+            "your data are on this machine, and are not carried to others\n\
+             remedy: leave out --on, or --data"
+        );
+    }
     let mut study = opening.open()?;
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;
@@ -120,6 +127,8 @@ fn begin(
             folder: study.folder(),
             used_seconds: study.used_seconds(),
         });
+    } else {
+        set_up.note_start(&study)?;
     }
     Ok(study)
 }

@@ -118,6 +118,9 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     if study.goal != Goal::Throughput {
         plan["goal"] = Value::from(study.goal.name());
     }
+    if !study.origin.is_plain() {
+        plan["origin"] = serde_json::to_value(&study.origin)?;
+    }
     add_rate(&mut plan, study);
     Ok(plan)
 }

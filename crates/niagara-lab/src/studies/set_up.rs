@@ -1,7 +1,11 @@
 //! What every question sets up before it measures: workbenches for its loads, variants for its recipes.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, anyhow};
+use niagara_origin::configuration::StartConfiguration;
 use niagara_server::Cancel;
+use niagara_store::ORIGIN;
 
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
@@ -10,6 +14,7 @@ use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::studies::inventory::{Inventory, server_name};
 use crate::studies::observer::Observer;
+use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
@@ -21,8 +26,10 @@ pub(crate) struct SetUp<'a> {
     pub inventory: &'a Inventory,
     /// The flag that stops it.
     pub cancel: &'a Cancel,
-    /// The server that `base` is.
+    /// The variant that `base` is: the server with the start's configuration.
     pub base: Variant,
+    /// That configuration as each server takes it.
+    starts: BTreeMap<String, StartConfiguration>,
 }
 
 impl<'a> SetUp<'a> {
@@ -30,13 +37,29 @@ impl<'a> SetUp<'a> {
         study: &'a StudyDescription,
         inventory: &'a Inventory,
         cancel: &'a Cancel,
+        observer: &mut dyn Observer,
     ) -> Result<Self> {
-        Ok(Self {
+        let server = server_name(&study.server)?;
+        let mut set_up = Self {
             study,
             inventory,
             cancel,
-            base: Variant::base(&server_name(&study.server)?),
-        })
+            base: Variant::base(&server),
+            starts: BTreeMap::new(),
+        };
+        let mut bench = set_up.first_bench();
+        set_up.base = bench.base(&server, observer)?;
+        set_up.starts.clone_from(bench.starts());
+        Ok(set_up)
+    }
+
+    /// Keeps with the results what the start is, and what it goes without.
+    pub(crate) fn note_start(&self, study: &Study) -> Result<()> {
+        let server = &self.base.server;
+        let told = self.starts.get(server).map(StartConfiguration::told);
+        told.unwrap_or_default()
+            .iter()
+            .try_for_each(|line| study.note(ORIGIN, line))
     }
 
     /// A workbench for the first load.
@@ -47,7 +70,10 @@ impl<'a> SetUp<'a> {
     /// A workbench for one of the study's loads.
     pub(crate) fn bench(&self, workload: usize, threads: u32) -> Workbench {
         let load = self.study.load(workload, threads);
-        self.inventory.workbench(load, self.cancel.clone())
+        self.inventory
+            .workbench(load, self.cancel.clone())
+            .starting_from(&self.study.origin)
+            .knowing(&self.starts)
     }
 
     /// A variant without which there is no study, with room for the load's connections.

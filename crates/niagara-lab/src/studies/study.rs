@@ -621,6 +621,9 @@ impl Study {
             self.store
                 .add_resource_counters(outcome.record.seq, *side, counters)?;
         }
+        for (side, replay) in &outcome.replays {
+            self.store.add_replay(outcome.record.seq, *side, replay)?;
+        }
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.learn_taken(&spec.load, &outcome.slices);
         self.next += 1;

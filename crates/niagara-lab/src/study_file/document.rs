@@ -92,6 +92,17 @@ pub(crate) struct Document {
     pub disturbance: Option<ShareText>,
     /// The host that the load comes from, over ssh (docs/two-machines.md): a name, user@name or an address; this one unless given
     pub client_host: Option<At<Text>>,
+    /// Your server's option file as the start, by its path from this file's folder (docs/own-server.md)
+    pub config_file: Option<At<Text>>,
+    /// Your data in place of the workload's own: a data directory, a prepared backup, a dump, by its path from this file's folder
+    pub data: Option<At<Text>>,
+    /// The database of the data that the load is in; the only one unless given
+    pub schema: Option<At<Text>>,
+    /// Memory of the production machine, as in 64G: it bounds the sizes that are tried
+    pub memory: Option<At<Text>>,
+    /// CPUs of the production machine
+    #[schemars(range(min = 1, max = 4096))]
+    pub cpus: Option<u32>,
     /// ladder, matrix: measure a lever that changes nothing and one known to slow the server first; true unless given
     pub controls: Option<At<bool>>,
     /// What differs between the small and the original size

@@ -5,6 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
+use niagara_origin::configuration::ConfigSource;
+use niagara_origin::data::DataSource;
 use niagara_store::About;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
@@ -14,6 +16,7 @@ use super::known::Known;
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{file_workload, is_workload_file, load_of, settings_of};
+use crate::asking::origin::{Data, Origin};
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -329,6 +332,7 @@ impl Reader<'_> {
                 || DEFAULT_SERVER.to_owned(),
                 |name| server(name, self.known, mistakes),
             ),
+            origin: self.origin(mistakes),
             engine,
             workloads,
             threads,
@@ -649,6 +653,54 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// What of the user's own server the study starts from.
+    fn origin(&self, mistakes: &mut Mistakes<'_>) -> Origin {
+        let document = self.document;
+        let mut origin = Origin::default();
+        origin.machine.cpus = document.cpus;
+        if let Some(text) = &document.memory {
+            match quantity::bytes(text) {
+                Ok(bytes) => origin.machine.memory = Some(bytes),
+                Err(expected) => {
+                    mistakes.add(text.at, format!("memory: {expected}"), "memory = \"64G\"")
+                }
+            }
+        }
+        if let Some(text) = &document.config_file {
+            match ConfigSource::file(&self.known.folder.join(text.trim())) {
+                Ok(source) => origin.config = Some(source),
+                Err(error) => mistakes.add(
+                    text.at,
+                    format!("config_file: {error:#}"),
+                    "name an option file by its path from this file's folder",
+                ),
+            }
+        }
+        if let Some(text) = &document.data {
+            match DataSource::open(&self.known.folder.join(text.trim())) {
+                Ok(source) => {
+                    let database = document.schema.as_ref();
+                    origin.data = Some(Data {
+                        source,
+                        database: database.map(|name| name.trim().to_owned()),
+                    });
+                }
+                Err(error) => mistakes.add(
+                    text.at,
+                    format!("data: {error:#}"),
+                    "name a data directory, a prepared backup or a dump by its path from this file's folder",
+                ),
+            }
+        } else if let Some(name) = &document.schema {
+            mistakes.add(
+                name.at,
+                "schema: names a database of data, and there are none",
+                "add data, or leave it out",
+            );
+        }
+        origin
     }
 
     fn check_client_host(&self, mistakes: &mut Mistakes<'_>) {

@@ -27,6 +27,7 @@ pub fn lever_context(
         mallocs,
         writes: load.workload.writes(),
         app_local: bench.client().is_none(),
+        production: bench.origin().machine,
         ..Context::new(install.family, install.version, fingerprint.clone())
     })
 }

@@ -6,6 +6,8 @@ use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions, SliceOptions};
 use crate::engine::order::{Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
+use crate::engine::replay::replay_loop::{self, Shared};
+use crate::engine::replay::tally::Tally;
 use crate::engine::script_loop::ScriptLoop;
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
@@ -16,11 +18,11 @@ use crate::script::program::Reply;
 use crate::script::runtime::{ScriptThreads, runtime};
 use crate::script::wires::{Wires, run_on};
 use crate::workload::plan::Plan;
-use crate::workload::{Workload, WorkloadSpec};
+use crate::workload::{CaptureWorkload, Workload, WorkloadSpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,6 +44,8 @@ pub struct Driver {
     seed: u64,
     /// Runs begun so far: every run has arrivals of its own.
     runs: u64,
+    /// Of a capture: what was replayed, and what is left.
+    replay: Option<Arc<Shared>>,
 }
 
 #[derive(Debug)]
@@ -87,6 +91,9 @@ impl Driver {
         script: Option<Arc<dyn ScriptThreads>>,
     ) -> Result<Driver, LoadError> {
         let loops = loops_for(sides, spec, options)?;
+        if let Some(capture) = spec.capture() {
+            return Self::replay(sides, capture, options);
+        }
         allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
         let tokens = (options.threads as usize).div_ceil(loops);
         let servers = sides.iter().flatten();
@@ -120,6 +127,7 @@ impl Driver {
             kinds: Arc::clone(&kinds),
             seed: options.seed,
             runs: 0,
+            replay: None,
         };
         let share =
             |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
@@ -149,8 +157,58 @@ impl Driver {
         Ok(driver)
     }
 
+    /// Makes ready to replay a capture. Its sessions connect when their time comes.
+    fn replay(
+        sides: &[Vec<Endpoint>],
+        capture: &CaptureWorkload,
+        options: &DriverOptions,
+    ) -> Result<Driver, LoadError> {
+        let setup = replay_loop::Setup::new(sides, capture, options)?;
+        allow_open_files(sides.len() as u64 * u64::from(setup.trace.facts.max_sessions))?;
+        let (report, reports) = mpsc::channel();
+        let (ready, readiness) = mpsc::channel();
+        let (orders, inbox) = mpsc::channel();
+        let mut driver = Driver {
+            loops: Vec::new(),
+            reports,
+            io: setup.io,
+            broken: vec![None; sides.len()],
+            cancel: Arc::clone(&options.cancel),
+            stall_timeout: options.stall_timeout,
+            kinds: Arc::clone(&setup.kinds),
+            seed: options.seed,
+            runs: 0,
+            replay: Some(Arc::clone(&setup.shared)),
+        };
+        let thread = std::thread::Builder::new()
+            .name("replay".into())
+            .spawn(move || replay_loop::serve(&setup, ready, &inbox, &report))
+            .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
+        driver.loops.push(Loop {
+            orders: Some(orders),
+            thread: Some(thread),
+        });
+        match readiness.recv() {
+            Ok(result) => result.map(|()| driver),
+            Err(_) => Err(LoadError::Client("a thread of the load died".into())),
+        }
+    }
+
+    /// Of a capture: how many of its segments a side has not been given yet.
+    pub fn segments_left(&self, side: usize) -> Option<usize> {
+        let left = self.replay.as_ref()?.left.get(side)?;
+        Some(left.load(Ordering::Relaxed))
+    }
+
+    /// Of a capture: what was replayed on a side so far.
+    pub fn replayed(&self, side: usize) -> Option<Tally> {
+        let tally = self.replay.as_ref()?.tallies.get(side)?;
+        Some(tally.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     /// Loads one side for one slice: every connection starts a transaction at once, the ramp passes, counted time
-    /// passes, transactions in flight are finished, and that is it.
+    /// passes, transactions in flight are finished, and that is it. Of a capture a slice is its next segment, whatever the
+    /// duration: the same piece of work on every side.
     pub fn slice(&mut self, side: usize, options: &SliceOptions) -> Result<SliceStats, LoadError> {
         self.run(side, &options.into(), &mut |_| true)
     }
@@ -217,6 +275,14 @@ impl Driver {
                 Some(Arrivals::new(schedule, run.warm_up, seed))
             }
         };
+        let segment = run.segment && self.replay.is_some();
+        let whole = RunOptions {
+            warm_up: Duration::ZERO,
+            duration: None,
+            count_drain: true,
+            ..run.clone()
+        };
+        let run = if segment { &whole } else { run };
         let started = SystemTime::now();
         let kick = Instant::now();
         let count_from = kick + run.warm_up;
@@ -225,6 +291,7 @@ impl Driver {
             kick,
             count_from,
             stop_at: count_from + run.duration.unwrap_or(MAX_RUN),
+            segment,
             interval: run.interval,
             drain_timeout: run.drain_timeout,
             count_drain: run.count_drain,

@@ -146,6 +146,22 @@ impl Link {
 }
 
 impl Link {
+    /// On a connection that is logged in, without prepared statements: what is sent is written by
+    /// [`write_text`](Self::write_text) and its like.
+    pub(crate) fn without_statements(stream: Stream, capabilities: u32, out: Vec<u8>) -> Self {
+        Link {
+            stream,
+            out,
+            written: 0,
+            waits_to_write: false,
+            capabilities,
+            preparing: None,
+            reader: ResponseReader::new(capabilities),
+            handles: Vec::new(),
+            transactions: 0,
+        }
+    }
+
     /// Has what happens on it reported.
     pub(crate) fn watch(&self, io: &mut Io, token: u32) -> io::Result<()> {
         io.watch(&self.stream, token)
@@ -200,6 +216,24 @@ impl Link {
     pub(crate) fn write_text(&mut self, sql: &[u8]) {
         command::query(&mut self.out, sql);
         self.reader.keep_rows(false, Format::Text);
+    }
+
+    /// Writes the choice of a database.
+    pub(crate) fn write_database(&mut self, name: &[u8]) {
+        command::init_db(&mut self.out, name);
+        self.reader.keep_rows(false, Format::Text);
+    }
+
+    /// Writes the wish for a session like a fresh one.
+    pub(crate) fn write_reset(&mut self) {
+        command::reset_connection(&mut self.out);
+        self.reader.keep_rows(false, Format::Text);
+    }
+
+    /// Rows of the last answer: those that came, or those that it said were changed.
+    #[inline]
+    pub(crate) fn rows(&self) -> u64 {
+        self.reader.rows()
     }
 
     /// Writes a command of a script, whose packets have their headers.

@@ -2,7 +2,7 @@
 //!
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
-//! puts together ([`collecting`], [`intervals`], [`stats`]).
+//! puts together ([`collecting`], [`intervals`], [`stats`]). A capture has a loop of its own kind ([`replay`]).
 
 pub(crate) mod collecting;
 pub(crate) mod connection;
@@ -18,6 +18,7 @@ pub(crate) mod pacing;
 pub(crate) mod placement;
 pub(crate) mod reconnect;
 pub(crate) mod recorder;
+pub(crate) mod replay;
 pub(crate) mod running;
 pub(crate) mod script_inline;
 pub(crate) mod script_loop;

@@ -38,6 +38,20 @@ pub struct DriverOptions {
     pub retry: Option<Retry>,
     /// Every connection is re-established after so many transactions. `None` (the default): as the workload's `reconnect` says.
     pub reconnect_after: Option<u64>,
+    /// Of a capture: about how long a segment takes at the captured pace. Default 1 s.
+    #[serde(default = "default_segment")]
+    pub segment: Duration,
+    /// Of a capture: the segments that it is cut into at least, where it has as many transactions. Default 1.
+    #[serde(default = "default_segments")]
+    pub segments_at_least: usize,
+}
+
+fn default_segment() -> Duration {
+    Duration::from_secs(1)
+}
+
+fn default_segments() -> usize {
+    1
 }
 
 impl Default for DriverOptions {
@@ -54,6 +68,8 @@ impl Default for DriverOptions {
             ignored_errors: IgnoredErrors::default(),
             retry: None,
             reconnect_after: None,
+            segment: default_segment(),
+            segments_at_least: default_segments(),
         }
     }
 }
@@ -236,6 +252,10 @@ pub struct RunOptions {
     /// Counted time continues until the transactions in flight are finished, as sysbench counts: they are part of the
     /// figures, and so is their time. Default false.
     pub count_drain: bool,
+    /// Of a capture: replay its next segment, the whole of it and no more, however long that takes; counted time is then
+    /// all of it, and the run has no warm-up. Default false: the trace is replayed until the time is over.
+    #[serde(default)]
+    pub segment: bool,
     /// Intervals say what each connection did, too. Default false: that costs a list of them for every interval.
     pub connections_by_interval: bool,
 }
@@ -251,6 +271,7 @@ impl Default for RunOptions {
             cpus: None,
             drain_timeout: Duration::from_secs(30),
             count_drain: false,
+            segment: false,
             connections_by_interval: false,
         }
     }
@@ -295,6 +316,7 @@ impl From<&SliceOptions> for RunOptions {
             cpus: slice.cpus.clone(),
             drain_timeout: slice.drain_timeout,
             count_drain: slice.count_drain,
+            segment: true,
             ..RunOptions::default()
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Order {
     /// Counted time.
     pub count_from: Instant,
     pub stop_at: Instant,
+    /// Of a capture: its next segment, the whole of it and no more.
+    pub segment: bool,
     /// Report whenever this much counted time has passed.
     pub interval: Option<Duration>,
     pub drain_timeout: Duration,

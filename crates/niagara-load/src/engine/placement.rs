@@ -5,6 +5,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// Where the calling thread may run, and where it was put.
+#[derive(Debug)]
 pub(crate) struct Placement {
     home: CpuSet,
     placed: Option<Vec<usize>>,

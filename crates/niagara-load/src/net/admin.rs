@@ -51,6 +51,19 @@ impl Admin {
         rows.map_err(|error| self.failed(sql, error))
     }
 
+    /// Runs a statement as bytes, of any length that the server takes, and discards what it returns.
+    ///
+    /// # Errors
+    /// As [`rows`](Admin::rows).
+    pub fn run(&mut self, sql: &[u8]) -> Result<(), LoadError> {
+        self.statements += 1;
+        let done = self.session.execute(sql);
+        done.map_err(|error| {
+            let beginning = &sql[..sql.len().min(200)];
+            self.failed(&String::from_utf8_lossy(beginning), error)
+        })
+    }
+
     /// Runs a statement; the first value of its first row.
     ///
     /// # Errors

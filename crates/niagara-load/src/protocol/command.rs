@@ -3,9 +3,11 @@
 use super::packet::MAX_PAYLOAD;
 
 const COM_QUIT: u8 = 0x01;
+const COM_INIT_DB: u8 = 0x02;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_RESET_CONNECTION: u8 = 0x1f;
 /// MariaDB's own.
 const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 /// Types of parameters follow, in a COM_STMT_BULK_EXECUTE.
@@ -50,6 +52,16 @@ pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) ->
 /// COM_QUERY: a statement in text. It must fit one packet.
 pub(crate) fn query(out: &mut Vec<u8>, sql: &[u8]) {
     text_command(out, COM_QUERY, sql);
+}
+
+/// COM_INIT_DB: the choice of a database.
+pub(crate) fn init_db(out: &mut Vec<u8>, name: &[u8]) {
+    text_command(out, COM_INIT_DB, name);
+}
+
+/// COM_RESET_CONNECTION: a session like a fresh one.
+pub(crate) fn reset_connection(out: &mut Vec<u8>) {
+    text_command(out, COM_RESET_CONNECTION, b"");
 }
 
 /// COM_STMT_PREPARE. The statement must fit one packet.

@@ -67,6 +67,10 @@ pub(crate) struct ResponseReader {
     continued: bool,
     /// The last complete answer had rows, or said that rows were changed.
     touched: bool,
+    /// Rows of the last complete answer: those that came, or those that it said were changed.
+    rows: u64,
+    /// Rows of the answer at hand so far.
+    counted: u64,
     /// Rows that the last complete answer said were changed.
     changed: u64,
     /// The last complete answer had rows, be it none of them.
@@ -92,6 +96,8 @@ impl ResponseReader {
             left: 0,
             continued: false,
             touched: false,
+            rows: 0,
+            counted: 0,
             changed: 0,
             has_rows: false,
             kept: Vec::with_capacity(KEPT),
@@ -123,6 +129,13 @@ impl ResponseReader {
     #[inline]
     pub(crate) fn touched(&self) -> bool {
         self.touched
+    }
+
+    /// Rows of the last complete answer: of a result set those that came, else those that it said were changed; 0 of an
+    /// error.
+    #[inline]
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Of the last complete answer: the rows that were changed; `None`: it was a result set.
@@ -182,6 +195,7 @@ impl ResponseReader {
                     self.sequence.restart();
                     self.number = 1;
                     self.taken = 0;
+                    self.counted = 0;
                     self.continued = false;
                     return Ok(progress);
                 }
@@ -247,16 +261,21 @@ impl ResponseReader {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
                 self.changed = Fields::new(rows).lenenc().unwrap_or(0);
+                self.rows = self.changed;
                 self.has_rows = false;
                 self.touched = self.changed > 0;
                 return Ok(Progress::Done);
             }
             Part::Of(Packet::End) => {
                 self.touched = true;
+                self.rows = self.counted;
                 self.has_rows = true;
                 return Ok(Progress::Done);
             }
-            Part::Of(Packet::Error) => return Ok(Progress::Failed),
+            Part::Of(Packet::Error) => {
+                self.rows = 0;
+                return Ok(Progress::Failed);
+            }
             Part::Of(Packet::ColumnCount) => {
                 self.sequence.count(&self.kept)?;
             }
@@ -268,8 +287,11 @@ impl ResponseReader {
             }
             Part::Of(Packet::ColumnsEnd) => self.sequence.columns_end(),
             // A row of more than one packet ends with the last of them.
-            Part::Of(Packet::Row) | Part::Continuation if self.keeps_rows && !self.continued => {
-                self.answer.end_row();
+            Part::Of(Packet::Row) | Part::Continuation if !self.continued => {
+                self.counted += 1;
+                if self.keeps_rows {
+                    self.answer.end_row();
+                }
             }
             Part::Header | Part::Unknown | Part::Continuation | Part::Of(Packet::Row) => {}
         }
@@ -360,6 +382,24 @@ mod tests {
                 reader.feed(&[byte]).unwrap();
             }
             assert_eq!(reader.touched(), touched, "{payloads:?}");
+        }
+    }
+
+    #[test]
+    fn rows_are_counted() {
+        let mut reader = ResponseReader::new(MODERN);
+        for (payloads, rows) in [
+            (&[&[2][..], COLUMN, COLUMN, ROW, ROW, ROW, OK_END][..], 3),
+            (&[&[1], COLUMN, OK_END], 0),
+            (&[OK], 1),
+            (&[&[0, 0xfc, 0, 1, 0, 2, 0, 0, 0]], 256),
+            (&[ERROR], 0),
+            (&[&[1], COLUMN, ROW, OK_END], 1),
+        ] {
+            for byte in packets(payloads) {
+                reader.feed(&[byte]).unwrap();
+            }
+            assert_eq!(reader.rows(), rows, "{payloads:?}");
         }
     }
 

@@ -121,6 +121,11 @@ pub(crate) trait Family {
     /// The names of all tables when the load has `threads` connections.
     fn table_names(&self, threads: u32) -> Vec<String>;
 
+    /// Whether the workload's own table of this name has the column; `None` where that cannot be said.
+    fn has_column(&self, _table: &str, _column: &str) -> Option<bool> {
+        None
+    }
+
     /// The data in a few words, without the engine: `1 table of 100000 rows`.
     fn data_in_words(&self, threads: u32) -> String;
 

@@ -3,9 +3,10 @@
 //! A [spec](spec) is a workload with its options. Workloads come in families, each a folder that keeps what [a family
 //! brings](family) and stands with one line in [the registry](registry): [sysbench's](sysbench), [TPC-C](tpcc), and
 //! [those that a file describes](file), of which `workloads/` has some and users write more. A [plan] is a workload made
-//! ready to be driven.
+//! ready to be driven. [A capture](capture) is a workload, too, but is replayed rather than drawn: it has no plan.
 
 mod builder;
+pub(crate) mod capture;
 mod common;
 pub(crate) mod draw;
 pub(crate) mod family;
@@ -26,6 +27,7 @@ pub(crate) mod template;
 pub(crate) mod tpcc;
 
 pub use builder::WorkloadBuilder;
+pub use capture::{CaptureWorkload, REPLAY_OPTIONS};
 pub use common::{CommonOptions, PreparedStatements};
 pub use draw::Distribution;
 pub(crate) use draw::Rng;

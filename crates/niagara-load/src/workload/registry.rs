@@ -1,5 +1,6 @@
 //! All workloads: one line for each family at the end of this file.
 
+use super::capture::{CAPTURE, CaptureWorkload};
 use super::common::{self, CommonOptions};
 use super::family::{Family, Registered, Script as _, Steps};
 use super::file::FileWorkload;
@@ -24,6 +25,8 @@ macro_rules! registry {
         #[derive(Debug, Clone, PartialEq)]
         pub enum Workload {
             $($(#[$doc])+ $name($family),)+
+            /// What was captured from a server: replayed, not drawn.
+            Capture(CaptureWorkload),
         }
 
         $(impl From<$family> for Workload {
@@ -36,12 +39,14 @@ macro_rules! registry {
             pub(crate) fn family(&self) -> &dyn Family {
                 match self {
                     $(Workload::$name(family) => family,)+
+                    Workload::Capture(family) => family,
                 }
             }
 
             pub(super) fn family_mut(&mut self) -> &mut dyn Family {
                 match self {
                     $(Workload::$name(family) => family,)+
+                    Workload::Capture(family) => family,
                 }
             }
         }
@@ -79,6 +84,7 @@ macro_rules! registry {
             pub(super) fn to_document(&self) -> serde_json::Result<Value> {
                 match self {
                     $(Workload::$name(family) => serde_json::to_value(family),)+
+                    Workload::Capture(family) => serde_json::to_value(family),
                 }
             }
 
@@ -87,6 +93,9 @@ macro_rules! registry {
                 $(if <$family>::names().contains(&name) {
                     return serde_json::from_value::<$family>(options).map(Workload::from);
                 })+
+                if name == CAPTURE {
+                    return serde_json::from_value::<CaptureWorkload>(options).map(Workload::Capture);
+                }
                 if name == script::KIND {
                     return serde_json::from_value::<ScriptWorkload>(options).map(Workload::from);
                 }
@@ -94,7 +103,7 @@ macro_rules! registry {
                 serde_json::from_value::<FileWorkload>(options).map(Workload::from)
             }
 
-            /// Its statements, added to `templates`, and what decides their order.
+            /// Its statements, added to `templates`, and what decides their order. Not of a capture, which has no plan.
             pub(super) fn script(
                 &self,
                 common: &CommonOptions,
@@ -106,6 +115,7 @@ macro_rules! registry {
                     $(Workload::$name(family) => {
                         Script::$name(family.script(common, threads, seed, templates))
                     })+
+                    Workload::Capture(_) => unreachable!("whoever makes a plan has looked for a capture"),
                 }
             }
         }
@@ -226,6 +236,12 @@ impl FromStr for WorkloadKind {
     }
 }
 
+impl From<CaptureWorkload> for Workload {
+    fn from(capture: CaptureWorkload) -> Self {
+        Workload::Capture(capture)
+    }
+}
+
 impl From<SysbenchTest> for Workload {
     fn from(test: SysbenchTest) -> Self {
         Sysbench::from(test).into()
@@ -265,6 +281,7 @@ pub(super) static KEYS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
             _ => None,
         })
         .flatten()
+        .chain([(CAPTURE.to_owned(), Value::Null)])
         .chain(script::KEYS.map(|key| (key.to_owned(), Value::Null)))
         .collect()
 });

@@ -1,5 +1,6 @@
 //! A workload with all its numbers.
 
+use super::capture::CaptureWorkload;
 use super::common::CommonOptions;
 use super::family::Measure;
 use super::kind::WorkloadKind;
@@ -44,6 +45,20 @@ impl WorkloadSpec {
     /// Which of those that are built in; `None`: it is from a file of the user's.
     pub fn kind(&self) -> Option<WorkloadKind> {
         self.workload.family().kind()
+    }
+
+    /// The capture that it replays; `None`: it is drawn.
+    pub fn capture(&self) -> Option<&CaptureWorkload> {
+        match &self.workload {
+            Workload::Capture(capture) => Some(capture),
+            _ => None,
+        }
+    }
+
+    /// Whether it has no data of its own, so that they have to be given: a capture of which nobody said whose tables it
+    /// ran on.
+    pub fn needs_data(&self) -> bool {
+        self.capture().is_some_and(CaptureWorkload::needs_data)
     }
 
     /// The name that people know the workload by: for one from a file of the user's, the file's.
@@ -94,6 +109,12 @@ impl WorkloadSpec {
     /// The names of all tables when the load has `threads` connections.
     pub fn table_names(&self, threads: u32) -> Vec<String> {
         self.workload.family().table_names(threads)
+    }
+
+    /// Whether the workload's own table of this name has the column; `None` where that cannot be said. A table with
+    /// another column is not one that [`prepare`](crate::prepare) made.
+    pub fn has_column(&self, table: &str, column: &str) -> Option<bool> {
+        self.workload.family().has_column(table, column)
     }
 
     /// The data in a few words, without the engine: `1 table of 100000 rows`.

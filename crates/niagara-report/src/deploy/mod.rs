@@ -116,6 +116,15 @@ impl DeployInput {
         }
     }
 
+    /// Where the option file goes.
+    fn option_path(&self) -> String {
+        let start = self.variant.start.as_ref();
+        match start.and_then(|start| start.file.as_ref()) {
+            Some(file) => file.display().to_string(),
+            None => format!("{}/{}", self.option_folder(), option_file::NAME),
+        }
+    }
+
     /// The rung that sets a variable; `-` and `_` are the same to the server.
     fn rung_of(&self, variable: &str) -> Option<&DeployRung> {
         let same = |name: &String| {

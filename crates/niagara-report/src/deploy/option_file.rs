@@ -1,5 +1,7 @@
 //! The server's variables as an option file.
 
+use niagara_store::Overridden;
+
 use super::{DeployInput, comment, head, quoted};
 
 /// Sorted behind the distribution's own files, so that it has the last word.
@@ -10,7 +12,7 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
     if input.variant.config.is_empty() {
         return None;
     }
-    let mut out = head(input, &format!("{}/{NAME}", input.option_folder()));
+    let mut out = head(input, &input.option_path());
     let group = if input.is_mariadb() {
         "mariadb"
     } else {
@@ -23,6 +25,10 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
             None => "as in the measured server; not measured on its own".to_owned(),
         };
         out.push_str(&comment(&note));
+        let start = input.variant.start.as_ref();
+        if let Some(there) = start.and_then(|start| start.overrides.get(name)) {
+            out.push_str(&comment(&overrides(there)));
+        }
         // Names come from lever files and command lines: whatever else they hold, they end no line.
         let name: String = name.chars().filter(|c| !c.is_control()).collect();
         out.push_str(&format!("{name} = {}\n\n", value_text(value)));
@@ -30,6 +36,14 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
     out.truncate(out.trim_end().len());
     out.push('\n');
     Some(out)
+}
+
+/// What a variable overrides, in words.
+pub fn overrides(there: &Overridden) -> String {
+    match there.value.is_empty() {
+        true => format!("overrides {}", there.place),
+        false => format!("overrides {}: {}", there.place, there.value),
+    }
 }
 
 /// A value as the server's option parser reads it back: quotes and escapes where `#`, spaces at the

@@ -16,6 +16,7 @@ pub fn readme(input: &DeployInput) -> String {
     );
     let mut out = Sections(page);
     out.rungs(input);
+    out.overrides(input);
     out.apply(input);
     out.application(input);
     out.check(input);
@@ -35,6 +36,35 @@ impl Sections {
             self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
         }
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
+    }
+
+    /// What becomes of the user's own lines.
+    fn overrides(&mut self, input: &DeployInput) {
+        let Some(start) = &input.variant.start else {
+            return;
+        };
+        self.line("## What it changes of your configuration\n");
+        self.line(format!(
+            "It is a difference against {}, which stays as it is: what is not named here is not touched.\n",
+            start.from
+        ));
+        for (name, value) in &input.variant.config {
+            let to = match value.is_empty() {
+                true => format!("`{name}`"),
+                false => format!("`{name} = {value}`"),
+            };
+            self.line(match start.overrides.get(name) {
+                Some(there) => format!("- {to} {}", option_file::overrides(there)),
+                None => format!("- {to} is new: your configuration does not say it"),
+            });
+        }
+        if input.variant.config.is_empty() {
+            self.line("- no variable");
+        }
+        for sentence in &start.held_back {
+            self.line(format!("- {sentence}"));
+        }
+        self.line("");
     }
 
     fn apply(&mut self, input: &DeployInput) {
@@ -59,12 +89,16 @@ impl Sections {
         }
         if config {
             self.line(format!("{} The server's variables:", step.next()));
-            let folder = input.option_folder();
-            self.code(&[format!(
-                "sudo install -m 644 {} {folder}/{}",
+            let mut commands = vec![format!(
+                "sudo install -m 644 {} {}",
                 option_file::NAME,
-                option_file::NAME
-            )]);
+                input.option_path()
+            )];
+            // What it overrides is read after all folders: so has to be this.
+            commands.extend(
+                including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
+            );
+            self.code(&commands);
         }
         if process {
             self.line(format!("{} The server's process:", step.next()));
@@ -198,11 +232,10 @@ impl Sections {
         let service = input.service();
         let mut commands = Vec::new();
         if has_options(input) {
-            commands.push(format!(
-                "sudo rm {}/{}",
-                input.option_folder(),
-                option_file::NAME
-            ));
+            commands.extend(
+                including(input).map(|(main, line)| format!("sudo sed -i '\\#^{line}$#d' {main}")),
+            );
+            commands.push(format!("sudo rm {}", input.option_path()));
         }
         if has_unit(input) {
             commands.push(format!(
@@ -241,6 +274,16 @@ impl Numbers {
         self.0 += 1;
         format!("{}.", self.0)
     }
+}
+
+/// The option file that has to include ours at its end, and the line that does.
+fn including(input: &DeployInput) -> Option<(String, String)> {
+    let start = input.variant.start.as_ref()?;
+    let main = start.included_by.as_ref()?;
+    Some((
+        main.display().to_string(),
+        format!("!include {}", input.option_path()),
+    ))
 }
 
 fn has_options(input: &DeployInput) -> bool {

@@ -126,6 +126,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
         @if let Some(total) = &tune.total {
             div #evidence { (evidence(report, total, "The evidence for the total")) }
         }
+        (study::tables(&summary))
         (findings::not_tried(&tune.not_tried))
         (findings::method_of_tune(tune))
     }
@@ -188,6 +189,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
         }
         @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         @if let Some(about) = &compare.about { (study::about(about)) }
+        (study::tables(&summary))
         (evidence(report, &compare.comparison, "The evidence"))
         (findings::method_of_compare(compare))
     }

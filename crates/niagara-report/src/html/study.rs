@@ -78,13 +78,20 @@ pub fn body(summary: &Summary) -> Markup {
             }
             Summary::Tune(_) | Summary::Compare(_) => {}
         }
-        @for grid in grids(summary) { (table(&grid)) }
+        (tables(summary))
         section {
             h2 { "How it was measured" }
             dl.facts {
                 @for (name, value) in facts(summary) { div { dt { (name) } dd { (value) } } }
             }
         }
+    }
+}
+
+/// All tables of a summary, of its replay among them.
+pub fn tables(summary: &Summary) -> Markup {
+    html! {
+        @for grid in grids(summary) { (table(&grid)) }
     }
 }
 

@@ -42,9 +42,9 @@ impl Grid {
     }
 }
 
-/// The tables of a study of a file; none of `tune` and `compare`, which have forms of their own.
+/// The tables of a study of a file, and those of a replay; `tune` and `compare` have forms of their own for the rest.
 pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
-    match summary {
+    let mut grids = match summary {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
         Summary::Ladder(ladder) => {
             let own = ladder::grids(ladder).into_iter();
@@ -57,7 +57,12 @@ pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
                 .collect()
         }
         Summary::Sweep(sweep) => sweep::grids(sweep),
+    };
+    let comparison = crate::wording::comparison_of(summary);
+    if let Some(replay) = comparison.and_then(|comparison| comparison.replay.as_ref()) {
+        grids.extend(crate::replay::grids(replay));
     }
+    grids
 }
 
 /// The one sentence that a reader takes home.

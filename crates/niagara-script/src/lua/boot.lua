@@ -207,6 +207,10 @@ end
 function N.more_events()
    local completed = N.completed or false
    N.completed = false
+   -- sysbench draws the place of a latency in its histogram from the numbers of the thread: so that the next ones are the same.
+   if completed and sysbench.opt.percentile > 0 then
+      api.rand_bits(box)
+   end
    api.event(box, completed)
    wait()
    return box.status == STATUS.go_on

@@ -8,6 +8,8 @@ sysbench.histogram = {}
 local methods = {}
 
 function methods:update(value)
+   -- As sysbench does: see `more_events`.
+   api.rand_bits(box)
    api.histogram_update(self.counts, value)
 end
 

@@ -22,12 +22,56 @@ pub enum CloneWay {
     Copy,
 }
 
+/// How a folder is copied that somebody else made.
+pub trait Copying {
+    /// Whether a file or folder, by its path from the folder that is copied, comes along.
+    fn takes(&mut self, path: &Path) -> bool;
+    /// Called after each file and within large ones, with the bytes that were copied since.
+    ///
+    /// # Errors
+    /// The copy is to end.
+    fn copied(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+/// Everything comes along, and nobody watches.
+struct Whole;
+
+impl Copying for Whole {
+    fn takes(&mut self, _: &Path) -> bool {
+        true
+    }
+
+    fn copied(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Clones a folder and all in it; `to` must not exist, and does not exist after an error.
 pub(crate) fn clone_tree(from: &Path, to: &Path) -> Result<CloneWay> {
     let mut way = CloneWay::Reflink;
-    clone_folder(from, to, &mut way).map_err(|error| {
+    clone_folder(from, to, Path::new(""), &mut way, &mut Whole).map_err(|error| {
         let _ = fs::remove_dir_all(to);
         explained(error, from, to)
+    })?;
+    Ok(way)
+}
+
+/// The same of a folder that somebody else made, as `copying` says.
+///
+/// # Errors
+/// A file that cannot be read, a disk that is full, an end that was asked for.
+pub fn copy_tree(from: &Path, to: &Path, copying: &mut dyn Copying) -> Result<CloneWay> {
+    let mut way = CloneWay::Reflink;
+    clone_folder(from, to, Path::new(""), &mut way, copying).map_err(|error| {
+        let _ = fs::remove_dir_all(to);
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => anyhow!(
+                "not all of {} can be read: {error}\n\
+                 remedy: run this as a user who may, or copy the folder first: sudo cp -a FOLDER COPY, sudo chown -R $USER COPY",
+                from.display()
+            ),
+            _ => explained(error, from, to),
+        }
     })?;
     Ok(way)
 }
@@ -52,24 +96,39 @@ fn explained(error: io::Error, from: &Path, to: &Path) -> anyhow::Error {
     anyhow!("cannot clone {from_name} to {to_name}: {error}")
 }
 
-fn clone_folder(from: &Path, to: &Path, way: &mut CloneWay) -> io::Result<()> {
+fn clone_folder(
+    from: &Path,
+    to: &Path,
+    below: &Path,
+    way: &mut CloneWay,
+    copying: &mut dyn Copying,
+) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
+        let path = below.join(entry.file_name());
+        if !copying.takes(&path) {
+            continue;
+        }
         let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            clone_folder(&entry.path(), &target, way)?;
+            clone_folder(&entry.path(), &target, &path, way, copying)?;
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
         } else if kind.is_file() {
-            clone_file(&entry.path(), &target, way)?;
+            clone_file(&entry.path(), &target, way, copying)?;
         }
     }
     Ok(())
 }
 
-fn clone_file(from: &Path, to: &Path, way: &mut CloneWay) -> io::Result<()> {
+fn clone_file(
+    from: &Path,
+    to: &Path,
+    way: &mut CloneWay,
+    copying: &mut dyn Copying,
+) -> io::Result<()> {
     let source = File::open(from)?;
     let metadata = source.metadata()?;
     let target = OpenOptions::new()
@@ -81,17 +140,22 @@ fn clone_file(from: &Path, to: &Path, way: &mut CloneWay) -> io::Result<()> {
         // SAFETY: FICLONE takes the source's descriptor as its argument; both files are open.
         let result = unsafe { libc::ioctl(target.as_raw_fd(), libc::FICLONE, source.as_raw_fd()) };
         if result == 0 {
-            return Ok(());
+            return copying.copied(metadata.len());
         }
         // Not this file system, or not across two of them: the rest is copied too.
         *way = CloneWay::Copy;
     }
-    copy_data(&source, &target, metadata.len())
+    copy_data(&source, &target, metadata.len(), copying)
 }
 
 /// Copies what is data. Holes get room on the disk but no bytes: a server finds its redo log
 /// preallocated, as it made it, and the disk has nothing to write.
-fn copy_data(source: &File, mut target: &File, length: u64) -> io::Result<()> {
+fn copy_data(
+    source: &File,
+    mut target: &File,
+    length: u64,
+    copying: &mut dyn Copying,
+) -> io::Result<()> {
     allocate(target, length)?;
     let mut at: i64 = 0;
     while (at as u64) < length {
@@ -105,8 +169,17 @@ fn copy_data(source: &File, mut target: &File, length: u64) -> io::Result<()> {
         let end = lseek(source, start, Whence::SeekHole).unwrap_or(length as i64);
         lseek(source, start, Whence::SeekSet)?;
         lseek(target, start, Whence::SeekSet)?;
-        // Between files the standard library copies inside the kernel.
-        io::copy(&mut source.take((end - start) as u64), &mut target)?;
+        let mut left = (end - start) as u64;
+        while left > 0 {
+            // Between files the standard library copies inside the kernel.
+            let part = io::copy(&mut source.take(left.min(PART)), &mut target)?;
+            copying.copied(part)?;
+            // Shorter than it was when it was opened.
+            if part == 0 {
+                break;
+            }
+            left -= part;
+        }
         at = end.max(start + 1);
     }
     target.set_len(length)
@@ -123,6 +196,8 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
+/// Bytes copied between two words of progress.
+const PART: u64 = 64 << 20;
 /// Granularity in which zeros are looked for.
 const BLOCK: usize = 64 << 10;
 

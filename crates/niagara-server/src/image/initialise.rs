@@ -12,9 +12,10 @@ use crate::install::Install;
 use crate::install::share::share_folder;
 use crate::install::version::NO_PROFILE;
 use crate::launch::account::Account;
-use crate::launch::arguments::base_arguments;
+use crate::launch::arguments::{base_arguments, variable_arguments};
 use crate::launch::error_log;
 use crate::process::spawn::{Placement, spawn};
+use crate::runtime::{Config, Runtime};
 
 /// MariaDB's system tables, in the order in which its own install script feeds them; older series name them after MySQL.
 const MARIADB_SQL: [&str; 5] = [
@@ -26,7 +27,12 @@ const MARIADB_SQL: [&str; 5] = [
 ];
 
 /// Makes `datadir` (which must not exist) a data directory whose only account is the one returned.
-pub(crate) fn initialise(install: &Install, datadir: &Path, scratch: &Path) -> Result<Account> {
+pub(crate) fn initialise(
+    install: &Install,
+    datadir: &Path,
+    scratch: &Path,
+    layout: &Config,
+) -> Result<Account> {
     let account = Account::random();
     create_private(datadir)?;
     let input = scratch.join("bootstrap.sql");
@@ -34,7 +40,8 @@ pub(crate) fn initialise(install: &Install, datadir: &Path, scratch: &Path) -> R
     let mut command = Command::new(&install.server);
     command
         .envs(NO_PROFILE)
-        .args(base_arguments(install, datadir));
+        .args(base_arguments(install, datadir))
+        .args(variable_arguments(&Runtime::default(), layout));
     // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,
     // whoever they belong to.
     let tmp = scratch.join("tmp");

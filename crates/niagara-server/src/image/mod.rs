@@ -2,5 +2,7 @@
 
 pub(crate) mod clone;
 mod initialise;
+pub(crate) mod layout;
+pub(crate) mod making;
 pub(crate) mod page_cache;
 pub(crate) mod store;

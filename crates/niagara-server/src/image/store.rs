@@ -7,27 +7,29 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::clone::{CloneWay, clone_tree, dig_holes};
-use super::initialise::initialise;
+use super::clone::{CloneWay, clone_tree};
+use super::layout::layout_of;
+use super::making::{DATA, Making, settle};
 use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
-use crate::launch::spec::LaunchSpec;
-use crate::launch::start::launch;
-use crate::runtime::{Config, Runtime};
+use crate::runtime::Config;
 
 /// The record of a finished image; a folder without it is never used.
 const MANIFEST: &str = "image.json";
-const DATA: &str = "data";
 /// How images are made: one made otherwise is not taken for one of these.
 const FORM: &str = "2: zeros are holes";
+
+/// Makes a data directory; returns the user's databases in it.
+pub type Make<'m> = dyn FnMut(&Making<'_>, &mut dyn FnMut(&str)) -> Result<Vec<String>> + 'm;
 
 /// All images of a cache.
 #[derive(Debug, Clone)]
 pub struct ImageStore {
     cache: Cache,
+    layout: Config,
 }
 
 /// A dataset image.
@@ -50,6 +52,9 @@ pub struct ImageRecord {
     pub engine: String,
     /// When it was made.
     pub made: jiff::Timestamp,
+    /// The databases in it that are nobody's own but the user's, of images of the user's data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<String>,
 }
 
 impl ImageRecord {
@@ -76,6 +81,16 @@ impl ImageStore {
     pub fn new(cache: &Cache) -> ImageStore {
         ImageStore {
             cache: cache.clone(),
+            layout: Config::new(),
+        }
+    }
+
+    /// The images that are laid out as servers with `config` want them.
+    #[must_use]
+    pub fn laid_out(self, config: &Config) -> ImageStore {
+        ImageStore {
+            layout: layout_of(config),
+            ..self
         }
     }
 
@@ -90,6 +105,33 @@ impl ImageStore {
         load: &mut dyn FnMut(&RunningServer) -> Result<()>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Image> {
+        self.ensure_made(install, key, engine, progress, &mut |making, progress| {
+            progress("making an empty data directory");
+            making.initialise()?;
+            let server = making.launch(&Config::new())?;
+            progress("loading data");
+            load(&server)?;
+            progress("settling: statistics, purge, clean shutdown");
+            settle(&server)?;
+            server.stop()?;
+            making.dig_holes()?;
+            Ok(Vec::new())
+        })
+    }
+
+    /// The image of this server, key and engine; made by `make` when it is not there yet. `make` leaves a data directory
+    /// of a server that was shut down cleanly, with the account in it, and returns the user's databases.
+    ///
+    /// # Errors
+    /// Those of `make`; a disk that is full.
+    pub fn ensure_made(
+        &self,
+        install: &Install,
+        key: &str,
+        engine: &str,
+        progress: &mut dyn FnMut(&str),
+        make: &mut Make<'_>,
+    ) -> Result<Image> {
         let image = self.image(install, key, engine);
         if image.is_finished() {
             return Ok(image);
@@ -102,7 +144,14 @@ impl ImageStore {
         }
         sweep_unfinished(&self.cache.images());
         let work = WorkFolder::beside(&self.cache.images(), "image")?;
-        self.make(install, engine, &work, load, progress)
+        let making = Making {
+            cache: &self.cache,
+            layout: &self.layout,
+            install,
+            engine,
+            work: work.path(),
+        };
+        let databases = make(&making, progress)
             .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
         let manifest = ImageRecord {
             server: install.identity(),
@@ -110,6 +159,7 @@ impl ImageStore {
             key: key.to_owned(),
             engine: engine.to_owned(),
             made: jiff::Timestamp::now(),
+            databases,
         };
         write_private(
             &work.path().join(MANIFEST),
@@ -120,35 +170,6 @@ impl ImageStore {
         }
         work.rename(&image.path)?;
         Ok(image)
-    }
-
-    fn make(
-        &self,
-        install: &Install,
-        engine: &str,
-        work: &WorkFolder,
-        load: &mut dyn FnMut(&RunningServer) -> Result<()>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<()> {
-        let datadir = work.path().join(DATA);
-        progress("making an empty data directory");
-        initialise(install, &datadir, work.path())?;
-        let config = loading_config(install, engine);
-        let runtime = Runtime::default();
-        let spec = LaunchSpec {
-            install,
-            datadir,
-            runtime: &runtime,
-            config: &config,
-        };
-        let server = launch(&self.cache, &spec)?;
-        progress("loading data");
-        load(&server)?;
-        progress("settling: statistics, purge, clean shutdown");
-        settle(&server)?;
-        server.stop()?;
-        dig_holes(&work.path().join(DATA))
-            .with_context(|| format!("cannot dig holes in {}", work.path().display()))
     }
 
     /// All finished images.
@@ -189,7 +210,15 @@ impl ImageStore {
         } else {
             packages.join(",")
         };
-        let text = format!("{FORM}\n{}\n{origin}\n{key}\n{engine}", install.identity());
+        let layout: String = self
+            .layout
+            .iter()
+            .map(|(name, value)| format!("\n{name}={value}"))
+            .collect();
+        let text = format!(
+            "{FORM}\n{}\n{origin}\n{key}\n{engine}{layout}",
+            install.identity()
+        );
         let hash = hex::encode(&Sha256::digest(text)[..8]);
         Image {
             path: self
@@ -198,35 +227,6 @@ impl ImageStore {
                 .join(format!("{}-{hash}", install.identity())),
         }
     }
-}
-
-/// Variables that make loading fast; durability comes from the clean shutdown at the end.
-fn loading_config(install: &Install, engine: &str) -> Config {
-    let mut config = Config::new();
-    let mut set = |name: &str, value: &str| config.insert(name.to_owned(), value.to_owned());
-    set("default_storage_engine", engine);
-    set("loose_innodb_flush_log_at_trx_commit", "0");
-    set("loose_innodb_buffer_pool_size", "512M");
-    set("loose_innodb_buffer_pool_dump_at_shutdown", "OFF");
-    set("loose_innodb_buffer_pool_load_at_startup", "OFF");
-    set("loose_innodb_fast_shutdown", "0");
-    if !install.family.is_mariadb() {
-        set("skip_log_bin", "");
-    }
-    config
-}
-
-/// Gives every table fresh statistics, so that no clone computes its own in the middle of a measurement.
-fn settle(server: &RunningServer) -> Result<()> {
-    let tables = server.query(
-        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
-         WHERE table_type = 'BASE TABLE' \
-         AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')",
-    )?;
-    for table in tables.into_iter().flatten() {
-        server.query(&format!("ANALYZE TABLE {table}"))?;
-    }
-    Ok(())
 }
 
 impl Image {
@@ -290,6 +290,7 @@ mod tests {
             key: "oltp-1x1000".into(),
             engine: "InnoDB".into(),
             made: jiff::Timestamp::UNIX_EPOCH,
+            databases: Vec::new(),
         };
         let new = record("path-11.8.1-MariaDB", Some("/opt/mariadb/bin/mariadbd"));
         assert!(new.is_of("/opt/mariadb/bin/mariadbd"));

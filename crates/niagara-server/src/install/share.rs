@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Install;
+
 /// Where MySQL's servers look for the data of an ICU of their own, below what they were installed in: `INSTALL_PRIV_LIBDIR`
 /// of cmake's default layout.
 pub const PRIVATE_LIB: &str = "lib/private";
@@ -18,6 +20,11 @@ pub fn share_folder(basedir: &Path) -> Option<PathBuf> {
     .iter()
     .map(|folder| basedir.join(folder))
     .find(|folder| folder.join("english/errmsg.sys").is_file())
+}
+
+/// The folder where a server looks for plugins, where it has one.
+pub fn plugin_folder_of(install: &Install) -> Option<PathBuf> {
+    plugin_folder(&install.basedir)
 }
 
 /// The folder with the server's plugins.

@@ -33,7 +33,8 @@ impl std::fmt::Debug for Account {
 impl Account {
     /// A new account with a password nobody can guess.
     pub fn random() -> Account {
-        let password = format!("{:032x}", rand::random::<u128>());
+        // The servers' own checks of passwords want letters of both cases, a digit and another sign.
+        let password = format!("Na-1{:032x}", rand::random::<u128>());
         Account {
             user: USER.to_owned(),
             password,

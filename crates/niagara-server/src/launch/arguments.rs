@@ -5,12 +5,23 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
 use super::spec::LaunchSpec;
 use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
 use crate::runtime::{Config, Runtime};
+
+/// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
+const MAY_BE_EMPTY: [&str; 6] = [
+    "sql_mode",
+    "old_mode",
+    "init_connect",
+    "tls_version",
+    "innodb_monitor_enable",
+    "optimizer_switch",
+];
 
 /// The command line but for the port.
 pub(super) fn arguments(
@@ -53,6 +64,13 @@ pub(super) fn arguments(
         arguments.push("--loose-mysqlx=OFF".into());
     }
     arguments.extend(plugin_arguments(spec.install).map(OsString::from));
+    // Before the configuration's own, which have the last word.
+    let kept = kept_options(&files.datadir)?;
+    arguments.extend(
+        variable_arguments(&Runtime::default(), &kept)
+            .into_iter()
+            .map(OsString::from),
+    );
     arguments.extend(
         variable_arguments(spec.runtime, spec.config)
             .into_iter()
@@ -96,11 +114,12 @@ pub(super) fn plugin_arguments(install: &Install) -> impl Iterator<Item = String
     plugins.map(|plugin| format!("--plugin-load-add={plugin}"))
 }
 
-pub(super) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
+/// Variables as options of the command line.
+pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
     let mut arguments: Vec<String> = config
         .iter()
         .map(|(name, value)| {
-            if value.is_empty() {
+            if value.is_empty() && !MAY_BE_EMPTY.contains(&name.as_str()) {
                 format!("--{name}")
             } else {
                 format!("--{name}={value}")

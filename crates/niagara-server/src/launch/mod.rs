@@ -2,10 +2,12 @@
 
 pub(crate) mod account;
 pub(crate) mod arguments;
+mod asked;
 mod child;
 mod command;
 pub(crate) mod environment;
 pub(crate) mod error_log;
+pub(crate) mod kept_options;
 pub(crate) mod registry;
 pub(crate) mod remote_access;
 mod run_files;

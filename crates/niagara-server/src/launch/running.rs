@@ -146,6 +146,14 @@ impl RunningServer {
         self.account.endpoint(transport, database)
     }
 
+    /// Keeps the account with the data directory, so that servers on clones of it have it too.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn keep_account(&self) -> Result<()> {
+        self.account.write(&self.files.datadir)
+    }
+
     /// Its data directory.
     pub fn datadir(&self) -> &Path {
         &self.files.datadir

@@ -8,6 +8,7 @@ use niagara_lab::{Protocol, Question, StudyDescription, VariantRecipe, server_na
 
 use crate::args::CompareArgs;
 use crate::cmd::ask::{Asking, ask, known};
+use crate::origin::origin;
 use crate::setting::load;
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
@@ -60,6 +61,7 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         slice: args.duel_settings.slice,
         warm_up: args.duel_settings.warm_up,
         disturbance: args.duel_settings.disturbance,
+        origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         ..StudyDescription::of(server_name(&args.server)?, load, asked)
     })

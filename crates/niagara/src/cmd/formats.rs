@@ -2,45 +2,53 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
-use niagara_lab::study_file;
+use anyhow::Result;
+use niagara_lab::{lever, study_file};
+use niagara_load::workload_file_schema;
 use niagara_report::CSV_HEADER;
+use niagara_server::ServerDescription;
 use niagara_store::SCHEMA;
 use serde_json::Value;
 
 /// Every format that is read or written, on one page of Markdown.
 ///
 /// # Errors
-/// The schema of study files is no JSON object.
+/// A schema that cannot be read.
 pub fn page() -> Result<String> {
-    let schema: Value = serde_json::from_str(study_file::schema().as_ref())?;
-    let keys = schema["properties"]
-        .as_object()
-        .context("the schema of study files has no properties")?;
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
     let mut page = "# File formats\n\n\
-        What people write: [study files](studies.md) (below), [workload files](custom-workload.md), [lever files](levers.md), \
-        [patches](patches.md). What Niagara writes: the results of a study (below), reports, [captures](capture.md).\n\n\
-        ## Study files\n\n\
-        TOML. `niagara study schema` prints the JSON schema, for editors; `niagara study check FILE` names every mistake with its \
-        line and remedy. The keys at the top:\n\n\
-        | key | | what it is |\n| --- | --- | --- |\n"
+        What people write is TOML: study, lever, workload and server files. What Niagara writes: the results of a study, reports, \
+        [captures](capture.md). Each mistake in a file is told with its line and remedy.\n"
         .to_owned();
-    for (name, key) in keys {
-        let needed = match required.contains(&name.as_str()) {
-            true => "required",
-            false => "",
-        };
-        let words = key["description"].as_str().unwrap_or_default();
+    let studies: Value = serde_json::from_str(&study_file::schema())?;
+    let written = [
+        (
+            "Study files",
+            "[How to write one](studies.md); `niagara study schema` prints the JSON schema, for editors.",
+            studies,
+        ),
+        (
+            "Lever files",
+            "[How to write one](levers.md); `niagara levers --levers FOLDER` reads a folder of them.",
+            lever::schema(),
+        ),
+        (
+            "Workload files",
+            "[How to write one](custom-workload.md).",
+            workload_file_schema(),
+        ),
+        (
+            "Server files",
+            "What `servers/NAME.toml` says of a server that can be fetched.",
+            niagara_toml::schema::<ServerDescription>("Niagara server"),
+        ),
+    ];
+    for (title, words, schema) in written {
         // Writing to a string cannot fail.
-        let _ = writeln!(
+        let _ = write!(
             page,
-            "| `{name}` | {needed} | {} |",
-            words.replace('|', "\\|")
+            "\n## {title}\n\n{words}\n\n| key | | what it is |\n| --- | --- | --- |\n"
         );
+        keys(&mut page, "", &schema);
     }
     let columns: Vec<String> = CSV_HEADER
         .trim()
@@ -64,6 +72,25 @@ pub fn page() -> Result<String> {
     Ok(page)
 }
 
+/// A row for each key of a table, those of tables within it behind their name and a full stop.
+fn keys(page: &mut String, before: &str, schema: &Value) {
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    for (name, key) in schema["properties"].as_object().into_iter().flatten() {
+        let needed = match required.contains(&name.as_str()) {
+            true => "required",
+            false => "",
+        };
+        let words = key["description"].as_str().unwrap_or_default();
+        let words = words.replace('|', "\\|").replace('\n', " ");
+        let _ = writeln!(page, "| `{before}{name}` | {needed} | {words} |");
+        keys(page, &format!("{before}{name}."), key);
+        keys(page, &format!("{before}{name}[]."), &key["items"]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +100,9 @@ mod tests {
         let page = page().unwrap();
         for words in [
             "| `threads` |",
+            "| `title` | required |",
+            "## Workload files",
+            "## Server files",
             "CREATE TABLE duel",
             "`server_cpu_seconds`",
             "`only_in`",

@@ -11,6 +11,7 @@ use niagara_load::WorkloadOption;
 use crate::args::SweepArgs;
 use crate::cmd::ask::{Asking, ask, known};
 use crate::cmd::run::plan_of;
+use crate::origin::origin;
 use crate::setting::workload;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
@@ -34,6 +35,13 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         })
         .collect::<Result<Vec<_>>>()?;
     let base = workload(&args.workload)?;
+    if base.capture().is_some() {
+        bail!(
+            "{} is a capture, whose connections are those that were captured: there is nothing to sweep\n\
+             remedy: `niagara compare A B --workload {0}` compares two servers by it",
+            base.spelling()
+        );
+    }
     if base.is_job() {
         bail!(
             "{} is a job, done on one connection: there is nothing to sweep\n\
@@ -71,6 +79,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         slice: args.duel_settings.slice,
         warm_up: args.duel_settings.warm_up,
         disturbance: args.duel_settings.disturbance,
+        origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })

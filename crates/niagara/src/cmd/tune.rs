@@ -8,6 +8,7 @@ use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
 use crate::args::{App, TuneArgs};
 use crate::cmd::ask::{Asking, ask};
 use crate::ordinary_user::what_root_would_add;
+use crate::origin::origin;
 use crate::setting::load;
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -52,6 +53,7 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         slice: args.duel_settings.slice,
         warm_up: args.duel_settings.warm_up,
         disturbance: args.duel_settings.disturbance,
+        origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
         ..StudyDescription::of(server_name(&args.server)?, load, Question::Tune(tune))

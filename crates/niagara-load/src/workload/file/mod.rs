@@ -15,5 +15,6 @@ mod transaction;
 mod workload;
 
 pub(crate) use definition::{Definition, Step};
+pub use read::schema;
 pub use source::WorkloadFile;
 pub use workload::FileWorkload;

@@ -11,6 +11,11 @@ use std::collections::BTreeMap;
 /// Rows of a table; more is surely a mistake.
 const MAX_ROWS: u64 = 10_000_000_000;
 
+/// JSON Schema (draft 2020-12) of workload files.
+pub fn schema() -> serde_json::Value {
+    niagara_toml::schema::<WorkloadFormat>("Niagara workload")
+}
+
 /// Reads a workload's file; `set` are numbers that are set otherwise than its `[scale]` says.
 ///
 /// # Errors

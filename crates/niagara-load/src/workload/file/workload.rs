@@ -203,6 +203,16 @@ impl Family for FileWorkload {
         tables.map(|table| table.name.clone()).collect()
     }
 
+    /// A column of the table is a word of the statement that makes it.
+    fn has_column(&self, table: &str, column: &str) -> Option<bool> {
+        let mut tables = self.definition.tables.iter();
+        let table = tables.find(|one| one.name == table)?;
+        let made = std::iter::once(&table.create).chain(&table.after);
+        let mut words = made
+            .flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$'));
+        Some(words.any(|word| word.eq_ignore_ascii_case(column)))
+    }
+
     fn data_in_words(&self, threads: u32) -> String {
         format!(
             "{} of {} rows in all",

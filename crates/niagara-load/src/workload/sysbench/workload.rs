@@ -85,6 +85,10 @@ impl Family for Sysbench {
             .collect()
     }
 
+    fn has_column(&self, _table: &str, column: &str) -> Option<bool> {
+        Some(["id", "k", "c", "pad"].contains(&column.to_ascii_lowercase().as_str()))
+    }
+
     fn data_in_words(&self, threads: u32) -> String {
         let tables = plural(self.table_count(threads), "table");
         format!("{tables} of {} rows", self.rows())

@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
-use crate::shared_args::{LoadArgs, duration};
+use crate::shared_args::{LoadArgs, OriginArgs, duration};
 
+/// Where servers listen unless told otherwise.
+const DEFAULT_PORT: u16 = 3306;
 /// Counted time when none is asked for.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
@@ -28,6 +30,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
   niagara bench oltp_read_write --variant malloc=jemalloc,cfg.innodb_io_capacity=400
   niagara bench oltp_read_write --rate-steps 500,1000,2000,4000
   niagara bench tpcc --warehouses 5 --threads 16
+  niagara bench ./shop.capture --tables-of oltp_read_write --speed 2
   niagara bench oltp_read_only prepare --socket /run/mysqld/mysqld.sock --table-size 1000000
   niagara bench oltp_read_only --socket /run/mysqld/mysqld.sock --table-size 1000000 --json
   niagara bench oltp_read_only --host db1 --user app --tls verify-ca --tls-ca ca.pem")]
@@ -41,6 +44,8 @@ pub struct BenchArgs {
     pub run: RunArgs,
     #[command(flatten)]
     pub private: PrivateArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     #[command(flatten)]
     pub connect: ConnectArgs,
     #[command(flatten)]
@@ -59,7 +64,7 @@ pub enum Action {
     Check,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
     /// Counted time; of every step, with --rate-steps [default: 10s, or the length of --rate's phases]
@@ -153,7 +158,7 @@ pub struct ConnectArgs {
     #[arg(long)]
     pub host: Option<String>,
     /// Its TCP port
-    #[arg(long, default_value_t = 3306, requires = "host")]
+    #[arg(long, default_value_t = DEFAULT_PORT, requires = "host")]
     pub port: u16,
     /// The account [default: the name of the user who runs this]
     #[arg(long)]
@@ -167,6 +172,10 @@ pub struct ConnectArgs {
     /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
+    /// Do it without being asked: drop the tables that are listed (`cleanup`, `prepare --replace`), or send what was captured to
+    /// this server, which a capture that writes changes for good
+    #[arg(long)]
+    pub yes: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity
     #[arg(long, value_name = "MODE", default_value = "preferred")]
     pub tls: TlsMode,
@@ -181,6 +190,24 @@ pub struct ConnectArgs {
     pub tls_key: Option<PathBuf>,
 }
 
+/// The options of a server that is already running, none given.
+pub fn connect_args() -> ConnectArgs {
+    ConnectArgs {
+        socket: None,
+        host: None,
+        port: DEFAULT_PORT,
+        user: None,
+        password_file: None,
+        database: "sbtest".to_owned(),
+        replace: false,
+        yes: false,
+        tls: TlsMode::Preferred,
+        tls_ca: None,
+        tls_cert: None,
+        tls_key: None,
+    }
+}
+
 impl ConnectArgs {
     /// Whether the options speak of a server that is already running.
     pub fn is_foreign(&self) -> bool {
@@ -193,6 +220,7 @@ impl ConnectArgs {
             ("--user", self.user.is_some()),
             ("--password-file", self.password_file.is_some()),
             ("--replace", self.replace),
+            ("--yes", self.yes),
             ("--tls-ca", self.tls_ca.is_some()),
             ("--tls-cert", self.tls_cert.is_some()),
         ]

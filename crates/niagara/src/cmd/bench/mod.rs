@@ -4,11 +4,13 @@ mod args;
 mod commits;
 mod consistency;
 mod cost;
+mod dropping;
 mod hdr_log;
 mod job;
 mod live;
 mod measure;
 mod password;
+mod replay;
 mod result;
 mod status;
 mod tables;
@@ -22,7 +24,7 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::{BenchArgs, ConnectArgs};
+pub use args::{BenchArgs, ConnectArgs, connect_args};
 pub use target::Target;
 
 use self::args::{Action, RunArgs};
@@ -36,6 +38,7 @@ use crate::setting::{command_line, load};
 
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
     let load = load(&args.load)?;
+    replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
         check_private(&args)?;
     }
@@ -49,12 +52,13 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
         match args.action {
             Action::Prepare => {
                 let replace = args.connect.replace;
-                let done = tables::prepare(&mut target, &load, replace, &cancel)?;
+                let yes = args.connect.yes;
+                let done = tables::prepare(&mut target, &load, replace, yes, &cancel)?;
                 say!("{done}");
                 Ok(ExitCode::SUCCESS)
             }
             Action::Cleanup => {
-                say!("{}", tables::cleanup(&mut target, &load)?);
+                say!("{}", tables::cleanup(&mut target, &load, args.connect.yes)?);
                 Ok(ExitCode::SUCCESS)
             }
             Action::Check => consistency::report(&target, &load, args.output.json),
@@ -123,10 +127,14 @@ fn measure(
         },
     )
     .map_err(|error| target.explain(error))?;
-    let pacings = pacings(&args.run);
+    let run_args = match load.workload.capture() {
+        Some(capture) => replay::run_args(&args.run, capture)?,
+        None => args.run.clone(),
+    };
+    let pacings = pacings(&run_args);
     let mut runs = Vec::new();
     let mut bench = Bench {
-        args: &args.run,
+        args: &run_args,
         threads: load.threads,
         target,
         driver: &mut driver,
@@ -156,9 +164,18 @@ fn measure(
         Ok(findings) => (findings, None),
         Err(error) => (None, Some(error)),
     };
+    let document = document(args, load, bench.target, cancel, runs);
+    let replay = replay::fidelity(load, &driver)?;
+    let missing = replay
+        .as_ref()
+        .and_then(|fidelity| replay::missing_data(target, fidelity));
+    if let Some(words) = missing {
+        tell!("{words}");
+    }
     let result = BenchResult {
         consistency,
-        ..document(args, load, bench.target, cancel, runs)
+        replay,
+        ..document
     };
     driver.disconnect();
     if args.output.json {
@@ -210,6 +227,7 @@ fn document(
         warm_up_seconds: args.run.warm_up.as_secs_f64(),
         interrupted: cancel.is_cancelled(),
         consistency: None,
+        replay: None,
         highest_sustained_rate: highest_sustained_rate(&args.run.rate_steps, &runs),
         runs,
     }

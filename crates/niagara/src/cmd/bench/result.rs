@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
+use niagara_load::{Fidelity, Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
@@ -55,6 +55,9 @@ pub struct BenchResult {
     pub highest_sustained_rate: Option<f64>,
     /// Of `tpcc`: what the consistency conditions say after the runs.
     pub consistency: Option<Vec<Finding>>,
+    /// Of a capture: what was replayed beside what was captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Fidelity>,
 }
 
 /// Which server it was.

@@ -8,6 +8,7 @@ use niagara_lab::{Event, Load, Observer};
 use niagara_load::{TableEvent, TableOptions, Workload};
 use niagara_server::{Cancel, Cancelled};
 
+use super::dropping::{agree, agree_to_script};
 use super::target::Target;
 use crate::progress::Terminal;
 
@@ -17,8 +18,14 @@ const TABLE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Makes the tables and fills them; what was done, in words. Ctrl-C drops what was made until then.
 ///
 /// # Errors
-/// Tables of these names are there and `replace` was not asked for; the server refuses a statement; Ctrl-C.
-pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel) -> Result<String> {
+/// Tables of these names are there and `replace` was not asked for, nobody agreed to it, or they are not the workload's; the server refuses a statement; Ctrl-C.
+pub fn prepare(
+    target: &mut Target,
+    load: &Load,
+    replace: bool,
+    yes: bool,
+    cancel: &Cancel,
+) -> Result<String> {
     let there = existing(target, load)?;
     let database = target.endpoint.database.clone();
     if !there.is_empty() && !replace {
@@ -28,6 +35,7 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
             listed(&there)
         );
     }
+    agree(target, load, &there, yes)?;
     drop_tables(target, &there)?;
     let mut terminal = Terminal::new(Duration::ZERO);
     let options = TableOptions {
@@ -68,12 +76,13 @@ pub fn prepare(target: &mut Target, load: &Load, replace: bool, cancel: &Cancel)
     Ok(format!("database {database} has {} now", listed(&made)))
 }
 
-/// Drops the tables; what was done, in words.
+/// Drops the tables, once somebody agreed; what was done, in words.
 ///
 /// # Errors
-/// The server refuses it.
-pub fn cleanup(target: &mut Target, load: &Load) -> Result<String> {
+/// Nobody agreed, a table is not the workload's, the server refuses it.
+pub fn cleanup(target: &mut Target, load: &Load, yes: bool) -> Result<String> {
     if let Workload::Script(_) = &load.workload.workload {
+        agree_to_script(load, yes)?;
         let options = TableOptions {
             threads: load.threads,
             ..TableOptions::default()
@@ -86,6 +95,7 @@ pub fn cleanup(target: &mut Target, load: &Load) -> Result<String> {
         ));
     }
     let there = existing(target, load)?;
+    agree(target, load, &there, yes)?;
     drop_tables(target, &there)?;
     let database = &target.endpoint.database;
     Ok(if there.is_empty() {
@@ -117,7 +127,10 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     let wanted = match &load.workload.workload {
         Workload::Sysbench(sysbench) if sysbench.test.asks_for_rows() => sysbench.table_size,
         Workload::Tpcc(tpcc) => return check_warehouses(target, tpcc.warehouses),
-        Workload::Sysbench(_) | Workload::File(_) | Workload::Script(_) => return Ok(()),
+        // Of a capture nobody knows what it asks for before it does.
+        Workload::Sysbench(_) | Workload::File(_) | Workload::Script(_) | Workload::Capture(_) => {
+            return Ok(());
+        }
     };
     for name in there {
         let sql = format!("SELECT MAX(id) FROM {}", table(&database, &name));
@@ -146,7 +159,7 @@ fn check_warehouses(target: &mut Target, wanted: u32) -> Result<()> {
 }
 
 /// The number that a query answers with; 0 for NULL.
-fn number(target: &mut Target, sql: &str) -> Result<u64> {
+pub(super) fn number(target: &mut Target, sql: &str) -> Result<u64> {
     let value = target.admin.value(sql);
     Ok(value
         .map_err(|error| target.explain(error))?
@@ -190,13 +203,13 @@ fn drop_tables(target: &mut Target, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn table(database: &str, name: &str) -> String {
+pub(super) fn table(database: &str, name: &str) -> String {
     let quoted = |name: &str| name.replace('`', "``");
     format!("`{}`.`{}`", quoted(database), quoted(name))
 }
 
 /// `table sbtest3`, `tables sbtest1 to sbtest8`, `tables sbtest1, sbtest4 and 3 more`.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     let numbers: Vec<u32> = names
         .iter()
         .filter_map(|name| name.strip_prefix("sbtest")?.parse().ok())

@@ -14,6 +14,7 @@ use niagara_server::{
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::password;
+use crate::origin::origin;
 use crate::progress::Terminal;
 
 /// The server when none is named.
@@ -48,7 +49,9 @@ impl Target {
         let name = server_name(name)?;
         let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
-        let mut bench = inventory.workbench(load.clone(), cancel.clone());
+        let mut bench = inventory
+            .workbench(load.clone(), cancel.clone())
+            .starting_from(&origin(&args.origin)?);
         let started = variant(&args.private, &name, &inventory, &mut bench, &mut terminal)
             .and_then(|variant| Ok((start(&bench, &variant, &mut terminal)?, variant)));
         terminal.finish();
@@ -176,7 +179,7 @@ fn start(
     let server = bench.spawn(variant, &clone)?.wait_ready()?;
     bench.cancel().check()?;
     // What fits into the buffer pool is in it before any load, as in duels.
-    bench.read_tables(&server, bench.load())?;
+    bench.read_tables(&server, variant, bench.load())?;
     Ok((server, clone))
 }
 

@@ -3,7 +3,7 @@
 use console::{Style, measure_text_width};
 use niagara_report::number;
 
-use niagara_load::Finding;
+use niagara_load::{Fidelity, Finding};
 
 use super::consistency;
 use super::cost::Cost;
@@ -58,6 +58,9 @@ pub fn report(result: &BenchResult, colour: bool) -> String {
     }
     if let Some(findings) = &result.consistency {
         page.consistency(findings);
+    }
+    if let Some(fidelity) = &result.replay {
+        page.replay(fidelity);
     }
     if result.interrupted {
         page.warning("stopped by Ctrl-C: this is what was measured until then");
@@ -284,6 +287,18 @@ impl Page {
         }
         for finding in broken {
             self.warning(&consistency::line(finding));
+        }
+    }
+
+    fn replay(&mut self, fidelity: &Fidelity) {
+        self.heading("The replay beside the capture");
+        for fact in fidelity.facts() {
+            self.line(&format!("  {fact}"));
+        }
+        let verdict = fidelity.verdict();
+        match fidelity.is_good() {
+            true => self.line(&format!("  {verdict}")),
+            false => self.warning(&verdict),
         }
     }
 

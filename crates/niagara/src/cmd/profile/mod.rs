@@ -16,9 +16,10 @@ use niagara_store::{Store, StudyRecord};
 use serde::Serialize;
 
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::setting::{command_line, load, unix_ms};
-use crate::shared_args::{Format, LoadArgs, duration};
+use crate::shared_args::{Format, LoadArgs, OriginArgs, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
@@ -57,6 +58,8 @@ pub struct ProfileArgs {
     /// Length of a slice of load
     #[arg(long, default_value = "500ms", value_parser = duration)]
     pub slice: Duration,
+    #[command(flatten)]
+    pub origin: OriginArgs,
     /// Load before anything is observed
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
@@ -103,7 +106,9 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let texts: Vec<&String> = std::iter::once(&args.a).chain(&args.b).collect();
     let budget = args.warm_up + args.seconds * views.len() as u32;
     let mut terminal = Terminal::new(budget * texts.len() as u32);
-    let mut bench = inventory.workbench(load.clone(), cancel.clone());
+    let mut bench = inventory
+        .workbench(load.clone(), cancel.clone())
+        .starting_from(&origin(&args.origin)?);
     let mut variants = Vec::new();
     for text in texts {
         variants.push(variant_of(

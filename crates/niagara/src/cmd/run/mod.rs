@@ -35,6 +35,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         .map_err(|cause| anyhow!("{}: {cause}", args.file.display()))?;
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
+    study.origin = args.origin.over(study.origin)?;
     study.client_host = args.client.client_host.clone().or(study.client_host);
     study.seed = args.study.seed.or(study.seed);
     study.profile = !args.no_profile;

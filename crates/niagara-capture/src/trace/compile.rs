@@ -1,0 +1,287 @@
+//! From a capture to a trace.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::leave_out::{LeftOut, LeftOutCause};
+use super::limits::{MAX_STATEMENTS, MAX_TEXT};
+use super::order::{CommitOrder, put_in_order};
+use super::segments::{in_flight, most};
+use super::times::{Known, Seconds, spread};
+use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, Unit};
+use super::units::{Draft, Kept, Units};
+use crate::error::CaptureError;
+use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, Order, Summary};
+use crate::log::Meaning;
+use crate::sql::restore;
+
+/// How a capture is compiled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// Which order between sessions is kept.
+    pub order: CommitOrder,
+}
+
+/// Reads the capture at `path` and makes it ready to be replayed.
+///
+/// # Errors
+/// The file cannot be read or is damaged, has more than fits into memory, or nothing that can be replayed.
+pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureError> {
+    let mut reader = CaptureReader::open(path)?;
+    let mut reading = Reading::default();
+    reader.for_each(|event, dictionary| reading.see(event, dictionary, path))?;
+    let seconds = seconds_of(reader.summary());
+    let names = reader.dictionary().names();
+    reading.set_times(seconds);
+    let mut units = Units::default();
+    for event in &reading.kept {
+        units.see(event, &mut reading.texts, names);
+    }
+    let drafts = units.end();
+    let mut left_out = reading.left_out;
+    for (cause, amount) in units.left_out.by_cause() {
+        left_out.add_amount(cause, amount);
+    }
+    let databases = units
+        .databases
+        .iter()
+        .map(|id| match id.0 {
+            0 => NONE,
+            _ => reading
+                .texts
+                .add(names.get(id.0 as usize).map_or(&b""[..], Vec::as_slice)),
+        })
+        .collect();
+    reading.texts.close();
+    let mut trace = Trace {
+        units: Vec::new(),
+        steps: Vec::new(),
+        digests: reading.digests,
+        sessions: 0,
+        databases,
+        facts: Facts {
+            exact_times: reader.summary().exact_times,
+            has_durations: reader.summary().has_durations,
+            sampled: reader.summary().sampled,
+            executed_as_text: reading.executed,
+            ..Facts::default()
+        },
+        left_out,
+        texts: reading.texts,
+    };
+    trace.lay_out(drafts);
+    put_in_order(&mut trace.units, options.order);
+    trace.count();
+    if trace.facts.statements == 0 {
+        return Err(CaptureError::NothingToReplay(path.to_owned()));
+    }
+    Ok(trace)
+}
+
+/// What the seconds of inexact times are those of.
+fn seconds_of(summary: &Summary) -> Seconds {
+    let ends = summary
+        .sources
+        .iter()
+        .any(|source| source.seconds_mean == Meaning::End);
+    match summary.order {
+        Order::Arrival => Seconds::StartsByArrival,
+        Order::Completion if ends => Seconds::Ends,
+        Order::Completion => Seconds::Starts,
+    }
+}
+
+/// What is kept while a capture is read.
+#[derive(Default)]
+struct Reading {
+    kept: Vec<Kept>,
+    /// Beside each kept event: what is known of its time.
+    known: Vec<Known>,
+    texts: Texts,
+    digests: Vec<TraceDigest>,
+    places: HashMap<DigestId, u32>,
+    left_out: LeftOut,
+    executed: u64,
+    text: Vec<u8>,
+}
+
+impl Reading {
+    fn see(
+        &mut self,
+        event: &Event<'_>,
+        dictionary: &Dictionary,
+        path: &Path,
+    ) -> Result<(), CaptureError> {
+        let measured = event.measured;
+        let mut step = Step {
+            start_us: 0,
+            text: NONE,
+            digest: NONE,
+            duration_us: number(measured.duration_us),
+            rows: rows_of(measured.rows_sent, measured.rows_affected),
+            error: measured.error.unwrap_or(NONE),
+            action: Action::Query,
+        };
+        if event.kind.is_statement() {
+            let Some(template) = event.template else {
+                return Ok(());
+            };
+            let template = dictionary.template(template);
+            let digest = dictionary.digest(template.digest);
+            self.text.clear();
+            if restore(&template.skeleton, event.parts(), &mut self.text).is_none() {
+                return Err(CaptureError::Damaged {
+                    path: path.to_owned(),
+                    at: 0,
+                    what: "a statement has fewer literals than its template".into(),
+                });
+            }
+            let cause = LeftOutCause::of(digest.traits, &digest.text, self.text.len());
+            if let Some(cause) = cause {
+                self.left_out.add(cause, measured.duration_us);
+                return Ok(());
+            }
+            step.digest = self.digest(template.digest, dictionary);
+            step.text = self.texts.add(&self.text);
+            self.executed += u64::from(event.kind == EventKind::Execute);
+            if self.kept.len() >= MAX_STATEMENTS || self.texts.bytes() > MAX_TEXT {
+                return Err(CaptureError::TooLarge(path.to_owned()));
+            }
+        }
+        let duration = measured.duration_us.unwrap_or(0);
+        self.known.push(Known {
+            start_us: event.place.start_us,
+            duration_us: i64::try_from(duration).unwrap_or(i64::MAX / 4),
+            session: event.place.session,
+            exact: event.place.exact,
+        });
+        self.kept.push(Kept {
+            session: event.place.session,
+            kind: event.kind,
+            class: event.class,
+            transaction: event.transaction,
+            database: event.database,
+            step,
+        });
+        Ok(())
+    }
+
+    fn digest(&mut self, id: DigestId, dictionary: &Dictionary) -> u32 {
+        *self.places.entry(id).or_insert_with(|| {
+            let entry = dictionary.digest(id);
+            self.digests.push(TraceDigest {
+                digest: entry.digest,
+                text: String::from_utf8_lossy(&entry.text).into_owned(),
+                class: entry.traits.class,
+                volatile: entry.traits.volatile,
+                statements: 0,
+                captured_us: 0,
+            });
+            (self.digests.len() - 1) as u32
+        })
+    }
+
+    /// Gives all steps their starts, counted from the first one.
+    fn set_times(&mut self, seconds: Seconds) {
+        let starts = spread(&self.known, seconds);
+        self.known = Vec::new();
+        let first = starts.iter().copied().min().unwrap_or(0);
+        for (event, start) in self.kept.iter_mut().zip(starts) {
+            event.step.start_us = start.abs_diff(first);
+        }
+    }
+}
+
+/// In 32 bits; [`NONE`] for what is not known.
+fn number(value: Option<u64>) -> u32 {
+    value.map_or(NONE, |value| value.min(u64::from(NONE - 1)) as u32)
+}
+
+/// Rows that were sent or changed: a statement does one or the other.
+fn rows_of(sent: Option<u64>, affected: Option<u64>) -> u32 {
+    match (sent, affected) {
+        (None, None) => NONE,
+        (sent, affected) => number(Some(
+            sent.unwrap_or(0).saturating_add(affected.unwrap_or(0)),
+        )),
+    }
+}
+
+impl Trace {
+    /// Puts units in the order of their beginnings, and sessions in that of their first units.
+    fn lay_out(&mut self, mut drafts: Vec<Draft>) {
+        // Within a session they are in their order already, which a stable sort keeps.
+        drafts.sort_by_key(|draft| (draft.start_us, draft.session));
+        let mut numbers: HashMap<u32, (u32, u32)> = HashMap::new();
+        let mut databases = Vec::new();
+        for draft in drafts {
+            let place = self.units.len() as u32;
+            let sessions = numbers.len() as u32;
+            let is_first = !numbers.contains_key(&draft.session);
+            let (session, last) = *numbers.entry(draft.session).or_insert((sessions, NONE));
+            if is_first {
+                databases.push(self.databases[draft.session as usize]);
+            } else {
+                self.units[last as usize].next = place;
+            }
+            numbers.insert(draft.session, (session, place));
+            self.units.push(Unit {
+                start_us: draft.start_us,
+                end_us: draft.end_us,
+                session,
+                first_step: self.steps.len() as u32,
+                steps: draft.steps.len() as u32,
+                next: NONE,
+                gate: 0,
+                rank: NONE,
+                is_first,
+                writes: draft.writes,
+            });
+            self.steps.extend(draft.steps);
+        }
+        self.sessions = numbers.len() as u32;
+        self.databases = databases;
+    }
+
+    /// Counts what is in it.
+    fn count(&mut self) {
+        let facts = &mut self.facts;
+        for step in self.steps.iter().filter(|step| step.digest != NONE) {
+            let took = match step.duration_us {
+                NONE => 0,
+                duration => u64::from(duration),
+            };
+            facts.statements += 1;
+            facts.captured_us += took;
+            if step.rows != NONE {
+                facts.captured_rows += u64::from(step.rows);
+            }
+            facts.captured_errors += u64::from(step.error != 0 && step.error != NONE);
+            let digest = &mut self.digests[step.digest as usize];
+            digest.statements += 1;
+            digest.captured_us += took;
+        }
+        facts.span_us = self.units.iter().map(|unit| unit.end_us).max().unwrap_or(0);
+        facts.writes = self.units.iter().any(|unit| unit.writes);
+        facts.max_sessions = sessions_at_once(&self.units, self.sessions);
+        facts.max_in_flight = match facts.has_durations {
+            true => in_flight(self.steps.iter()).max(1),
+            false => facts.max_sessions,
+        };
+    }
+}
+
+/// Most sessions at a time.
+fn sessions_at_once(units: &[Unit], sessions: u32) -> u32 {
+    let mut ends = vec![0; sessions as usize];
+    let mut changes = Vec::with_capacity(2 * sessions as usize);
+    for unit in units {
+        if unit.is_first {
+            changes.push((unit.start_us, 1));
+        }
+        let end = &mut ends[unit.session as usize];
+        *end = unit.end_us.max(*end);
+    }
+    changes.extend(ends.into_iter().map(|end| (end + 1, -1)));
+    most(&mut changes)
+}

@@ -1,0 +1,161 @@
+//! Statements that a replay does not send, and why.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::MAX_STATEMENT;
+use crate::sql::{Class, Traits};
+
+/// Why a statement of a capture is not replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutCause {
+    /// It acts on the server: SET GLOBAL, KILL, SHUTDOWN, FLUSH, replication, writing files.
+    Server,
+    /// LOAD DATA and LOAD XML: the file is not part of a capture.
+    LoadData,
+    /// PREPARE, EXECUTE and DEALLOCATE as SQL: what they executed is there by itself.
+    SqlPrepared,
+    /// Several statements in one command: their answers cannot be told apart.
+    Several,
+    /// Longer than one packet of the protocol.
+    TooLong,
+    /// The client's own repetition of a transaction after a deadlock: the replay repeats by itself.
+    Retried,
+}
+
+impl LeftOutCause {
+    /// The cause in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            LeftOutCause::Server => {
+                "acting on the server (SET GLOBAL, KILL, FLUSH, SHUTDOWN, replication, writing files)"
+            }
+            LeftOutCause::LoadData => "LOAD DATA and LOAD XML (their files are not captured)",
+            LeftOutCause::SqlPrepared => "PREPARE, EXECUTE, DEALLOCATE as SQL",
+            LeftOutCause::Several => "several statements in one command",
+            LeftOutCause::TooLong => "longer than a packet of 16 MiB",
+            LeftOutCause::Retried => {
+                "of transactions that failed by a deadlock or lock wait timeout and that the client repeated"
+            }
+        }
+    }
+
+    /// Why a statement is not replayed; none if it is. `digest`: its text without literals.
+    pub(super) fn of(traits: Traits, digest: &[u8], length: usize) -> Option<LeftOutCause> {
+        match traits.class {
+            _ if length > MAX_STATEMENT => Some(LeftOutCause::TooLong),
+            Class::Server => Some(LeftOutCause::Server),
+            Class::Prepared => Some(LeftOutCause::SqlPrepared),
+            _ if is_several(digest) => Some(LeftOutCause::Several),
+            Class::Set if sets_global(digest) => Some(LeftOutCause::Server),
+            Class::Write if digest.starts_with(b"load ") => Some(LeftOutCause::LoadData),
+            _ => None,
+        }
+    }
+}
+
+/// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last.
+fn is_several(digest: &[u8]) -> bool {
+    let mut rest = digest.splitn(2, |&byte| byte == b';');
+    rest.next();
+    rest.next().is_some_and(|rest| {
+        rest.iter()
+            .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
+    })
+}
+
+/// `SET a = ?, GLOBAL b = ?`: a global variable that is not the first one.
+fn sets_global(digest: &[u8]) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(digest, word).is_some();
+    [
+        &b" global "[..],
+        b"@@global.",
+        b" persist ",
+        b"@@persist",
+        b" persist_only ",
+    ]
+    .into_iter()
+    .any(has)
+}
+
+/// What of a capture is not replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LeftOut {
+    by_cause: BTreeMap<LeftOutCause, Amount>,
+}
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Amount {
+    /// Statements.
+    pub statements: u64,
+    /// Their time in the capture, in microseconds.
+    pub captured_us: u64,
+}
+
+impl LeftOut {
+    pub(super) fn add(&mut self, cause: LeftOutCause, duration_us: Option<u64>) {
+        let amount = self.by_cause.entry(cause).or_default();
+        amount.statements += 1;
+        amount.captured_us += duration_us.unwrap_or(0);
+    }
+
+    pub(super) fn add_amount(&mut self, cause: LeftOutCause, more: Amount) {
+        let amount = self.by_cause.entry(cause).or_default();
+        amount.statements += more.statements;
+        amount.captured_us += more.captured_us;
+    }
+
+    /// How much for each cause.
+    pub fn by_cause(&self) -> impl Iterator<Item = (LeftOutCause, Amount)> {
+        self.by_cause
+            .iter()
+            .map(|(&cause, &amount)| (cause, amount))
+    }
+
+    /// How much in all.
+    pub fn all(&self) -> Amount {
+        let mut all = Amount::default();
+        for amount in self.by_cause.values() {
+            all.statements += amount.statements;
+            all.captured_us += amount.captured_us;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::classify;
+
+    #[test]
+    fn what_is_left_out() {
+        for (digest, cause) in [
+            ("set global x = ?", Some(LeftOutCause::Server)),
+            ("set @a = ?,global x = ?", None),
+            ("set @a = ?, global x = ?", Some(LeftOutCause::Server)),
+            ("set names utf8mb4", None),
+            ("kill ?", Some(LeftOutCause::Server)),
+            ("shutdown", Some(LeftOutCause::Server)),
+            ("flush tables", Some(LeftOutCause::Server)),
+            (
+                "load data local infile ? into table t",
+                Some(LeftOutCause::LoadData),
+            ),
+            ("execute s using @a", Some(LeftOutCause::SqlPrepared)),
+            ("select ?; select ?", Some(LeftOutCause::Several)),
+            ("select ?;", None),
+            ("insert into t values(...)", None),
+        ] {
+            let traits = classify(digest.as_bytes());
+            let found = LeftOutCause::of(traits, digest.as_bytes(), digest.len());
+            assert_eq!(found, cause, "{digest}");
+        }
+        let long = LeftOutCause::of(classify(b"select ?"), b"select ?", MAX_STATEMENT + 1);
+        assert_eq!(long, Some(LeftOutCause::TooLong));
+    }
+}

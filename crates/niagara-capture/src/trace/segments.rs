@@ -1,0 +1,112 @@
+//! A trace cut into pieces: the same piece for both sides is what two servers are compared on.
+
+use std::ops::Range;
+
+use super::types::{Facts, NONE, Step, Trace, Unit};
+
+/// A piece of a trace: whole units, one after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// The places of its units.
+    pub units: Range<u32>,
+    /// Statements in it.
+    pub statements: u64,
+    /// The work it is thought to be, in microseconds of all sessions together.
+    pub work_us: u64,
+    /// One unit that takes longer than a segment should.
+    pub is_long: bool,
+    /// Most statements in flight in this stretch of the capture: the replay has no more.
+    pub in_flight: u32,
+}
+
+/// What a statement costs beside its captured time: the way to the server and back.
+const OVERHEAD_US: u64 = 20;
+/// What a statement is thought to take where durations are not known.
+const UNKNOWN_US: u64 = 200;
+
+/// The work of a unit: the captured time of its statements, in microseconds.
+fn work(trace: &Trace, unit: &Unit) -> u64 {
+    let of = |step: &Step| match step.duration_us {
+        NONE => UNKNOWN_US,
+        duration => u64::from(duration) + OVERHEAD_US,
+    };
+    trace.steps[unit.range()].iter().map(of).sum::<u64>() + OVERHEAD_US
+}
+
+impl Trace {
+    /// Cuts the trace into pieces of about `seconds` each at the capture's own concurrency, and into at least `fewest`
+    /// of them where it has as many units; a unit that is longer than that has a piece of its own.
+    pub fn segments(&self, seconds: f64, fewest: usize) -> Vec<Segment> {
+        let works: Vec<u64> = self.units.iter().map(|unit| work(self, unit)).collect();
+        let total: u64 = works.iter().sum();
+        let wanted = (seconds.max(0.0) * 1e6 * mean_in_flight(&self.facts)) as u64;
+        let target = wanted.min(total / fewest.max(1) as u64).max(1);
+        let mut segments = Vec::new();
+        let (mut first, mut sum) = (0, 0);
+        for (place, &work) in works.iter().enumerate() {
+            let place = place as u32;
+            if work > target && place > first {
+                segments.push(self.segment(first..place, sum));
+                (first, sum) = (place, 0);
+            }
+            sum += work;
+            if sum >= target {
+                let mut segment = self.segment(first..place + 1, sum);
+                segment.is_long = work > target && place == first;
+                segments.push(segment);
+                (first, sum) = (place + 1, 0);
+            }
+        }
+        if (first as usize) < works.len() {
+            let rest = self.segment(first..works.len() as u32, sum);
+            segments.push(rest);
+        }
+        segments
+    }
+
+    fn segment(&self, units: Range<u32>, work_us: u64) -> Segment {
+        let of = &self.units[units.start as usize..units.end as usize];
+        let steps = of.iter().flat_map(|unit| &self.steps[unit.range()]);
+        let statements = steps.clone().filter(|step| step.digest != NONE).count() as u64;
+        let in_flight = match self.facts.has_durations {
+            true => in_flight(steps),
+            false => self.facts.max_in_flight,
+        };
+        Segment {
+            units,
+            statements,
+            work_us,
+            is_long: false,
+            in_flight: in_flight.max(1),
+        }
+    }
+}
+
+/// Statements in flight on average, at least one.
+fn mean_in_flight(facts: &Facts) -> f64 {
+    (facts.captured_us as f64 / facts.span_us.max(1) as f64).max(1.0)
+}
+
+/// Most statements in flight at a time.
+pub(super) fn in_flight<'s>(steps: impl Iterator<Item = &'s Step>) -> u32 {
+    let mut changes: Vec<(u64, i8)> = Vec::new();
+    for step in steps {
+        if step.digest == NONE || step.duration_us == NONE {
+            continue;
+        }
+        changes.push((step.start_us, 1));
+        changes.push((step.start_us + u64::from(step.duration_us).max(1), -1));
+    }
+    most(&mut changes)
+}
+
+/// The most that are there at a time, of comings (1) and goings (-1); who goes is gone before who comes at the same time.
+pub(super) fn most(changes: &mut [(u64, i8)]) -> u32 {
+    changes.sort_unstable();
+    let (mut now, mut most) = (0_i64, 0_i64);
+    for &(_, change) in changes.iter() {
+        now += i64::from(change);
+        most = most.max(now);
+    }
+    most as u32
+}

@@ -1,0 +1,179 @@
+//! From logs to traces: what belongs together, what is left out, what waits for what.
+
+use niagara_capture::log::ReadOptions;
+use niagara_capture::trace::{
+    Action, CommitOrder, CompileOptions, LeftOutCause, NONE, Trace, compile,
+};
+use niagara_capture::{Import, import};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A slow log of MySQL: times in microseconds.
+struct Log(String);
+
+impl Log {
+    fn new() -> Self {
+        Log(
+            "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n\
+             Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\n\
+             Time                 Id Command    Argument\n"
+                .into(),
+        )
+    }
+
+    /// A statement that starts at a microsecond and takes some.
+    fn add(&mut self, session: u64, database: &str, start: u64, took: u64, sql: &str) -> &mut Self {
+        let end = start + took;
+        write!(
+            self.0,
+            "# Time: 2023-11-14T22:13:{:02}.{:06}Z\n# User@Host: app[app] @ localhost []  Id: {session}\n\
+             # Query_time: {}.{:06}  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\n{}\
+             SET timestamp={};\n{sql};\n",
+            20 + end / 1_000_000,
+            end % 1_000_000,
+            took / 1_000_000,
+            took % 1_000_000,
+            if database.is_empty() { String::new() } else { format!("use {database};\n") },
+            1_700_000_000 + start / 1_000_000,
+        )
+        .expect("a string");
+        self
+    }
+
+    fn compile(&self, order: CommitOrder) -> Trace {
+        let folder = tempfile::tempdir().expect("a folder");
+        let capture = self.import(folder.path());
+        compile(&capture, CompileOptions { order }).expect("a trace")
+    }
+
+    fn import(&self, folder: &Path) -> std::path::PathBuf {
+        let (log, output) = (folder.join("slow.log"), folder.join("a.capture"));
+        std::fs::write(&log, &self.0).expect("a file");
+        let order = Import {
+            files: vec![log],
+            read: ReadOptions::default(),
+            output: output.clone(),
+            replace: true,
+        };
+        import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
+        output
+    }
+}
+
+fn texts(trace: &Trace, unit: usize) -> Vec<String> {
+    let steps = &trace.steps[trace.units[unit].range()];
+    let text = |place: u32| String::from_utf8_lossy(trace.text(place)).into_owned();
+    steps.iter().map(|step| text(step.text)).collect()
+}
+
+#[test]
+fn transactions_and_sessions_are_kept() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "BEGIN")
+        .add(2, "", 5, 30, "SELECT 1")
+        .add(1, "", 100, 10, "UPDATE t SET a = 1 WHERE id = 7")
+        .add(1, "", 200, 50, "COMMIT")
+        .add(2, "", 300, 10, "SELECT a FROM t WHERE id = 7")
+        .add(3, "", 220, 200, "DELETE FROM t WHERE id = 8");
+    let trace = log.compile(CommitOrder::Normal);
+    assert_eq!(trace.sessions, 3);
+    assert_eq!(trace.units.len(), 4);
+    assert_eq!(
+        texts(&trace, 0),
+        ["BEGIN", "UPDATE t SET a = 1 WHERE id = 7", "COMMIT"]
+    );
+    assert_eq!((trace.units[0].start_us, trace.units[0].end_us), (0, 250));
+    assert!(trace.units[0].writes && !trace.units[1].writes);
+    // In the order of their beginnings; the last one began after the first transaction was over.
+    assert_eq!(texts(&trace, 2), ["DELETE FROM t WHERE id = 8"]);
+    assert_eq!(texts(&trace, 3), ["SELECT a FROM t WHERE id = 7"]);
+    let gates: Vec<u32> = trace.units.iter().map(|unit| unit.gate).collect();
+    assert_eq!(gates, [0, 0, 0, 1]);
+    assert_eq!(trace.units[1].next, 3);
+    assert!(trace.units[0].next == NONE && trace.units[3].next == NONE);
+    assert_eq!(
+        (trace.facts.max_in_flight, trace.facts.max_sessions),
+        (2, 3)
+    );
+    assert_eq!(trace.database_names(), ["shop"]);
+    assert_eq!(trace.facts.statements, 6);
+    assert!(trace.facts.exact_times && trace.facts.writes);
+}
+
+#[test]
+fn what_a_replay_must_not_send_is_left_out_and_counted() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT 1")
+        .add(1, "", 20, 1000, "SET GLOBAL max_connections = 5")
+        .add(1, "", 2000, 10, "KILL 7")
+        .add(1, "", 2100, 10, "LOAD DATA LOCAL INFILE '/x' INTO TABLE t")
+        .add(1, "", 2200, 10, "SELECT 1; DELETE FROM t");
+    let trace = log.compile(CommitOrder::None);
+    assert_eq!(trace.facts.statements, 1);
+    let left_out: Vec<(LeftOutCause, u64, u64)> = trace
+        .left_out
+        .by_cause()
+        .map(|(cause, amount)| (cause, amount.statements, amount.captured_us))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            (LeftOutCause::Server, 2, 1010),
+            (LeftOutCause::LoadData, 1, 10),
+            (LeftOutCause::Several, 1, 10)
+        ]
+    );
+}
+
+#[test]
+fn a_database_that_changes_is_chosen() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t")
+        .add(1, "stock", 100, 10, "SELECT b FROM u")
+        .add(1, "", 200, 10, "SELECT b FROM u");
+    let trace = log.compile(CommitOrder::Normal);
+    assert_eq!(trace.text(trace.databases[0]), b"shop");
+    let chosen: Vec<usize> = (0..trace.units.len())
+        .filter(|&unit| trace.steps[trace.units[unit].range()][0].action == Action::Database)
+        .collect();
+    assert_eq!(chosen, [1]);
+    assert_eq!(texts(&trace, 1), ["stock", "SELECT b FROM u"]);
+    assert_eq!(trace.database_names(), ["shop", "stock"]);
+}
+
+#[test]
+fn segments_are_whole_and_long_units_are_alone() {
+    let mut log = Log::new();
+    for number in 0..100_u64 {
+        let took = if number == 50 { 400_000 } else { 1000 };
+        let start = number * 1000 + if number > 50 { 400_000 } else { 0 };
+        log.add(1, "shop", start, took, &format!("SELECT {number}"));
+    }
+    let trace = log.compile(CommitOrder::Normal);
+    let segments = trace.segments(0.01, 1);
+    let mut next = 0;
+    for segment in &segments {
+        assert_eq!(segment.units.start, next);
+        next = segment.units.end;
+        assert!(segment.statements > 0 && segment.in_flight == 1);
+    }
+    assert_eq!(next as usize, trace.units.len());
+    let long: Vec<_> = segments.iter().filter(|segment| segment.is_long).collect();
+    assert_eq!(long.len(), 1);
+    assert_eq!(long[0].units, 50..51);
+    // As many as are asked for, where the time is short.
+    assert!(trace.segments(3600.0, 8).len() >= 3);
+    assert_eq!(trace.segments(3600.0, 1).len(), 1);
+    assert!(trace.memory() > 1000);
+}
+
+#[test]
+fn a_capture_without_anything_to_send_is_refused() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SHUTDOWN");
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = log.import(folder.path());
+    let error = compile(&capture, CompileOptions::default()).expect_err("nothing to replay");
+    assert!(error.to_string().contains("no statement"), "{error}");
+}

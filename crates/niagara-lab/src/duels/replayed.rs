@@ -1,0 +1,43 @@
+//! What a replay did, as it is kept.
+
+use niagara_capture::trace::Trace;
+use niagara_load::{Fidelity, ReplayTally};
+use niagara_store::{DigestRecord, ReplayRecord};
+
+/// Digests that are kept of every duel: those that took most of the captured time.
+const MAX_DIGESTS: usize = 200;
+/// Most characters that are kept of a digest's text.
+const MAX_TEXT: usize = 300;
+
+/// What is kept of a replay on one side.
+pub(crate) fn record(trace: &Trace, tally: &ReplayTally) -> ReplayRecord {
+    let fidelity = Fidelity::of(trace, tally);
+    let mut digests: Vec<_> = trace.digests.iter().zip(&tally.digests).collect();
+    digests.sort_by_key(|(digest, _)| std::cmp::Reverse((digest.captured_us, digest.statements)));
+    let digests = digests.into_iter().take(MAX_DIGESTS);
+    ReplayRecord {
+        verdict: fidelity.verdict(),
+        is_good: fidelity.is_good(),
+        facts: fidelity.facts(),
+        only_reads: !trace.facts.writes,
+        digests: digests
+            .map(|(digest, counted)| DigestRecord {
+                digest: digest.digest.to_string(),
+                text: cut(&digest.text),
+                volatile: digest.volatile,
+                count: counted.count,
+                errors: counted.errors,
+                rows: counted.rows,
+                seconds: counted.nanoseconds as f64 / 1e9,
+                p95_us: counted.quantile_us(0.95),
+            })
+            .collect(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}

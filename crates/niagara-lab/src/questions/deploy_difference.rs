@@ -1,0 +1,207 @@
+//! What a final variant changes of the user's own configuration: which lines it overrides, what it must not lower, and where
+//! its option file is read last.
+
+use std::path::{Path, PathBuf};
+
+use niagara_origin::configuration::{Place, StartConfiguration, number, same_value};
+use niagara_server::Config;
+use niagara_store::{DeployStart, Overridden};
+
+/// Names of the option file in a folder that is included: behind the distribution's own, else behind everything.
+const NAMES: [&str; 2] = ["60-niagara.cnf", "zz-niagara.cnf"];
+
+/// The variables of `config` that differ from the start, and what they do to it.
+pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> (Config, DeployStart) {
+    let mut changed = Config::new();
+    let mut deploy = DeployStart {
+        from: start.from.clone(),
+        ..DeployStart::default()
+    };
+    for (name, value) in config {
+        if start
+            .config
+            .get(name)
+            .is_some_and(|there| there == value || same_value(there, value))
+        {
+            continue;
+        }
+        let place = start.place_of(name);
+        if let Some(lowered) = start.lowered.get(name)
+            && number(value) < number(&lowered.yours)
+        {
+            deploy.held_back.push(format!(
+                "{name} stays {} ({}): {value} was the most that was tried here, and a lower value than yours was not \
+                 compared with yours",
+                lowered.yours,
+                place.unwrap_or(&start.from)
+            ));
+            continue;
+        }
+        if let Some(place) = place {
+            let bare = name.strip_prefix("skip_").unwrap_or(name);
+            let value = start.config.get(name).or(start.config.get(bare));
+            let overridden = Overridden {
+                value: value.cloned().unwrap_or_default(),
+                place: place.to_owned(),
+            };
+            deploy.overrides.insert(name.clone(), overridden);
+        }
+        changed.insert(name.clone(), value.clone());
+    }
+    (deploy.file, deploy.included_by) = read_last(start, changed.keys());
+    (changed, deploy)
+}
+
+/// Where an option file is read after all lines that say what `names` are, and the file that has to include it.
+fn read_last<'n>(
+    start: &StartConfiguration,
+    names: impl Iterator<Item = &'n String>,
+) -> (Option<PathBuf>, Option<PathBuf>) {
+    let Some(main) = start.files.first() else {
+        return (None, None);
+    };
+    let lines: Vec<&Place> = names.filter_map(|name| start.lines.get(name)).collect();
+    let last_folder = start.folders.iter().rfind(|(_, place)| place.file == *main);
+    if let Some((folder, included_at)) = last_folder {
+        let found = NAMES.iter().map(|name| folder.join(name)).find(|file| {
+            lines
+                .iter()
+                .all(|line| is_before(line, file, folder, included_at, start))
+        });
+        if let Some(file) = found {
+            return (Some(file), None);
+        }
+    }
+    (Some(main.with_file_name("niagara.cnf")), Some(main.clone()))
+}
+
+/// Whether `line` is read before a new `file` of `folder`, which `included_at` includes.
+fn is_before(
+    line: &Place,
+    file: &Path,
+    folder: &Path,
+    included_at: &Place,
+    start: &StartConfiguration,
+) -> bool {
+    if line.file == included_at.file {
+        return line.line < included_at.line;
+    }
+    if line.file.parent() == Some(folder) {
+        return line.file.as_path() < file;
+    }
+    // Of another include: read before the first file of this folder.
+    let place = |wanted: &dyn Fn(&PathBuf) -> bool| start.files.iter().position(wanted);
+    let first_here = place(&|one| one.parent() == Some(folder));
+    match (place(&|one| *one == line.file), first_here) {
+        (Some(line), Some(first)) => line < first,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use niagara_origin::configuration::Lowered;
+
+    use super::*;
+
+    fn start(lines: &[(&str, &str, &str, usize)]) -> StartConfiguration {
+        let mut start = StartConfiguration {
+            from: "/etc/mysql/my.cnf".into(),
+            files: vec!["/etc/mysql/my.cnf".into(), "/etc/mysql/d/50-a.cnf".into()],
+            folders: vec![(
+                "/etc/mysql/d".into(),
+                Place {
+                    file: "/etc/mysql/my.cnf".into(),
+                    line: 20,
+                },
+            )],
+            ..StartConfiguration::default()
+        };
+        for (name, value, file, line) in lines {
+            let place = Place {
+                file: file.into(),
+                line: *line,
+            };
+            start.config.insert((*name).into(), (*value).into());
+            start.places.insert((*name).into(), place.to_string());
+            start.lines.insert((*name).into(), place);
+        }
+        start
+    }
+
+    fn config(pairs: &[(&str, &str)]) -> Config {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect::<BTreeMap<_, _>>()
+    }
+
+    #[test]
+    fn what_is_so_already_is_not_installed_and_what_was_not_measured_not_lowered() {
+        let mut start = start(&[
+            ("innodb_buffer_pool_size", "9G", "/etc/mysql/my.cnf", 5),
+            ("innodb_io_capacity", "200", "/etc/mysql/my.cnf", 6),
+            ("log_bin", "binlog", "/etc/mysql/my.cnf", 7),
+            ("max_connections", "500", "/etc/mysql/my.cnf", 8),
+        ]);
+        start.lowered.insert(
+            "innodb_buffer_pool_size".into(),
+            Lowered {
+                yours: "64G".into(),
+                here: "9G".into(),
+            },
+        );
+        let (changed, deploy) = difference(
+            &start,
+            &config(&[
+                ("innodb_buffer_pool_size", "8589934592"),
+                ("innodb_io_capacity", "2000"),
+                ("innodb_log_file_size", "1G"),
+                ("log_bin", "binlog"),
+                ("max_connections", "500"),
+                ("skip_log_bin", ""),
+            ]),
+        );
+        let names: Vec<&str> = changed.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["innodb_io_capacity", "innodb_log_file_size", "skip_log_bin"]
+        );
+        let overridden = &deploy.overrides["innodb_io_capacity"];
+        assert_eq!(
+            (overridden.value.as_str(), overridden.place.as_str()),
+            ("200", "/etc/mysql/my.cnf line 6")
+        );
+        assert_eq!(deploy.overrides["skip_log_bin"].value, "binlog");
+        assert!(deploy.held_back[0].contains("stays 64G"), "{deploy:?}");
+        assert_eq!(deploy.file, Some("/etc/mysql/d/60-niagara.cnf".into()));
+        assert_eq!(deploy.included_by, None);
+    }
+
+    #[test]
+    fn the_option_file_is_where_it_has_the_last_word() {
+        let placed = |file: &str, line: usize| {
+            let start = start(&[("a", "1", file, line)]);
+            let (_, deploy) = difference(&start, &config(&[("a", "2")]));
+            let shown = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
+            (shown(deploy.file), shown(deploy.included_by))
+        };
+        let in_folder = |name: &str| (Some(format!("/etc/mysql/d/{name}")), None);
+        assert_eq!(placed("/etc/mysql/my.cnf", 3), in_folder("60-niagara.cnf"));
+        assert_eq!(
+            placed("/etc/mysql/d/50-a.cnf", 3),
+            in_folder("60-niagara.cnf")
+        );
+        assert_eq!(
+            placed("/etc/mysql/d/99-z.cnf", 3),
+            in_folder("zz-niagara.cnf")
+        );
+        let included = (
+            Some("/etc/mysql/niagara.cnf".to_owned()),
+            Some("/etc/mysql/my.cnf".to_owned()),
+        );
+        assert_eq!(placed("/etc/mysql/my.cnf", 30), included);
+    }
+}

@@ -1,0 +1,182 @@
+//! What a replay did, by digest, in memory whose size does not depend on how long it takes.
+
+use niagara_capture::trace::{NONE, Step, Trace};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Parts of an octave that latencies are told apart by: to 9 %.
+const PARTS: u32 = 8;
+/// Octaves from a microsecond on: up to an hour.
+const OCTAVES: u32 = 32;
+const BUCKETS: usize = (PARTS * OCTAVES) as usize;
+
+/// What statements of one digest did.
+#[derive(Debug, Clone)]
+pub struct DigestTally {
+    /// Executions, failed ones among them.
+    pub count: u64,
+    /// Of these, those that failed.
+    pub errors: u64,
+    /// Rows that came or were changed.
+    pub rows: u64,
+    /// Their time, in nanoseconds.
+    pub nanoseconds: u64,
+    /// Rows of the capture, of those executions of which they are known.
+    pub captured_rows: u64,
+    /// Rows of the replay, of the same.
+    pub rows_beside: u64,
+    /// How many took how long, in microseconds: eight buckets for every doubling.
+    buckets: [u32; BUCKETS],
+}
+
+impl Default for DigestTally {
+    fn default() -> Self {
+        DigestTally {
+            count: 0,
+            errors: 0,
+            rows: 0,
+            nanoseconds: 0,
+            captured_rows: 0,
+            rows_beside: 0,
+            buckets: [0; BUCKETS],
+        }
+    }
+}
+
+fn bucket(latency: Duration) -> usize {
+    let microseconds = u64::try_from(latency.as_micros())
+        .unwrap_or(u64::MAX)
+        .max(1);
+    let octave = microseconds.ilog2();
+    // The three bits below the highest one.
+    let part = match octave {
+        0..3 => (microseconds << (3 - octave)) & 7,
+        _ => (microseconds >> (octave - 3)) & 7,
+    };
+    ((octave.min(OCTAVES - 1) * PARTS) as usize + part as usize).min(BUCKETS - 1)
+}
+
+/// The middle of a bucket, in microseconds.
+fn middle(bucket: usize) -> f64 {
+    let (octave, part) = (bucket as u32 / PARTS, bucket as u32 % PARTS);
+    2_f64.powi(octave as i32) * (1.0 + (f64::from(part) + 0.5) / f64::from(PARTS))
+}
+
+impl DigestTally {
+    #[inline]
+    fn add(&mut self, latency: Duration, rows: u64, failed: bool, step: &Step) {
+        self.count += 1;
+        self.errors += u64::from(failed);
+        self.rows += rows;
+        self.nanoseconds += latency.as_nanos() as u64;
+        if step.rows != NONE {
+            self.captured_rows += u64::from(step.rows);
+            self.rows_beside += rows;
+        }
+        let place = bucket(latency);
+        self.buckets[place] = self.buckets[place].saturating_add(1);
+    }
+
+    /// A quantile of the latency, 0 to 1, in microseconds, to 9 %; none without an execution.
+    pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
+        let all: u64 = self.buckets.iter().map(|&count| u64::from(count)).sum();
+        let wanted = (quantile.clamp(0.0, 1.0) * all as f64).ceil().max(1.0) as u64;
+        let mut sum = 0;
+        let place = self.buckets.iter().position(|&count| {
+            sum += u64::from(count);
+            sum >= wanted
+        });
+        place.filter(|_| all > 0).map(middle)
+    }
+}
+
+/// What a replay did on one server.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// By the place of the digest in the trace.
+    pub digests: Vec<DigestTally>,
+    /// Statements answered.
+    pub statements: u64,
+    /// Their time in the capture, in microseconds.
+    pub captured_us: u64,
+    /// Their time in the replay, in nanoseconds.
+    pub nanoseconds: u64,
+    /// Units that came to their end.
+    pub units: u64,
+    /// Sessions that logged in.
+    pub logins: u64,
+    /// Time that somebody was under load, in nanoseconds.
+    pub load_nanoseconds: u64,
+    /// Most units under way at a time.
+    pub max_in_flight: u32,
+    /// Errors that the capture does not have, by the server's number.
+    pub errors: BTreeMap<u16, u64>,
+    /// Statements that failed as they had in the capture.
+    pub errors_as_captured: u64,
+    /// Statements that failed in the capture and did not here.
+    pub errors_gone: u64,
+    /// Transactions begun again after a conflict with another.
+    pub retries: u64,
+    /// Transactions that were left where they were: their conflicts did not end, or their connection was lost.
+    pub given_up: u64,
+    /// Units that began although something they wait for was not over: nothing else went on.
+    pub out_of_order: u64,
+    /// Times that the trace was begun again.
+    pub rounds: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        Tally {
+            digests: vec![DigestTally::default(); trace.digests.len()],
+            ..Tally::default()
+        }
+    }
+
+    /// A statement was answered; `error`: by an error of this number.
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        step: &Step,
+        latency: Duration,
+        rows: u64,
+        error: Option<u16>,
+    ) {
+        let Some(digest) = self.digests.get_mut(step.digest as usize) else {
+            return;
+        };
+        digest.add(latency, rows, error.is_some(), step);
+        self.statements += 1;
+        self.nanoseconds += latency.as_nanos() as u64;
+        if step.duration_us != NONE {
+            self.captured_us += u64::from(step.duration_us);
+        }
+        match error {
+            Some(code) if u32::from(code) == step.error => self.errors_as_captured += 1,
+            Some(code) => *self.errors.entry(code).or_default() += 1,
+            None if step.error != 0 && step.error != NONE => self.errors_gone += 1,
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_fall_into_buckets_of_nine_per_cent() {
+        let mut last = 0;
+        for microseconds in 1..200_000_u64 {
+            let place = bucket(Duration::from_micros(microseconds));
+            assert!(place >= last, "{microseconds}");
+            last = place;
+            if microseconds >= 8 {
+                let error = middle(place) / microseconds as f64;
+                assert!((0.93..1.07).contains(&error), "{microseconds}: {error}");
+            }
+        }
+        assert_eq!(bucket(Duration::ZERO), 0);
+        assert_eq!(bucket(Duration::MAX), BUCKETS - 1);
+    }
+}

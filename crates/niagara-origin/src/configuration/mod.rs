@@ -1,0 +1,16 @@
+//! The user's configuration: option files or a running server, as a private server can take them.
+
+mod effective;
+mod known_options;
+mod neutralised;
+mod option_file;
+mod running;
+mod size;
+mod source;
+mod start;
+
+pub use option_file::Place;
+pub use running::running_config;
+pub use size::{number, same_value, shown};
+pub use source::{ConfigSource, RunningConfig, RunningSetting};
+pub use start::{LeftOut, Lowered, StartConfiguration};

@@ -1,0 +1,181 @@
+//! Settings that speak of the machine, the network or the duties of the original server: a private copy goes without
+//! them, and says why.
+
+/// What these settings have in common.
+struct Class {
+    /// Whole names.
+    names: &'static [&'static str],
+    /// Beginnings of names.
+    beginnings: &'static [&'static str],
+    /// Why a copy goes without.
+    reason: &'static str,
+}
+
+const CLASSES: [Class; 9] = [
+    Class {
+        names: &[
+            "datadir",
+            "basedir",
+            "tmpdir",
+            "lc_messages_dir",
+            "language",
+            "character_sets_dir",
+            "plugin_dir",
+            "secure_file_priv",
+            "pid_file",
+            "log_error",
+            "log_bin_index",
+            "innodb_data_home_dir",
+        ],
+        beginnings: &[],
+        reason: "a path of the original; the copy has its own",
+    },
+    Class {
+        names: &[
+            "port",
+            "socket",
+            "bind_address",
+            "skip_networking",
+            "skip_bind_address",
+            "extra_port",
+            "extra_max_connections",
+            "proxy_protocol_networks",
+        ],
+        beginnings: &["admin_", "mysqlx"],
+        reason: "the copy listens on a socket and a loopback port of its own",
+    },
+    Class {
+        names: &["require_secure_transport", "ssl", "skip_ssl"],
+        beginnings: &["ssl_", "sha256_password_", "caching_sha2_password_p"],
+        reason: "the keys stay with you: load on the copy is not encrypted",
+    },
+    Class {
+        names: &[
+            "server_id",
+            "read_only",
+            "super_read_only",
+            "skip_slave_start",
+            "skip_replica_start",
+            "binlog_do_db",
+            "binlog_ignore_db",
+        ],
+        beginnings: &[
+            "replicate_",
+            "relay_",
+            "master_",
+            "slave_",
+            "replica_",
+            "rpl_",
+            "report_",
+            "wsrep",
+            "group_replication",
+        ],
+        reason: "the copy takes no part in replication; what the binary log costs stays, what replicas cost does not",
+    },
+    Class {
+        names: &["event_scheduler"],
+        beginnings: &[],
+        reason: "events of the original sleep in the copy",
+    },
+    Class {
+        names: &[
+            "early_plugin_load",
+            "default_table_encryption",
+            "aria_encrypt_tables",
+            "binlog_encryption",
+            "innodb_redo_log_encrypt",
+            "innodb_undo_log_encrypt",
+            "innodb_default_encryption_key_id",
+        ],
+        beginnings: &[
+            "innodb_encrypt",
+            "encrypt_",
+            "file_key_management",
+            "keyring",
+        ],
+        reason: "the keys stay with you: nothing is encrypted in the copy",
+    },
+    Class {
+        names: &[
+            "user",
+            "chroot",
+            "daemonize",
+            "console",
+            "syslog",
+            "init_file",
+            "skip_grant_tables",
+            "bootstrap",
+            "feedback",
+            "log_error_services",
+            "persisted_globals_load",
+        ],
+        beginnings: &["defaults_", "initialize"],
+        reason: "how the process runs is up to Niagara; the copy reports to nobody",
+    },
+    Class {
+        names: &["memlock", "innodb_dedicated_server"],
+        beginnings: &[],
+        reason: "it would take this machine's memory for one of the two servers that run here at once",
+    },
+    Class {
+        names: &["innodb_force_recovery", "innodb_read_only"],
+        beginnings: &[],
+        reason: "a server in distress is not measured",
+    },
+];
+
+/// Why a copy goes without the setting `name`, where it does.
+pub(crate) fn neutralised(name: &str, value: &str) -> Option<&'static str> {
+    let named = CLASSES.iter().find(|class| {
+        class.names.contains(&name) || class.beginnings.iter().any(|word| name.starts_with(word))
+    });
+    match named {
+        Some(class) => Some(class.reason),
+        None if is_foreign_path(value) => Some("a path of the original; it may not be here"),
+        None => None,
+    }
+}
+
+/// Whether a value is a path that leads out of the data directory. A comment at the beginning of a statement is none.
+fn is_foreign_path(value: &str) -> bool {
+    (value.starts_with('/') && !value.starts_with("/*"))
+        || value.starts_with("~/")
+        || value.starts_with("../")
+}
+
+/// The name of the binary log without its folder and ending: the copy writes one as the original does, beside its data.
+pub(crate) fn log_name(value: &str) -> String {
+    let name = value.rsplit('/').next().unwrap_or_default();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_about_speed_is_left_out() {
+        for name in [
+            "datadir",
+            "replicate_do_db",
+            "wsrep_provider",
+            "event_scheduler",
+            "ssl_key",
+            "file_key_management_filename",
+            "rpl_semi_sync_master_enabled",
+        ] {
+            assert!(neutralised(name, "x").is_some(), "{name}");
+        }
+        for (name, value) in [
+            ("innodb_buffer_pool_size", "1G"),
+            ("sync_binlog", "1"),
+            ("slow_query_log", "ON"),
+            ("init_connect", "/* app */ SET @a = 1"),
+        ] {
+            assert_eq!(neutralised(name, value), None, "{name}");
+        }
+        assert!(neutralised("slow_query_log_file", "/var/log/mysql/slow.log").is_some());
+        assert_eq!(log_name("/var/log/mysql/mysql-bin.log"), "mysql-bin");
+        assert_eq!(log_name("binlog"), "binlog");
+    }
+}

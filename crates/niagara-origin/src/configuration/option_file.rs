@@ -1,0 +1,290 @@
+//! Option files as the servers read them: groups, includes, quotes, escapes. Each option keeps its file and line, which
+//! no server tells; what the server itself makes of the files is compared with this reading in [`super::effective`].
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+/// Includes within includes that the servers follow.
+const MAX_DEPTH: usize = 10;
+/// Bits of a file's mode that let everybody write to it: the servers ignore such files.
+const WORLD_WRITABLE: u32 = 0o002;
+
+/// Where an option stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// From 1; 0 where only the file is known.
+    pub line: usize,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(f, "{}", self.file.display()),
+            line => write!(f, "{} line {line}", self.file.display()),
+        }
+    }
+}
+
+/// An option as a file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileOption {
+    /// The group that it stands in.
+    pub group: String,
+    /// Its name as written.
+    pub name: String,
+    /// Its value without quotes and escapes; `None` where there is no `=`.
+    pub value: Option<String>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl FileOption {
+    /// As the server's `--print-defaults` shows it.
+    pub(crate) fn argument(&self) -> String {
+        match &self.value {
+            None => format!("--{}", self.name),
+            Some(value) => format!("--{}={value}", self.name),
+        }
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct OptionFiles {
+    /// The options of all groups, in the order in which the server meets them.
+    pub options: Vec<FileOption>,
+    /// The files, in the order in which they were opened.
+    pub files: Vec<PathBuf>,
+    /// Folders of `!includedir`, each with the place of that line.
+    pub folders: Vec<(PathBuf, Place)>,
+    /// What was passed over, in words.
+    pub remarks: Vec<String>,
+}
+
+impl OptionFiles {
+    /// Reads `file` and what it includes.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a line that is no option, each with its place.
+    pub(crate) fn read(file: &Path) -> Result<Self> {
+        let file = std::path::absolute(file)?;
+        let mut all = Self::default();
+        all.add(&file, &mut None, 0)?;
+        Ok(all)
+    }
+
+    fn add(&mut self, path: &Path, group: &mut Option<String>, depth: usize) -> Result<()> {
+        let metadata = fs::metadata(path).with_context(|| {
+            format!(
+                "cannot read the option file {}\nremedy: check the path; a file that it includes has to be here too",
+                path.display()
+            )
+        })?;
+        if metadata.mode() & WORLD_WRITABLE != 0 {
+            self.remarks.push(format!(
+                "{} is ignored, as servers do: everybody may write to it (chmod o-w)",
+                path.display()
+            ));
+            return Ok(());
+        }
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        self.files.push(path.to_owned());
+        let text = String::from_utf8_lossy(&bytes);
+        for (number, line) in (1..).zip(text.lines()) {
+            let place = || Place {
+                file: path.to_owned(),
+                line: number,
+            };
+            match read_line(line) {
+                Line::Nothing => {}
+                Line::Group(name) => *group = Some(name),
+                Line::Include(_) | Line::IncludeFolder(_) if depth == MAX_DEPTH => {
+                    self.remarks.push(format!(
+                        "{} is passed over, as servers do: too many includes within includes",
+                        place()
+                    ));
+                }
+                // A group of the included file ends with it; the including file goes on in its own.
+                Line::Include(file) => self.add(Path::new(&file), &mut None, depth + 1)?,
+                Line::IncludeFolder(folder) => {
+                    self.folders.push((PathBuf::from(&folder), place()));
+                    for file in option_files_in(Path::new(&folder), &place())? {
+                        self.add(&file, &mut None, depth + 1)?;
+                    }
+                }
+                Line::Option(name, value) => {
+                    let Some(group) = group.as_ref() else {
+                        bail!(
+                            "{}: `{name}` stands in no group\nremedy: put [mysqld] above it",
+                            place()
+                        );
+                    };
+                    self.options.push(FileOption {
+                        group: group.clone(),
+                        name,
+                        value,
+                        place: place(),
+                    });
+                }
+                Line::Wrong => bail!(
+                    "{}: `{}` is no option\nremedy: correct the line; the server would not start with it either",
+                    place(),
+                    line.trim()
+                ),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The option files of a folder, in the servers' order.
+fn option_files_in(folder: &Path, place: &Place) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| {
+        format!(
+            "{place}: cannot read the folder {}\nremedy: bring the included files along, or leave out the line",
+            folder.display()
+        )
+    })?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "cnf"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Nothing,
+    Group(String),
+    Include(String),
+    IncludeFolder(String),
+    Option(String, Option<String>),
+    Wrong,
+}
+
+fn read_line(line: &str) -> Line {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return Line::Nothing;
+    }
+    if let Some(rest) = line.strip_prefix('!') {
+        // The longer word first: it begins with the other.
+        return match (
+            rest.strip_prefix("includedir"),
+            rest.strip_prefix("include"),
+        ) {
+            (Some(folder), _) if folder.starts_with(char::is_whitespace) => {
+                Line::IncludeFolder(folder.trim().to_owned())
+            }
+            (None, Some(file)) if file.starts_with(char::is_whitespace) => {
+                Line::Include(file.trim().to_owned())
+            }
+            _ => Line::Nothing,
+        };
+    }
+    if let Some(rest) = line.strip_prefix('[') {
+        return rest
+            .split_once(']')
+            .map_or(Line::Wrong, |(name, _)| Line::Group(name.trim().to_owned()));
+    }
+    let line = without_comment(line);
+    let (name, value) = match line.split_once('=') {
+        None => (line.trim(), None),
+        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+    };
+    if name.is_empty() {
+        return Line::Wrong;
+    }
+    Line::Option(name.to_owned(), value)
+}
+
+/// The line up to a `#` that stands outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut escaped) = (None, false);
+    for (at, c) in line.char_indices() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            ('\'' | '"', Some(open)) if open == c && !escaped => quote = None,
+            ('#', None) => return line[..at].trim_end(),
+            _ => {}
+        }
+        escaped = quote.is_some() && c == '\\' && !escaped;
+    }
+    line
+}
+
+/// A value without its quotes, its escapes resolved.
+fn unquoted(value: &str) -> String {
+    let quoted = ['\'', '"'].iter().find_map(|quote| {
+        let inner = value.strip_prefix(*quote)?;
+        inner.strip_suffix(*quote)
+    });
+    let mut out = String::with_capacity(value.len());
+    let mut chars = quoted.unwrap_or(value).chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('b') => out.push('\u{8}'),
+            Some('s') => out.push(' '),
+            Some(same @ ('"' | '\'' | '\\')) => out.push(same),
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_the_servers_read_them() {
+        let option = |name: &str, value: Option<&str>| {
+            Line::Option(name.to_owned(), value.map(str::to_owned))
+        };
+        for (line, read) in [
+            ("  # remark", Line::Nothing),
+            ("; remark", Line::Nothing),
+            ("[mysqld] # here", Line::Group("mysqld".into())),
+            ("[mysqld", Line::Wrong),
+            ("skip-name-resolve", option("skip-name-resolve", None)),
+            ("a = b c  # remark", option("a", Some("b c"))),
+            ("a='x # y' # z", option("a", Some("x # y"))),
+            (r#"a="x \"q\" # y""#, option("a", Some("x \"q\" # y"))),
+            (r"a=C:\temp\new", option("a", Some("C:\temp\new"))),
+            ("sql_mode=\"\"", option("sql_mode", Some(""))),
+            ("sql_mode =", option("sql_mode", Some(""))),
+            ("!includedir /etc/x/", Line::IncludeFolder("/etc/x/".into())),
+            ("!include /etc/y.cnf", Line::Include("/etc/y.cnf".into())),
+            ("= 5", Line::Wrong),
+        ] {
+            assert_eq!(read_line(line), read, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_without_a_group_is_told_with_its_place() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("my.cnf");
+        fs::write(&path, "# mine\nport=1\n")?;
+        let error = OptionFiles::read(&path).expect_err("in no group");
+        assert!(error.to_string().contains("my.cnf line 2"), "{error}");
+        assert!(error.to_string().contains("remedy"), "{error}");
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! The settings of a running server, asked of it: those that somebody gave it, with where they came from.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use niagara_load::Admin;
+
+use super::option_file::Place;
+use super::source::{RunningConfig, RunningSetting};
+
+/// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG, SQL.
+const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_ORIGIN, GLOBAL_VALUE_PATH \
+    FROM information_schema.SYSTEM_VARIABLES \
+    WHERE GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND GLOBAL_VALUE IS NOT NULL \
+    AND READ_ONLY IN ('YES', 'NO') ORDER BY 1";
+/// MySQL: sources are COMPILED, GLOBAL, SERVER, EXPLICIT, EXTRA, USER, LOGIN, COMMAND_LINE, PERSISTED, DYNAMIC.
+const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, VARIABLE_SOURCE, VARIABLE_PATH \
+    FROM performance_schema.variables_info JOIN performance_schema.global_variables g USING (VARIABLE_NAME) \
+    WHERE VARIABLE_SOURCE <> 'COMPILED' ORDER BY 1";
+
+/// Asks the server behind `admin`, which is at `address`.
+///
+/// # Errors
+/// It refuses a statement; it is too old to say where its settings come from.
+pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig> {
+    let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
+    let is_mariadb = version.contains("MariaDB");
+    let rows = match admin.rows(if is_mariadb { MARIADB } else { MYSQL }) {
+        Ok(rows) => rows,
+        Err(error) => bail!(
+            "the server at {address} does not say where its settings come from: {error}\n\
+             remedy: MariaDB says it from 10.1 on, MySQL from 8.0 on with the performance schema; else name its option file by --config"
+        ),
+    };
+    let settings = rows.into_iter().filter_map(|row| {
+        let mut cells = row.into_iter();
+        let (name, value) = (cells.next()??, cells.next()??);
+        let origin = cells.next()?.unwrap_or_default();
+        let path = cells.next()?.filter(|path| !path.is_empty());
+        Some(RunningSetting {
+            name,
+            value,
+            place: path.map(|path| Place {
+                file: PathBuf::from(path),
+                line: 0,
+            }),
+            origin: said(&origin).to_owned(),
+        })
+    });
+    Ok(RunningConfig {
+        address: address.to_owned(),
+        version,
+        settings: settings.collect(),
+    })
+}
+
+/// An origin in words.
+fn said(origin: &str) -> &str {
+    match origin {
+        "SQL" | "DYNAMIC" => "SET GLOBAL",
+        "PERSISTED" => "SET PERSIST",
+        "COMMAND_LINE" | "CONFIG" => "its command line",
+        _ => "an option file",
+    }
+}

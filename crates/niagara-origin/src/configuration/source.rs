@@ -1,0 +1,79 @@
+//! Where a start's configuration comes from, as a study keeps it: before any server of its own is there to read it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::option_file::{OptionFiles, Place};
+
+/// A configuration that a study starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigSource {
+    /// An option file with what it includes.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Of the content of all files: a study of other content is another study.
+        digest: String,
+    },
+    /// What a running server was told, asked of the server itself.
+    Running(RunningConfig),
+}
+
+/// The settings of a running server that are not its compiled-in defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningConfig {
+    /// How it was reached.
+    pub address: String,
+    /// As it prints its version.
+    pub version: String,
+    /// Its settings, by name.
+    pub settings: Vec<RunningSetting>,
+}
+
+/// A setting of a running server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningSetting {
+    /// Name with underscores.
+    pub name: String,
+    /// Its value now.
+    pub value: String,
+    /// The file that it is from, where the server says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Where else it is from: `SET GLOBAL`, the command line.
+    pub origin: String,
+}
+
+impl ConfigSource {
+    /// The option file at `path` with what it includes.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a line that is no option, each with its place.
+    pub fn file(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path)?;
+        let read = OptionFiles::read(&path)?;
+        let mut digest = Sha256::new();
+        for file in &read.files {
+            digest.update(
+                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?,
+            );
+            digest.update([0]);
+        }
+        Ok(Self::File {
+            path,
+            digest: hex::encode(&digest.finalize()[..16]),
+        })
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File { path, .. } => path.display().to_string(),
+            Self::Running(running) => format!("the server at {}", running.address),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The configuration that a study starts from, as one server takes it: what is kept with its places, what is not with the
+//! reasons.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use niagara_server::{Config, Install, plugin_folder_of};
+use serde::{Deserialize, Serialize};
+
+use super::effective::effective;
+use super::known_options::{Known, KnownOptions};
+use super::neutralised::{log_name, neutralised};
+use super::option_file::Place;
+use super::size::{number, shown};
+use super::source::ConfigSource;
+
+/// Memory that is reserved whole when a server starts.
+const BIG: [&str; 4] = [
+    "innodb_buffer_pool_size",
+    "key_buffer_size",
+    "aria_pagecache_buffer_size",
+    "rocksdb_block_cache_size",
+];
+/// What a size that does not fit here is rounded down to.
+const STEP: u64 = 128 << 20;
+
+/// A setting of the original that the start is without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The setting as it stands there.
+    pub setting: String,
+    /// Where it stands.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A setting of the original that is smaller here than there: what it is there was not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lowered {
+    /// As the original has it.
+    pub yours: String,
+    /// As the start has it.
+    pub here: String,
+}
+
+/// A start's configuration. The default is a server as it comes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartConfiguration {
+    /// Where it is from, for people.
+    pub from: String,
+    /// The settings that are kept, as variables.
+    pub config: Config,
+    /// Where each of them stands: `/etc/mysql/my.cnf line 12`.
+    pub places: BTreeMap<String, String>,
+    /// The files and lines behind the places, where there are some.
+    pub lines: BTreeMap<String, Place>,
+    /// What the original has and the start goes without.
+    pub left_out: Vec<LeftOut>,
+    /// Sizes that do not fit into this machine, by name.
+    pub lowered: BTreeMap<String, Lowered>,
+    /// Compiled-in values of the server, by name.
+    pub defaults: BTreeMap<String, String>,
+    /// Option files in the order in which they are read.
+    pub files: Vec<PathBuf>,
+    /// Folders that an option file includes, each with the place of that line.
+    pub folders: Vec<(PathBuf, Place)>,
+    /// What else was noticed.
+    pub remarks: Vec<String>,
+}
+
+/// A setting on its way.
+struct Given {
+    name: String,
+    value: Option<String>,
+    said: String,
+    place: String,
+    line: Option<Place>,
+}
+
+impl StartConfiguration {
+    /// The configuration `source` as `install` takes it; a server here may reserve `room` bytes at its start. `scratch` is
+    /// an empty folder.
+    ///
+    /// # Errors
+    /// Files that cannot be read or that the server refuses.
+    pub fn of(source: &ConfigSource, install: &Install, room: u64, scratch: &Path) -> Result<Self> {
+        let bare = KnownOptions::read(&install.verbose_help(&[], scratch)?);
+        let mut start = Self {
+            from: source.name(),
+            ..Self::default()
+        };
+        let given = match source {
+            ConfigSource::File { path, .. } => {
+                let (options, read) = effective(install, &bare, path)?;
+                start.files = read.files;
+                start.folders = read.folders;
+                start.remarks = read.remarks;
+                let options = options.into_iter().map(|option| Given {
+                    said: option.argument().trim_start_matches("--").to_owned(),
+                    place: option.place.to_string(),
+                    line: Some(option.place),
+                    name: option.name,
+                    value: option.value,
+                });
+                options.collect::<Vec<_>>()
+            }
+            ConfigSource::Running(running) => running
+                .settings
+                .iter()
+                .map(|setting| Given {
+                    name: setting.name.clone(),
+                    value: Some(setting.value.clone()),
+                    said: format!("{} = {}", setting.name, setting.value),
+                    place: match &setting.place {
+                        Some(place) => format!("{} ({place})", start.from),
+                        None => format!("{} ({})", start.from, setting.origin),
+                    },
+                    line: None,
+                })
+                .collect(),
+        };
+        let (plugins, given) = start.plugins(given, install);
+        let known = if plugins.is_empty() {
+            bare
+        } else {
+            KnownOptions::read(&install.verbose_help(&plugins, scratch)?)
+        };
+        start.take(given, &known, install);
+        start.fit(room);
+        start.defaults = known.defaults;
+        Ok(start)
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+
+    /// Where the start says what `name` is, for people; `skip_log_bin` is said of `log_bin` too.
+    pub fn place_of(&self, name: &str) -> Option<&str> {
+        let bare = name.strip_prefix("skip_").unwrap_or(name);
+        let flag = format!("skip_{bare}");
+        [name, bare, flag.as_str()]
+            .into_iter()
+            .find_map(|name| self.places.get(name).map(String::as_str))
+    }
+
+    /// Plugins that are here stay; their options are known only to a server that loads them.
+    fn plugins(&mut self, given: Vec<Given>, install: &Install) -> (Vec<String>, Vec<Given>) {
+        let folder = plugin_folder_of(install);
+        let mut kept: Vec<String> = Vec::new();
+        let mut others = Vec::new();
+        for one in given {
+            let name = niagara_server::normalise_variable(&one.name);
+            if !["plugin_load", "plugin_load_add"].contains(&name.trim_start_matches("loose_")) {
+                others.push(one);
+                continue;
+            }
+            for plugin in one.value.as_deref().unwrap_or_default().split([';', ':']) {
+                let library = plugin.rsplit('=').next().unwrap_or(plugin).trim();
+                let file = folder.as_ref().map(|folder| folder.join(library));
+                let is_here =
+                    file.is_some_and(|file| file.is_file() || file.with_extension("so").is_file());
+                if library.is_empty() {
+                } else if is_here {
+                    kept.push(plugin.trim().to_owned());
+                    self.keep("plugin_load_add", kept.join(";"), &one);
+                } else {
+                    self.leave_out(
+                        &one,
+                        format!("the plugin {library} is not here: what it costs is not measured"),
+                    );
+                }
+            }
+        }
+        (kept, others)
+    }
+
+    /// Sorts the settings: the last one of a name counts, as for the server.
+    fn take(&mut self, given: Vec<Given>, known: &KnownOptions, install: &Install) {
+        let mut last: BTreeMap<String, Given> = BTreeMap::new();
+        let mut unknown = BTreeSet::new();
+        for one in given {
+            match known.find(&one.name) {
+                Known::Option(name) => {
+                    // What switches off and what switches on are one setting.
+                    let bare = name.strip_prefix("skip_").filter(|bare| known.has(bare));
+                    last.remove(bare.unwrap_or(&format!("skip_{name}")));
+                    last.insert(name, one);
+                }
+                Known::Loose => self.leave_out(
+                    &one,
+                    format!("{} does not know it, and passes over it", install.name),
+                ),
+                Known::Unknown => {
+                    let name = niagara_server::normalise_variable(&one.name);
+                    // What is left out for another reason is left out for that.
+                    let reason = neutralised(&name, one.value.as_deref().unwrap_or_default())
+                        .map_or_else(
+                            || {
+                                format!(
+                                    "{} {} has no such variable: it is of another version, or of a plugin that is not here",
+                                    install.family, install.version
+                                )
+                            },
+                            str::to_owned,
+                        );
+                    if unknown.insert(name) {
+                        self.leave_out(&one, reason);
+                    }
+                }
+            }
+        }
+        for (name, one) in last {
+            let value = one.value.clone().unwrap_or_default();
+            if name == "log_bin" {
+                self.keep(&name, log_name(&value), &one);
+                continue;
+            }
+            match neutralised(&name, &value) {
+                Some(reason) => self.leave_out(&one, reason.to_owned()),
+                None => self.keep(&name, value, &one),
+            }
+        }
+    }
+
+    /// Sizes that two servers at once cannot have here.
+    fn fit(&mut self, room: u64) {
+        for name in BIG {
+            let Some(value) = self.config.get(name) else {
+                continue;
+            };
+            let here = (room / STEP).max(1) * STEP;
+            if number(value).is_some_and(|bytes| bytes > here as f64) {
+                let lowered = Lowered {
+                    yours: value.clone(),
+                    here: shown(here),
+                };
+                self.config.insert(name.to_owned(), lowered.here.clone());
+                self.lowered.insert(name.to_owned(), lowered);
+            }
+        }
+    }
+
+    fn keep(&mut self, name: &str, value: String, one: &Given) {
+        self.config.insert(name.to_owned(), value);
+        self.places.insert(name.to_owned(), one.place.clone());
+        if let Some(line) = &one.line {
+            self.lines.insert(name.to_owned(), line.clone());
+        }
+    }
+
+    fn leave_out(&mut self, one: &Given, reason: String) {
+        self.left_out.push(LeftOut {
+            setting: one.said.clone(),
+            place: one.place.clone(),
+            reason,
+        });
+    }
+
+    /// What a person is told once, a line each.
+    pub fn told(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "the start is {}: {} settings kept, {} left out",
+            self.from,
+            self.config.len(),
+            self.left_out.len()
+        )];
+        if let Some((last, others)) = self.files.split_last()
+            && !others.is_empty()
+        {
+            lines.push(format!(
+                "read up to {}, {} files",
+                last.display(),
+                self.files.len()
+            ));
+        }
+        lines.extend(self.remarks.clone());
+        lines.extend(
+            self.left_out
+                .iter()
+                .map(|out| format!("left out: {} ({}): {}", out.setting, out.place, out.reason)),
+        );
+        lines.extend(self.lowered.iter().map(|(name, lowered)| {
+            format!(
+                "{name} is {} here, for two servers run at once on this machine; yours is {}, which stays yours",
+                lowered.here, lowered.yours
+            )
+        }));
+        lines
+    }
+}

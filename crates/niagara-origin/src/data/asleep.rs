@@ -1,0 +1,109 @@
+//! What of the original must not wake in a copy: its accounts, its events, its replication.
+
+use anyhow::Result;
+use niagara_server::{Config, Install, RunningServer, Version};
+
+use super::statement::SYSTEM;
+
+/// Accounts that servers have for themselves.
+const OWN: &str = "'niagara', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema'";
+/// MySQL speaks of replicas since then.
+const REPLICAS: Version = Version {
+    major: 8,
+    minor: 0,
+    patch: 26,
+};
+
+/// Options that every server on the copy is started with.
+pub(crate) fn options(install: &Install) -> Config {
+    let speaks_of_replicas = !install.family.is_mariadb() && install.version >= REPLICAS;
+    let skip = match speaks_of_replicas {
+        true => "skip_replica_start",
+        false => "skip_slave_start",
+    };
+    Config::from([
+        ("event_scheduler".to_owned(), "OFF".to_owned()),
+        (skip.to_owned(), String::new()),
+    ])
+}
+
+/// Locks the accounts, forgets replication, and gives what views and routines run as an account where the dump has none.
+/// Locked accounts go on owning views and routines: nobody can log in as them.
+///
+/// # Errors
+/// The server refuses a statement.
+pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<()> {
+    let is_mariadb = install.family.is_mariadb();
+    server.query("SET SESSION sql_log_bin = 0")?;
+    for definer in definers_without_account(server)? {
+        server.query(&format!("CREATE USER {definer}"))?;
+        server.query(&format!("GRANT ALL ON *.* TO {definer}"))?;
+    }
+    let no_roles = match is_mariadb {
+        true => " AND is_role = 'N'",
+        false => " AND account_locked = 'N'",
+    };
+    let accounts = server.query(&format!(
+        "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ({OWN}){no_roles}"
+    ))?;
+    for account in accounts.into_iter().flatten() {
+        server.query(&format!("ALTER USER {account} ACCOUNT LOCK"))?;
+    }
+    // Without a source there is nothing to forget, and some servers say so.
+    let forget = match (is_mariadb, install.version >= REPLICAS) {
+        (true, _) => "RESET SLAVE ALL",
+        (false, true) => "RESET REPLICA ALL",
+        (false, false) => "RESET SLAVE ALL",
+    };
+    let _ = server.query(forget);
+    Ok(())
+}
+
+/// Accounts that views, triggers, routines and events run as and that are not there, as statements write them.
+fn definers_without_account(server: &RunningServer) -> Result<Vec<String>> {
+    let system = quoted(&SYSTEM);
+    let rows = server.query(&format!(
+        "SELECT DISTINCT definer FROM (\
+         SELECT definer FROM information_schema.views WHERE table_schema NOT IN ({system}) UNION \
+         SELECT definer FROM information_schema.triggers WHERE trigger_schema NOT IN ({system}) UNION \
+         SELECT definer FROM information_schema.routines WHERE routine_schema NOT IN ({system}) UNION \
+         SELECT definer FROM information_schema.events WHERE event_schema NOT IN ({system})) d"
+    ))?;
+    let mut missing = Vec::new();
+    for definer in rows.into_iter().flatten() {
+        let Some((user, host)) = definer.rsplit_once('@') else {
+            continue;
+        };
+        let name = format!("{}@{}", text(user), text(host));
+        let there = server.query(&format!(
+            "SELECT 1 FROM mysql.user WHERE user = {} AND host = {}",
+            text(user),
+            text(host)
+        ))?;
+        if there.is_empty() {
+            missing.push(name);
+        }
+    }
+    Ok(missing)
+}
+
+/// The user's databases.
+///
+/// # Errors
+/// The server refuses the statement.
+pub(crate) fn databases(server: &RunningServer) -> Result<Vec<String>> {
+    let rows = server.query(&format!(
+        "SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT IN ({}) ORDER BY 1",
+        quoted(&SYSTEM)
+    ))?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+fn quoted(names: &[&str]) -> String {
+    let all: Vec<String> = names.iter().map(|name| text(name)).collect();
+    all.join(", ")
+}
+
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}

@@ -1,0 +1,195 @@
+//! Data directories of servers that do not run on them: what made them, how they are laid out, what keeps them from being
+//! copied.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{Config, Family};
+use nix::fcntl::{FcntlArg, fcntl};
+
+use super::digest::files_below;
+use super::made_by::MadeBy;
+use super::tablespace::{Tablespace, numbered};
+
+/// Where a table's definition keeps the version of the server that made it.
+const FRM_VERSION: usize = 51;
+/// Files that a server on the folder has locked: InnoDB's first, Aria's.
+const LOCKED: [&str; 2] = ["ibdata1", "aria_log_control"];
+/// MariaDB's redo log with this bit in its first word is encrypted.
+const ENCRYPTED_LOG: u8 = 0x80;
+
+/// Whether the folder is a data directory.
+pub(crate) fn is_directory(folder: &Path) -> bool {
+    folder.join("ibdata1").is_file() || folder.join("mysql").is_dir()
+}
+
+/// Whether its server follows MariaDB's rules.
+pub(crate) fn is_mariadb(folder: &Path) -> bool {
+    folder.join("aria_log_control").exists()
+        || folder.join("mysql/global_priv.frm").exists()
+        || folder.join("aria_log.00000001").exists()
+}
+
+/// Refuses what must not or cannot be copied.
+///
+/// # Errors
+/// A server runs on it; parts of it are elsewhere; it is encrypted.
+pub(crate) fn check(folder: &Path) -> Result<()> {
+    if let Some(pid) = LOCKED.iter().find_map(|name| locked_by(&folder.join(name))) {
+        bail!(
+            "a server runs on {} (process {pid}): its files change while they are copied\n\
+             remedy: stop it, name a snapshot of the file system, or take a backup: mariadb-backup --backup --target-dir=DIR, \
+             then mariadb-backup --prepare --target-dir=DIR",
+            folder.display()
+        );
+    }
+    let is_mariadb = is_mariadb(folder);
+    for (path, metadata) in files_below(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if metadata.is_symlink() || name.ends_with(".isl") {
+            bail!(
+                "{} leads out of the data directory: a server on a copy would write to the original\n\
+                 remedy: take a physical backup (mariadb-backup, xtrabackup) or a dump, which have all in one place",
+                path.display()
+            );
+        }
+        let is_table = name.ends_with(".ibd") || name.starts_with("ibdata");
+        if is_table && Tablespace::read(&path, is_mariadb)?.is_some_and(|space| space.encrypted) {
+            bail!("{} is encrypted{NO_KEYS}", path.display());
+        }
+    }
+    let log = folder.join("ib_logfile0");
+    if is_mariadb && first_byte(&log).is_some_and(|byte| byte & ENCRYPTED_LOG != 0) {
+        bail!("{} is encrypted{NO_KEYS}", log.display());
+    }
+    Ok(())
+}
+
+const NO_KEYS: &str = ", and the keys are not here\n\
+    remedy: a dump (mariadb-dump, mysqldump, mydumper) has the data in clear; what encryption costs is then not measured";
+
+/// The process that has a lock on the file, where one has.
+fn locked_by(path: &Path) -> Option<i32> {
+    let file = File::open(path).ok()?;
+    let mut lock = libc_lock();
+    fcntl(&file, FcntlArg::F_GETLK(&mut lock)).ok()?;
+    (i32::from(lock.l_type) != i32::from(nix::libc::F_UNLCK as i16)).then_some(lock.l_pid)
+}
+
+/// A lock of the whole file for writing: whoever has any lock is in its way.
+fn libc_lock() -> nix::libc::flock {
+    nix::libc::flock {
+        l_type: nix::libc::F_WRLCK as i16,
+        l_whence: nix::libc::SEEK_SET as i16,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+fn first_byte(path: &Path) -> Option<u8> {
+    let mut byte = [0];
+    File::open(path).ok()?.read_exact(&mut byte).ok()?;
+    Some(byte[0])
+}
+
+/// The server that wrote the folder last, as far as its files tell.
+///
+/// # Errors
+/// Nothing there tells it.
+pub(crate) fn made_by(folder: &Path) -> Result<MadeBy> {
+    let dictionary = folder.join("mysql.ibd");
+    if dictionary.is_file()
+        && let Some(version) = Tablespace::read(&dictionary, false)?.and_then(|space| space.mysql)
+    {
+        return Ok(MadeBy {
+            family: Family::Mysql,
+            version,
+        });
+    }
+    // What the upgrade wrote down, and the newest definition of a system table: both may be older than the server.
+    let upgraded = ["mariadb_upgrade_info", "mysql_upgrade_info"]
+        .iter()
+        .find_map(|name| fs::read_to_string(folder.join(name)).ok())
+        .and_then(|text| text.trim().trim_end_matches('\0').parse().ok());
+    let definitions = fs::read_dir(folder.join("mysql"))
+        .with_context(|| format!("cannot read {}", folder.join("mysql").display()))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "frm"))
+        .filter_map(|path| frm_version(&path));
+    let version = definitions.chain(upgraded).max().with_context(|| {
+        format!(
+            "nothing in {} tells which server it is of\nremedy: name the data directory itself, with mysql/ and ibdata1 in it",
+            folder.display()
+        )
+    })?;
+    Ok(MadeBy {
+        family: if is_mariadb(folder) {
+            Family::Mariadb
+        } else {
+            Family::Mysql
+        },
+        version,
+    })
+}
+
+fn frm_version(path: &Path) -> Option<niagara_server::Version> {
+    let mut header = [0; FRM_VERSION + 4];
+    File::open(path).ok()?.read_exact(&mut header).ok()?;
+    // A view's is text.
+    let bytes = header[FRM_VERSION..].try_into().ok()?;
+    (header[0] == 0xfe).then_some(())?;
+    numbered(u32::from_le_bytes(bytes))
+}
+
+/// What a server has to be told to start on the folder.
+///
+/// # Errors
+/// The first tablespace cannot be read.
+pub(crate) fn layout(folder: &Path) -> Result<Config> {
+    let mut layout = Config::new();
+    let mut set = |name: &str, value: String| layout.insert(name.to_owned(), value);
+    let is_mariadb = is_mariadb(folder);
+    let system = folder.join("ibdata1");
+    if system.is_file()
+        && let Some(space) = Tablespace::read(&system, is_mariadb)?
+        && space.page_size != 16 << 10
+    {
+        set("innodb_page_size", space.page_size.to_string());
+    }
+    let parts = system_files(folder)?;
+    if let Some((last, whole)) = parts.split_last()
+        && !whole.is_empty()
+    {
+        let mut path = String::new();
+        for (name, bytes) in whole {
+            path += &format!("{name}:{}M;", bytes >> 20);
+        }
+        path += &format!("{}:{}M:autoextend", last.0, last.1 >> 20);
+        set("innodb_data_file_path", path);
+    }
+    let undo = (1..=127)
+        .take_while(|number| folder.join(format!("undo{number:03}")).is_file())
+        .count();
+    if is_mariadb && undo > 0 {
+        set("innodb_undo_tablespaces", undo.to_string());
+    }
+    Ok(layout)
+}
+
+/// The files of InnoDB's system tablespace with their sizes, in order.
+fn system_files(folder: &Path) -> Result<Vec<(String, u64)>> {
+    let mut files = Vec::new();
+    for number in 1.. {
+        let name = format!("ibdata{number}");
+        let path: PathBuf = folder.join(&name);
+        match fs::metadata(&path) {
+            Ok(metadata) => files.push((name, metadata.len())),
+            Err(_) => break,
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,258 @@
+//! The user's data as a dataset image: brought in once, started once, put to sleep, shut down cleanly; clones are made of
+//! it as of every image.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{
+    Cache, Cancel, Config, Copying, Image, ImageStore, Install, Making, RunningServer, copy_tree,
+    keep_options, settle,
+};
+
+use super::asleep::{databases, options, put_to_sleep};
+use super::backup::is_tools;
+use super::digest::files_below;
+use super::load::load;
+use super::progress::Progress;
+use super::source::DataSource;
+
+/// Files at the top of a data directory that are the original's alone.
+const ITS_OWN: [&str; 9] = [
+    "auto.cnf",
+    "mysqld-auto.cnf",
+    "master.info",
+    "relay-log.info",
+    "multi-master.info",
+    "ibtmp1",
+    "#innodb_temp",
+    "lost+found",
+    "niagara-account.json",
+];
+/// Endings of such files.
+const ITS_OWN_ENDINGS: [&str; 6] = [
+    ".pid",
+    ".sock",
+    ".sock.lock",
+    ".err",
+    "-slow.log",
+    "slow.log",
+];
+/// What a server says that would not decide on its own about transactions that a crash left prepared.
+const UNDECIDED: &str = "tc-heuristic-recover";
+/// The engine of tables that name none.
+const ENGINE: &str = "InnoDB";
+/// Bytes of free disk beyond the data themselves: redo log, temporary tables.
+const SPARE: u64 = 1 << 30;
+
+/// The image of `source` for `install`, made where it is not there yet; `layout` are the start's variables that decide how
+/// data are laid out.
+///
+/// # Errors
+/// The data do not fit the server; the disk is full; a server that does not start on them; a stop that was asked for.
+pub fn image_of(
+    cache: &Cache,
+    install: &Install,
+    source: &DataSource,
+    layout: &Config,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Image> {
+    source.check_fits(install)?;
+    let mut layout = layout.clone();
+    // What the files are is no matter of opinion.
+    layout.extend(source.layout.clone());
+    ImageStore::new(cache).laid_out(&layout).ensure_made(
+        install,
+        &format!("data {}", source.digest),
+        ENGINE,
+        tell,
+        &mut |making, tell| {
+            let server = if source.is_physical() {
+                bring(making, source, &layout, cancel, tell)?
+            } else {
+                fill(making, source, cancel, tell)?
+            };
+            tell("putting accounts, events and replication to sleep");
+            put_to_sleep(&server, install)?;
+            let databases = databases(&server)?;
+            if databases.is_empty() {
+                bail!("{} has no database of its own", source.title());
+            }
+            server.keep_account()?;
+            tell("settling: purge, clean shutdown");
+            server.stop()?;
+            Ok(databases)
+        },
+    )
+}
+
+/// Copies the files and starts a server on them.
+fn bring(
+    making: &Making<'_>,
+    source: &DataSource,
+    layout: &Config,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&str),
+) -> Result<RunningServer> {
+    let files = files_below(&source.path)?;
+    let total: u64 = files.iter().map(|(_, metadata)| metadata.len()).sum();
+    check_room(making.work, total)?;
+    let mut bringing = Bringing {
+        logs: binary_logs(&source.path)?,
+        progress: Progress::of("copying the data:", total, tell),
+        done: 0,
+        cancel,
+    };
+    copy_tree(&source.path, &making.datadir(), &mut bringing)?;
+    cancel.check()?;
+    make_writable(&making.datadir())?;
+    let mut kept = layout.clone();
+    kept.extend(options(making.install));
+    keep_options(&making.datadir(), &kept)?;
+    tell("starting a server on the copy");
+    let further = Config::from([("skip_log_bin".to_owned(), String::new())]);
+    let started = making.launch(&further).or_else(|error| {
+        if !format!("{error:#}").contains(UNDECIDED) {
+            return Err(error);
+        }
+        // A snapshot of a running server: what was prepared and not yet in the binary log is rolled back. The server ends
+        // when that is done.
+        let mut decide = further.clone();
+        decide.insert("tc_heuristic_recover".to_owned(), "ROLLBACK".to_owned());
+        let _ = making.launch(&decide);
+        making.launch(&further)
+    });
+    started.with_context(|| {
+        format!(
+            "no server started on a copy of the {}\nremedy: where its log speaks of another version, take that version; \
+             where it speaks of damage, take a backup or a dump",
+            source.title()
+        )
+    })
+}
+
+/// Loads the statements into an empty server.
+fn fill(
+    making: &Making<'_>,
+    source: &DataSource,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&str),
+) -> Result<RunningServer> {
+    tell("making an empty data directory");
+    making.initialise()?;
+    keep_options(&making.datadir(), &options(making.install))?;
+    let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut fast = Config::from([
+        set("skip_log_bin", ""),
+        set("max_allowed_packet", "1G"),
+        set("loose_innodb_doublewrite", "OFF"),
+        set("event_scheduler", "OFF"),
+        // What triggers and routines of a dump are made by is not asked for.
+        set("log_bin_trust_function_creators", "ON"),
+    ]);
+    if making.install.family.is_mariadb() {
+        fast.extend([set("loose_innodb_log_file_size", "1G")]);
+    } else {
+        fast.extend([set("loose_innodb_redo_log_capacity", "1G")]);
+    }
+    let server = making.launch(&fast)?;
+    for line in load(&server, source, cancel, tell)? {
+        tell(&line);
+    }
+    tell("statistics of the tables");
+    settle(&server)?;
+    Ok(server)
+}
+
+fn check_room(work: &Path, needed: u64) -> Result<()> {
+    let disk = nix::sys::statvfs::statvfs(work)
+        .with_context(|| format!("cannot tell the free space of {}", work.display()))?;
+    let free = disk.blocks_available() * disk.fragment_size();
+    // A duel has two clones besides; where the file system shares extents they take next to nothing.
+    if free < needed + SPARE {
+        bail!(
+            "the data are {} MB, and {} MB are free where images are kept ({})\n\
+             remedy: make room, or name a folder on another disk in NIAGARA_CACHE",
+            needed >> 20,
+            free >> 20,
+            work.display()
+        );
+    }
+    Ok(())
+}
+
+/// Copies what belongs to the data, and tells how far it is.
+struct Bringing<'p> {
+    /// Files of binary logs and relay logs.
+    logs: BTreeSet<String>,
+    progress: Progress<'p>,
+    done: u64,
+    cancel: &'p Cancel,
+}
+
+impl Copying for Bringing<'_> {
+    fn takes(&mut self, path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        let is_top = path.components().count() == 1;
+        let its_own = ITS_OWN.contains(&&*name)
+            || ITS_OWN_ENDINGS.iter().any(|ending| name.ends_with(ending))
+            || (name.starts_with("relay-log") && name.ends_with(".info"))
+            || (name.starts_with("master-") && name.ends_with(".info"));
+        !(is_top && (its_own || is_tools(&name) || self.logs.contains(&*name)))
+    }
+
+    fn copied(&mut self, bytes: u64) -> io::Result<()> {
+        self.done += bytes;
+        self.progress.at(self.done);
+        match self.cancel.is_cancelled() {
+            true => Err(io::Error::other("stopped on request")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The files that the indexes of binary logs and relay logs at the top of the folder name, and the indexes.
+fn binary_logs(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut logs = BTreeSet::new();
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let path = entry?.path();
+        if path.extension().is_none_or(|ending| ending != "index") {
+            continue;
+        }
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let named = String::from_utf8_lossy(&text)
+            .lines()
+            .filter_map(|line| Some(Path::new(line).file_name()?.to_string_lossy().into_owned()))
+            .collect::<Vec<_>>();
+        logs.extend(named);
+        logs.extend(
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+    }
+    // Positions of MariaDB's logs.
+    let states: Vec<String> = logs
+        .iter()
+        .filter_map(|name| Some(format!("{}.state", name.strip_suffix(".index")?)))
+        .collect();
+    logs.extend(states);
+    Ok(logs)
+}
+
+/// A backup may be read-only; its copy is written to.
+fn make_writable(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    for (path, metadata) in files_below(folder)? {
+        let mode = metadata.permissions().mode();
+        if mode & 0o600 != 0o600 {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode | 0o600))
+                .with_context(|| format!("cannot make {} writable", path.display()))?;
+        }
+    }
+    Ok(())
+}

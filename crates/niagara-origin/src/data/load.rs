@@ -1,0 +1,187 @@
+//! Dumps read into a server: statement by statement, on one connection for each file, with no more in memory than the
+//! longest statement.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use niagara_capture::log::Input;
+use niagara_load::{Admin, LoadError};
+use niagara_server::{Cancel, RunningServer};
+
+use super::dump_files::{database, head, mydumper_files};
+use super::progress::Progress;
+use super::source::{DataKind, DataSource};
+use super::split::Statements;
+use super::statement::{About, SYSTEM};
+
+/// An index over many rows takes its time.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// ER_EMPTY_QUERY: what is only a comment.
+const EMPTY_QUERY: u16 = 1065;
+/// The database of a dump that names none.
+const UNNAMED: &str = "dump";
+
+/// A file with the database that it is meant in.
+struct File {
+    path: PathBuf,
+    database: Option<String>,
+    /// Statements end where a line does: mydumper writes routines so, without a delimiter of their own.
+    by_line: bool,
+}
+
+/// Reads the dump into the server; what was left out, in words.
+///
+/// # Errors
+/// A file that cannot be read, a statement that the server refuses, each with its place; a stop that was asked for.
+pub(crate) fn load(
+    server: &RunningServer,
+    source: &DataSource,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<String>> {
+    let files = files(source)?;
+    let sizes = files
+        .iter()
+        .map(|file| Ok(std::fs::metadata(&file.path)?.len()));
+    let total = sizes.sum::<Result<u64>>()?;
+    let mut progress = Progress::of("loading the dump:", total, tell);
+    let mut left_out: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut before = 0;
+    for file in &files {
+        let mut session = Loading::begin(server, file)?;
+        session
+            .run(file, cancel, &mut left_out, &mut |done| {
+                progress.at(before + done);
+            })
+            .map_err(|error| explained(error, source))?;
+        before += std::fs::metadata(&file.path)?.len();
+    }
+    Ok(left_out
+        .into_iter()
+        .map(|(what, count)| format!("{count} statements {what} were left out"))
+        .collect())
+}
+
+fn files(source: &DataSource) -> Result<Vec<File>> {
+    if source.kind == DataKind::Mydumper {
+        let files = mydumper_files(&source.path)?.into_iter();
+        return Ok(files
+            .map(|file| File {
+                path: file.path,
+                database: file.database,
+                by_line: true,
+            })
+            .collect());
+    }
+    let database = database(&head(&source.path)?).unwrap_or_else(|| UNNAMED.to_owned());
+    Ok(vec![File {
+        path: source.path.clone(),
+        database: Some(database),
+        by_line: false,
+    }])
+}
+
+fn explained(error: anyhow::Error, source: &DataSource) -> anyhow::Error {
+    match source.made_by {
+        Some(made_by) if error.downcast_ref::<LoadError>().is_some() => error.context(format!(
+            "the dump is of {made_by}: a server of that version takes it (`niagara server list`, or the path of one)"
+        )),
+        _ => error,
+    }
+}
+
+/// A connection that loads a file.
+struct Loading {
+    admin: Admin,
+    /// The database that statements are meant in.
+    database: String,
+    /// Where the next statement for the data has to make it first.
+    missing: bool,
+}
+
+impl Loading {
+    fn begin(server: &RunningServer, file: &File) -> Result<Self> {
+        let mut admin = Admin::connect(&server.over_socket(""), STATEMENT_TIMEOUT)?;
+        // What the command-line client and the tools' own loaders say before a dump's own settings.
+        admin.run(b"SET SESSION foreign_key_checks = 0, unique_checks = 0, sql_log_bin = 0")?;
+        admin.run(b"SET NAMES utf8mb4")?;
+        Ok(Self {
+            admin,
+            database: file.database.clone().unwrap_or_default(),
+            missing: file.database.is_some(),
+        })
+    }
+
+    fn run(
+        &mut self,
+        file: &File,
+        cancel: &Cancel,
+        left_out: &mut BTreeMap<&'static str, u64>,
+        done: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let mut statements = Statements::of(Input::open(&file.path)?);
+        if file.by_line {
+            statements = statements.ended_by(b";\n");
+        }
+        let mut number = 0_u64;
+        loop {
+            cancel.check()?;
+            done(statements.input().bytes_read());
+            let Some(statement) = statements
+                .next()
+                .with_context(|| format!("cannot read {}", file.path.display()))?
+            else {
+                return Ok(());
+            };
+            number += 1;
+            match About::of(statement) {
+                About::Use(name) => {
+                    self.database = name;
+                    self.missing = false;
+                    if !self.is_system() {
+                        self.send(statement, &file.path, number)?;
+                    }
+                }
+                About::Session => self.send(statement, &file.path, number)?,
+                About::Database(false) => self.send(statement, &file.path, number)?,
+                About::Data if !self.is_system() => {
+                    if std::mem::take(&mut self.missing) {
+                        self.make_database()?;
+                    }
+                    self.send(statement, &file.path, number)?;
+                }
+                about => *left_out.entry(about.words()).or_default() += 1,
+            }
+        }
+    }
+
+    /// Whether statements are meant in a database of the server's own, which the copy has already.
+    fn is_system(&self) -> bool {
+        SYSTEM
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&self.database))
+    }
+
+    fn make_database(&mut self) -> Result<()> {
+        let name = self.database.replace('`', "``");
+        self.admin
+            .run(format!("CREATE DATABASE IF NOT EXISTS `{name}`").as_bytes())?;
+        self.admin.run(format!("USE `{name}`").as_bytes())?;
+        Ok(())
+    }
+
+    fn send(&mut self, statement: &[u8], path: &Path, number: u64) -> Result<()> {
+        match self.admin.run(statement) {
+            Ok(())
+            | Err(LoadError::Query {
+                code: EMPTY_QUERY, ..
+            }) => Ok(()),
+            Err(error) => Err(anyhow!(error).context(format!(
+                "{}: statement {number} was refused",
+                path.display()
+            ))),
+        }
+    }
+}

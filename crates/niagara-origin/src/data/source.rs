@@ -1,0 +1,132 @@
+//! The user's data as a study names them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use niagara_server::{Config, Install};
+use serde::{Deserialize, Serialize};
+
+use super::made_by::MadeBy;
+use super::{backup, digest, directory, dump_files};
+
+/// What the data are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DataKind {
+    /// A data directory, or a snapshot of one.
+    Directory,
+    /// A prepared physical backup.
+    Backup,
+    /// One file of statements.
+    Dump,
+    /// A folder of mydumper's.
+    Mydumper,
+}
+
+impl DataKind {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Directory => "data directory",
+            Self::Backup => "prepared backup",
+            Self::Dump => "dump",
+            Self::Mydumper => "dump of mydumper",
+        }
+    }
+}
+
+/// The user's data, looked at but not yet read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSource {
+    /// Where they are.
+    pub path: PathBuf,
+    /// What they are.
+    pub kind: DataKind,
+    /// What stands for their content: other content, another image.
+    pub digest: String,
+    /// The server that they are of; not every dump says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
+    /// How their files are laid out.
+    #[serde(default, skip_serializing_if = "Config::is_empty")]
+    pub layout: Config,
+}
+
+impl DataSource {
+    /// Looks at what is at `path`.
+    ///
+    /// # Errors
+    /// It cannot be used, with what to do instead: a server runs on it, a backup is not prepared, it is encrypted.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path)?;
+        let metadata = std::fs::metadata(&path).with_context(|| {
+            format!(
+                "there are no data at {}\nremedy: name a data directory, a prepared backup, a dump or a folder of mydumper",
+                path.display()
+            )
+        })?;
+        let (kind, made_by, layout) = if metadata.is_file() {
+            let head = dump_files::head(&path)?;
+            (DataKind::Dump, dump_files::made_by(&head), Config::new())
+        } else if backup::is_backup(&path) {
+            backup::check(&path)?;
+            directory::check(&path)?;
+            let made_by = match backup::made_by(&path) {
+                Some(made_by) => made_by,
+                None => directory::made_by(&path)?,
+            };
+            let mut layout = directory::layout(&path)?;
+            layout.extend(backup::layout(&path));
+            (DataKind::Backup, Some(made_by), layout)
+        } else if dump_files::is_mydumper(&path) {
+            dump_files::mydumper_files(&path)?;
+            (DataKind::Mydumper, None, Config::new())
+        } else if directory::is_directory(&path) {
+            directory::check(&path)?;
+            let made_by = directory::made_by(&path)?;
+            (
+                DataKind::Directory,
+                Some(made_by),
+                directory::layout(&path)?,
+            )
+        } else {
+            bail!(
+                "{} is no data directory (no ibdata1, no mysql/), no backup (no xtrabackup_checkpoints) and no dump of mydumper (no metadata)\n\
+                 remedy: name one of these, or the file of a dump",
+                path.display()
+            );
+        };
+        Ok(Self {
+            digest: digest::content_digest(&path)?,
+            path,
+            kind,
+            made_by,
+            layout,
+        })
+    }
+
+    /// For people: `prepared backup /backup/shop of MariaDB 10.11.19`.
+    pub fn title(&self) -> String {
+        let of = self
+            .made_by
+            .map(|made_by| format!(" of {made_by}"))
+            .unwrap_or_default();
+        format!("{} {}{of}", self.kind.words(), self.path.display())
+    }
+
+    /// Whether it is files that a server starts on, rather than statements.
+    pub(crate) fn is_physical(&self) -> bool {
+        matches!(self.kind, DataKind::Directory | DataKind::Backup)
+    }
+
+    /// Whether `install` takes these data.
+    ///
+    /// # Errors
+    /// Why not, and what would.
+    pub fn check_fits(&self, install: &Install) -> Result<()> {
+        match self.made_by {
+            Some(made_by) if self.is_physical() => made_by.check(install),
+            _ => Ok(()),
+        }
+    }
+}

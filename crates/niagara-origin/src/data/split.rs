@@ -1,0 +1,277 @@
+//! A stream of SQL cut into statements as the command-line client cuts it: by the delimiter, which `DELIMITER` changes,
+//! outside of quotes and comments. Holds one statement in memory.
+
+use std::io::{self, Read};
+
+/// Bytes read at a time.
+const PART: usize = 1 << 20;
+
+/// Statements of a stream.
+pub(crate) struct Statements<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Where the statement begins, and where it was looked at up to.
+    start: usize,
+    at: usize,
+    ended: bool,
+    state: State,
+    delimiter: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing but white space since the last delimiter.
+    Before,
+    Code,
+    Quoted(u8),
+    Line,
+    Block,
+}
+
+impl<R: Read> Statements<R> {
+    /// Those of `input`.
+    pub(crate) fn of(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            at: 0,
+            ended: false,
+            state: State::Before,
+            delimiter: b";".to_vec(),
+        }
+    }
+
+    /// The same with another delimiter from the beginning.
+    pub(crate) fn ended_by(mut self, delimiter: &[u8]) -> Self {
+        self.delimiter = delimiter.to_vec();
+        self
+    }
+
+    /// What is read.
+    pub(crate) fn input(&self) -> &R {
+        &self.input
+    }
+
+    /// The next statement without its delimiter; none at the end.
+    ///
+    /// # Errors
+    /// The stream cannot be read.
+    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            // What a decision may need to look ahead: the longest delimiter or word.
+            while !self.ended && self.buffer.len() - self.at < self.delimiter.len().max(16) {
+                self.fill()?;
+            }
+            let Some(&byte) = self.buffer.get(self.at) else {
+                let rest = self.start..self.buffer.len();
+                self.start = self.buffer.len();
+                self.at = self.start;
+                let found = self.buffer[rest.clone()].trim_ascii();
+                return Ok((!found.is_empty())
+                    .then_some(())
+                    .map(|()| self.buffer[rest].trim_ascii()));
+            };
+            match self.state {
+                State::Before if byte.is_ascii_whitespace() => {
+                    self.at += 1;
+                    self.start = self.at;
+                }
+                State::Before if self.says_delimiter() => self.change_delimiter()?,
+                State::Before => self.state = State::Code,
+                State::Code => {
+                    if self.buffer[self.at..].starts_with(&self.delimiter) {
+                        let found = self.start..self.at;
+                        self.at += self.delimiter.len();
+                        self.start = self.at;
+                        self.state = State::Before;
+                        if !self.buffer[found.clone()].trim_ascii().is_empty() {
+                            return Ok(Some(self.buffer[found].trim_ascii()));
+                        }
+                        continue;
+                    }
+                    self.code(byte);
+                }
+                State::Quoted(quote) => self.quoted(quote),
+                State::Line => {
+                    self.skip_to(memchr::memchr(b'\n', &self.buffer[self.at..]), 1);
+                }
+                State::Block => {
+                    let end = memchr::memmem::find(&self.buffer[self.at..], b"*/");
+                    match end {
+                        Some(end) => self.skip_to(Some(end), 2),
+                        // The star may be the last byte that is here.
+                        None => self.at = (self.buffer.len() - 1).max(self.at + 1),
+                    }
+                }
+            }
+        }
+    }
+
+    fn code(&mut self, byte: u8) {
+        let next = |offset: usize| self.buffer.get(self.at + offset).copied();
+        self.state = match byte {
+            b'\'' | b'"' | b'`' => State::Quoted(byte),
+            b'#' => State::Line,
+            b'-' if next(1) == Some(b'-') && next(2).is_none_or(|c| c <= b' ') => State::Line,
+            // What servers execute is code: quotes within count.
+            b'/' if next(1) == Some(b'*') && !matches!(next(2), Some(b'!' | b'M')) => {
+                self.at += 1;
+                State::Block
+            }
+            _ => State::Code,
+        };
+        self.at += 1;
+    }
+
+    fn quoted(&mut self, quote: u8) {
+        let rest = &self.buffer[self.at..];
+        // A backslash means nothing within backticks.
+        let found = match quote {
+            b'`' => memchr::memchr(quote, rest),
+            _ => memchr::memchr2(quote, b'\\', rest),
+        };
+        match found {
+            None => self.at = self.buffer.len(),
+            Some(found) if rest[found] == quote => self.skip_to(Some(found), 1),
+            Some(found) if found + 1 < rest.len() || self.ended => {
+                self.at = (self.at + found + 2).min(self.buffer.len());
+            }
+            // What is escaped is not here yet.
+            Some(found) => self.at += found,
+        }
+    }
+
+    /// Behind what was found, in code again; to the end of what is here where nothing was.
+    fn skip_to(&mut self, found: Option<usize>, length: usize) {
+        match found {
+            Some(found) => {
+                self.at += found + length;
+                self.state = State::Code;
+            }
+            None => self.at = self.buffer.len(),
+        }
+    }
+
+    fn says_delimiter(&self) -> bool {
+        let word = self.buffer.get(self.at..self.at + 10).unwrap_or_default();
+        word.len() == 10
+            && word[..9].eq_ignore_ascii_case(b"delimiter")
+            && word[9].is_ascii_whitespace()
+    }
+
+    fn change_delimiter(&mut self) -> io::Result<()> {
+        while !self.ended && !self.buffer[self.at..].contains(&b'\n') {
+            self.fill()?;
+        }
+        let rest = &self.buffer[self.at + 9..];
+        let end = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(rest.len());
+        let delimiter = rest[..end].trim_ascii();
+        if !delimiter.is_empty() {
+            self.delimiter = delimiter.to_vec();
+        }
+        self.at = (self.at + 9 + end + 1).min(self.buffer.len());
+        self.start = self.at;
+        Ok(())
+    }
+
+    /// Reads on; what lies before the statement makes room.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.drain(..self.start);
+        self.at -= self.start;
+        self.start = 0;
+        let length = self.buffer.len();
+        self.buffer.resize(length + PART, 0);
+        let count = loop {
+            match self.input.read(&mut self.buffer[length..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        self.buffer.truncate(length + count);
+        self.ended = count == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a few bytes at a time, so that every decision falls on a border once.
+    struct Drops<'a>(&'a [u8], usize);
+
+    impl Read for Drops<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.1.min(self.0.len()).min(buffer.len());
+            let (part, rest) = self.0.split_at(count);
+            buffer[..count].copy_from_slice(part);
+            self.0 = rest;
+            Ok(count)
+        }
+    }
+
+    fn cut(text: &str) -> Vec<String> {
+        let all = |drop: usize| {
+            let mut statements = Statements::of(Drops(text.as_bytes(), drop));
+            let mut found = Vec::new();
+            while let Some(statement) = statements.next().unwrap() {
+                found.push(String::from_utf8(statement.to_vec()).unwrap());
+            }
+            found
+        };
+        let whole = all(1 << 20);
+        for drop in 1..20 {
+            assert_eq!(all(drop), whole, "{drop} bytes at a time");
+        }
+        whole
+    }
+
+    #[test]
+    fn statements_end_at_delimiters_outside_of_quotes_and_comments() {
+        assert_eq!(
+            cut(
+                "-- a; b\nINSERT INTO t VALUES ('a;\\'b', \"c;\"\"d\", `e;`);\n/* x; */ SELECT 1 # y;\n;;\nSELECT 2"
+            ),
+            [
+                "-- a; b\nINSERT INTO t VALUES ('a;\\'b', \"c;\"\"d\", `e;`)",
+                "/* x; */ SELECT 1 # y;",
+                "SELECT 2"
+            ]
+        );
+        assert_eq!(
+            cut("SELECT 5--1; SELECT '\\\\'; SELECT `\\`;"),
+            ["SELECT 5--1", "SELECT '\\\\'", "SELECT `\\`"]
+        );
+        assert_eq!(cut(" \n ;; "), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_delimiter_changes_for_routines() {
+        let text = "DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN\nSET @a = 'x*/;;'; SET @b = 2; END */;;\n\
+            delimiter ;\nSELECT 1;\n";
+        assert_eq!(
+            cut(text),
+            [
+                "/*!50003 CREATE*/ /*!50003 TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN\nSET @a = 'x*/;;'; SET @b = 2; END */",
+                "SELECT 1"
+            ]
+        );
+    }
+
+    #[test]
+    fn memory_is_one_statement_not_the_dump() {
+        let statement = format!("INSERT INTO t VALUES ('{}');\n", "x".repeat(100_000));
+        let text = statement.repeat(100);
+        let mut statements = Statements::of(text.as_bytes());
+        let mut count = 0;
+        while statements.next().unwrap().is_some() {
+            count += 1;
+            assert!(statements.buffer.capacity() < 4 * PART);
+        }
+        assert_eq!(count, 100);
+    }
+}

@@ -1,0 +1,185 @@
+//! What a statement of a dump is about, told from its first words: which database it is meant in, and whether it belongs in
+//! a private copy.
+
+/// Databases that every server has of its own.
+pub(crate) const SYSTEM: [&str; 5] = [
+    "mysql",
+    "sys",
+    "information_schema",
+    "performance_schema",
+    "ndbinfo",
+];
+
+/// Words that are looked at.
+const WORDS: usize = 4;
+
+/// What a statement is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum About {
+    /// The data.
+    Data,
+    /// The session that loads them.
+    Session,
+    /// The database that what follows is meant in.
+    Use(String),
+    /// A database as a whole, which is made, changed or dropped; whether it is the server's own.
+    Database(bool),
+    /// Accounts and their rights.
+    Accounts,
+    /// Replication and its positions.
+    Replication,
+    /// The server as a whole: plugins, global variables.
+    Server,
+}
+
+impl About {
+    /// Told from the statement's first words.
+    pub(crate) fn of(statement: &[u8]) -> Self {
+        let code = without_comments(statement);
+        let words = words(code);
+        let word = |at: usize| words.get(at).map_or("", String::as_str);
+        match (word(0), word(1)) {
+            ("USE", _) => Self::Use(name_after_use(code)),
+            ("CREATE" | "ALTER" | "DROP", "DATABASE" | "SCHEMA") => Self::Database(names_own(code)),
+            ("GRANT" | "REVOKE", _) => Self::Accounts,
+            ("CREATE", "OR") if matches!(word(3), "USER" | "ROLE") => Self::Accounts,
+            ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Self::Accounts,
+            ("SET", "PASSWORD" | "ROLE") => Self::Accounts,
+            ("SET", "DEFAULT") if word(2) == "ROLE" => Self::Accounts,
+            ("FLUSH", "PRIVILEGES") => Self::Accounts,
+            ("CHANGE", "MASTER" | "REPLICATION") => Self::Replication,
+            (
+                "START" | "STOP" | "RESET",
+                "SLAVE" | "REPLICA" | "ALL" | "MASTER" | "GROUP_REPLICATION",
+            ) => Self::Replication,
+            ("SET", "GLOBAL") if word(2).contains("GTID") => Self::Replication,
+            ("SET", second) if second.starts_with("@@GLOBAL.") && second.contains("GTID") => {
+                Self::Replication
+            }
+            ("SET", "GLOBAL" | "PERSIST") => Self::Server,
+            ("SET", second) if second.starts_with("@@GLOBAL.") => Self::Server,
+            ("INSTALL" | "UNINSTALL" | "SHUTDOWN" | "KILL", _) => Self::Server,
+            ("SET", _) => Self::Session,
+            _ => Self::Data,
+        }
+    }
+
+    /// For people, of those that are left out.
+    pub(crate) fn words(&self) -> &'static str {
+        match self {
+            Self::Accounts => "about accounts",
+            Self::Replication => "about replication",
+            Self::Server => "about the server as a whole",
+            Self::Data | Self::Session | Self::Use(_) | Self::Database(_) => {
+                "in the server's own databases"
+            }
+        }
+    }
+}
+
+/// The statement from its first word on: comments that servers execute begin behind their version.
+fn without_comments(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        if text.starts_with(b"-- ") || text.starts_with(b"--\n") || text.starts_with(b"#") {
+            let end = memchr::memchr(b'\n', text).unwrap_or(text.len() - 1);
+            text = &text[end + 1..];
+            continue;
+        }
+        let executed = text.strip_prefix(b"/*!").or(text.strip_prefix(b"/*M!"));
+        if let Some(rest) = executed {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            // What no server is new enough for.
+            if rest.starts_with(b"999999") {
+                text = behind_comment(rest);
+                continue;
+            }
+            text = &rest[digits..];
+            continue;
+        }
+        match text.strip_prefix(b"/*") {
+            Some(rest) => text = behind_comment(rest),
+            None => return text,
+        }
+    }
+}
+
+fn behind_comment(text: &[u8]) -> &[u8] {
+    let end = memchr::memmem::find(text, b"*/").map_or(text.len(), |at| at + 2);
+    &text[end..]
+}
+
+fn words(code: &[u8]) -> Vec<String> {
+    let head = &code[..code.len().min(256)];
+    String::from_utf8_lossy(head)
+        .split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ';'))
+        .filter(|word| !word.is_empty())
+        .take(WORDS)
+        .map(str::to_ascii_uppercase)
+        .collect()
+}
+
+/// Whether a statement about a database names one of the server's own.
+fn names_own(code: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(code).to_ascii_lowercase();
+    text.split(|c: char| c.is_whitespace() || c == '`' || c == ';')
+        .any(|word| SYSTEM.contains(&word))
+}
+
+fn name_after_use(code: &[u8]) -> String {
+    let text = String::from_utf8_lossy(code);
+    let name = text.get(3..).unwrap_or_default().trim();
+    let name = name.trim_end_matches("*/").trim_end();
+    match name
+        .strip_prefix('`')
+        .and_then(|name| name.strip_suffix('`'))
+    {
+        Some(name) => name.replace("``", "`"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_told_by_their_first_words() {
+        let of = |text: &str| About::of(text.as_bytes());
+        for (text, about) in [
+            ("INSERT INTO t VALUES (1)", About::Data),
+            ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", About::Data),
+            ("/*!40101 SET NAMES utf8 */", About::Session),
+            ("-- x\n\nUSE `sh``op`", About::Use("sh`op".into())),
+            (
+                "/*M!999999\\- enable the sandbox mode */ \n-- y\n/*!40101 SET @a=1 */",
+                About::Session,
+            ),
+            ("CREATE USER `a`@`%`", About::Accounts),
+            (
+                "CREATE /*M!100103 OR REPLACE */ TABLE t (a INT)",
+                About::Data,
+            ),
+            ("GRANT ALL ON *.* TO a", About::Accounts),
+            (
+                "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'x:1-5'",
+                About::Replication,
+            ),
+            ("CHANGE MASTER TO MASTER_LOG_FILE='b'", About::Replication),
+            ("SET GLOBAL gtid_slave_pos='0-1-2'", About::Replication),
+            ("SET GLOBAL max_connections=5", About::Server),
+            ("CREATE ROLE r", About::Accounts),
+            (
+                "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop`",
+                About::Database(false),
+            ),
+            (
+                "/*!40000 DROP DATABASE IF EXISTS `mysql`*/",
+                About::Database(true),
+            ),
+            ("", About::Data),
+        ] {
+            assert_eq!(of(text), about, "{text}");
+        }
+    }
+}

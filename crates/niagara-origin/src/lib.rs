@@ -1,0 +1,9 @@
+//! The user's own server as the start of a study: its configuration and its data.
+//!
+//! `configuration` reads option files or asks a running server, and says what a private copy takes of them and what not. `data`
+//! makes dataset images of data directories, backups and dumps.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod configuration;
+pub mod data;

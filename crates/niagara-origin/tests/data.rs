@@ -1,0 +1,316 @@
+//! Data as users have them, made by real servers and tools, and what becomes of them in a copy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use niagara_origin::data::{DataKind, DataSource, image_of};
+use niagara_server::{
+    Cache, Cancel, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, launch,
+};
+
+/// The distribution's server, which `scripts/setup test` installs.
+const SERVER: &str = "/usr/sbin/mariadbd";
+
+/// The user's server, in a place of its own.
+struct Shop {
+    folder: tempfile::TempDir,
+    cache: Cache,
+    install: Install,
+}
+
+impl Shop {
+    fn new() -> Result<Shop> {
+        let folder = tempfile::tempdir()?;
+        Ok(Shop {
+            cache: Cache::at(&folder.path().join("cache"))?,
+            install: Install::from_path(Path::new(SERVER))?,
+            folder,
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Starts it with a database that has what databases have.
+    fn start(&self) -> Result<RunningServer> {
+        // The image of an empty server is shared by all tests of this machine.
+        let image = ImageStore::new(&Cache::open()?).ensure(
+            &self.install,
+            "empty",
+            "InnoDB",
+            &mut |_| Ok(()),
+            &mut |_| {},
+        )?;
+        image.clone_to(&self.path("data"))?;
+        let config = Config::from([
+            ("log_bin".to_owned(), "mysql-bin".to_owned()),
+            ("event_scheduler".to_owned(), "ON".to_owned()),
+        ]);
+        let server = launch(
+            &self.cache,
+            &LaunchSpec {
+                install: &self.install,
+                datadir: self.path("data"),
+                runtime: &Runtime::default(),
+                config: &config,
+            },
+        )?;
+        for statement in [
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(99)) ENGINE = InnoDB",
+            "CREATE TABLE shop.log (id INT) ENGINE = Aria",
+            "INSERT INTO shop.orders (note) VALUES ('it''s; done'), ('-- no comment'), ('back\\\\slash;')",
+            "CREATE USER 'app'@'%' IDENTIFIED BY 'secret'",
+            "GRANT ALL ON shop.* TO 'app'@'%'",
+            "CREATE ROLE reporting",
+            "CREATE DEFINER = 'app'@'%' VIEW shop.notes AS SELECT note FROM shop.orders",
+            "CREATE DEFINER = 'app'@'%' TRIGGER shop.written AFTER INSERT ON shop.orders FOR EACH ROW BEGIN INSERT INTO shop.log VALUES (NEW.id); END",
+            "CREATE EVENT shop.soon ON SCHEDULE EVERY 1 SECOND DO DELETE FROM shop.orders WHERE id > 3",
+            "INSERT INTO shop.orders (note) VALUES ('last')",
+        ] {
+            server.query(statement)?;
+        }
+        Ok(server)
+    }
+
+    /// Makes the image of `source`, starts a server on a clone, and looks around.
+    fn check_copy(&self, source: &DataSource) -> Result<()> {
+        let mut said = Vec::new();
+        let image = image_of(
+            &self.cache,
+            &self.install,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |text| said.push(text.to_owned()),
+        )?;
+        assert!(!said.is_empty());
+        assert_eq!(image.record()?.databases, ["shop"]);
+        let clone = self.path(&format!("clone-{:08x}", rand_number()));
+        image.clone_to(&clone)?;
+        let config = Config::new();
+        let server = launch(
+            &self.cache,
+            &LaunchSpec {
+                install: &self.install,
+                datadir: clone.clone(),
+                runtime: &Runtime::default(),
+                config: &config,
+            },
+        )?;
+        let value = |sql: &str| -> Result<String> {
+            let rows = server.query(sql)?;
+            rows.into_iter().flatten().next().context("a row")
+        };
+        assert_eq!(
+            value(
+                "SELECT GROUP_CONCAT(note ORDER BY id SEPARATOR '|') FROM shop.orders WHERE id < 4"
+            )?,
+            "it's; done|-- no comment|back\\slash;"
+        );
+        // Views and triggers run as accounts that nobody can log in as.
+        assert_eq!(value("SELECT COUNT(*) > 2 FROM shop.notes")?, "1");
+        server.query("INSERT INTO shop.orders (note) VALUES ('new')")?;
+        assert_eq!(value("SELECT COUNT(*) > 0 FROM shop.log")?, "1");
+        assert_eq!(value("SELECT @@GLOBAL.event_scheduler")?, "OFF");
+        assert_eq!(
+            value("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'")?,
+            "1"
+        );
+        let open = value(
+            "SELECT COUNT(*) FROM mysql.global_priv WHERE user NOT IN ('niagara', 'mariadb.sys') \
+             AND JSON_VALUE(priv, '$.account_locked') IS NOT TRUE AND JSON_VALUE(priv, '$.is_role') IS NOT TRUE",
+        )?;
+        assert_eq!(open, "0");
+        let names: Vec<String> = fs::read_dir(&clone)?
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        assert!(
+            !names.iter().any(|name| name.starts_with("mysql-bin")),
+            "{names:?}"
+        );
+        // The same data are not brought in twice.
+        let before = said.len();
+        image_of(
+            &self.cache,
+            &self.install,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |text| said.push(text.to_owned()),
+        )?;
+        assert_eq!(said.len(), before);
+        image.remove()
+    }
+}
+
+fn rand_number() -> u32 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |time| time.subsec_nanos())
+}
+
+fn run(program: &str, arguments: &[&str], server: &RunningServer) -> Result<Vec<u8>> {
+    let output = Command::new(program)
+        .arg("--no-defaults")
+        .arg(format!("--socket={}", server.socket().display()))
+        .arg(format!("--user={}", server.user()))
+        .args(arguments)
+        .env("MYSQL_PWD", server.password())
+        .output()
+        .with_context(|| format!("{program} (scripts/setup test installs it)"))?;
+    anyhow::ensure!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(output.stdout)
+}
+
+#[test]
+fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start()?;
+
+    // A server runs on it.
+    let error = DataSource::open(&shop.path("data")).expect_err("in use");
+    assert!(error.to_string().contains("a server runs on"), "{error}");
+    assert!(
+        error.to_string().contains("mariadb-backup --backup"),
+        "{error}"
+    );
+
+    let backup = shop.path("backup");
+    let target = format!("--target-dir={}", backup.display());
+    let password = format!("--password={}", server.password());
+    run("mariadb-backup", &["--backup", &target, &password], &server)?;
+    let error = DataSource::open(&backup).expect_err("not prepared");
+    assert!(
+        error.to_string().contains("--prepare --target-dir="),
+        "{error}"
+    );
+    let prepared = Command::new("mariadb-backup")
+        .args(["--prepare", &target])
+        .output()?;
+    anyhow::ensure!(
+        prepared.status.success(),
+        "{}",
+        String::from_utf8_lossy(&prepared.stderr)
+    );
+    let source = DataSource::open(&backup)?;
+    assert_eq!(source.kind, DataKind::Backup);
+    assert_eq!(
+        source.made_by.map(|made_by| made_by.version),
+        Some(shop.install.version)
+    );
+    shop.check_copy(&source)?;
+
+    let dump = run(
+        "mariadb-dump",
+        &["--routines", "--events", "--triggers", "--all-databases"],
+        &server,
+    )?;
+    let path = shop.path("all.sql");
+    fs::write(&path, dump)?;
+    anyhow::ensure!(Command::new("gzip").arg(&path).status()?.success());
+    let source = DataSource::open(&shop.path("all.sql.gz"))?;
+    assert_eq!(source.kind, DataKind::Dump);
+    shop.check_copy(&source)?;
+
+    // One database, which the dump does not make itself.
+    let dump = run("mariadb-dump", &["--events", "shop"], &server)?;
+    let path = shop.path("shop.sql");
+    fs::write(&path, dump)?;
+    shop.check_copy(&DataSource::open(&path)?)?;
+
+    server.stop()?;
+    let source = DataSource::open(&shop.path("data"))?;
+    assert_eq!(source.kind, DataKind::Directory);
+    shop.check_copy(&source)?;
+    Ok(())
+}
+
+#[test]
+fn a_folder_of_mydumper_comes_in() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start()?;
+    let folder = shop.path("dumper");
+    let output = Command::new("mydumper")
+        .args(["--socket", &server.socket().display().to_string()])
+        .args(["--user", server.user(), "--password", server.password()])
+        .args([
+            "--database",
+            "shop",
+            "--compress",
+            "--triggers",
+            "--events",
+            "--routines",
+        ])
+        .arg("--outputdir")
+        .arg(&folder)
+        .output()
+        .context("mydumper (scripts/setup test installs it)")?;
+    anyhow::ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let source = DataSource::open(&folder)?;
+    assert_eq!(source.kind, DataKind::Mydumper);
+    shop.check_copy(&source)
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
+    let shop = Shop::new()?;
+    let told = |path: &Path| {
+        let error = DataSource::open(path).expect_err("refused");
+        format!("{error:#}")
+    };
+    let none = told(&shop.path("none"));
+    assert!(
+        none.contains("there are no data at") && none.contains("remedy"),
+        "{none}"
+    );
+    let empty = shop.path("empty");
+    fs::create_dir(&empty)?;
+    assert!(told(&empty).contains("no data directory"));
+    fs::write(shop.path("x.tar"), [&[0; 257][..], b"ustar"].concat())?;
+    assert!(told(&shop.path("x.tar")).contains("tar -xf"));
+    fs::write(shop.path("x.xbstream"), b"XBSTCK01\0")?;
+    assert!(told(&shop.path("x.xbstream")).contains("mbstream -x"));
+    let backup = shop.path("increment");
+    fs::create_dir(&backup)?;
+    fs::write(
+        backup.join("xtrabackup_checkpoints"),
+        "backup_type = incremental\n",
+    )?;
+    assert!(told(&backup).contains("--incremental-dir="));
+    // A refused statement is told with its place.
+    let dump = shop.path("bad.sql");
+    fs::write(
+        &dump,
+        "-- MySQL dump 10.13\n-- Server version\t8.0.36\nCREATE DATABASE shop; USE shop;\nCREATE TABLE t (a INT) COLLATE utf8mb4_0900_ai_ci;\n",
+    )?;
+    let source = DataSource::open(&dump)?;
+    let error = image_of(
+        &shop.cache,
+        &shop.install,
+        &source,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )
+    .expect_err("an unknown collation");
+    let error = format!("{error:#}");
+    assert!(
+        error.contains("bad.sql: statement 3 was refused"),
+        "{error}"
+    );
+    assert!(error.contains("the dump is of MySQL 8.0.36"), "{error}");
+    Ok(())
+}

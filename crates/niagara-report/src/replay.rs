@@ -1,0 +1,112 @@
+//! What a comparison by a capture has to say beside its verdict: fidelity, answers, digests. Text alone; the reports lay it
+//! out.
+
+use niagara_store::{DigestComparison, DigestFinding, ReplaySummary};
+
+use crate::number;
+use crate::study::Grid;
+
+/// Digests that are shown of those that were not called.
+const MAX_UNDETECTED: usize = 10;
+
+/// The tables of a replay: what was replayed, and every digest; none of a comparison without one.
+pub(crate) fn grids(replay: &ReplaySummary) -> Vec<Grid> {
+    let mut fidelity = Grid::new("The replay beside the capture", &[("", false)]);
+    fidelity.rows = replay.facts.iter().map(|fact| vec![fact.clone()]).collect();
+    fidelity
+        .notes
+        .push(format!("{}.", sentence(&replay.verdict)));
+    let mut digests = Grid::new(
+        "By digest",
+        &[
+            ("B is", false),
+            ("Time, B over A", true),
+            ("Share", true),
+            ("A", true),
+            ("B", true),
+            ("Digest", false),
+        ],
+    );
+    let called = replay
+        .digests
+        .iter()
+        .filter(|digest| digest.finding != DigestFinding::Undetected)
+        .count();
+    let shown = (called + MAX_UNDETECTED).min(replay.digests.len());
+    digests.rows = replay.digests[..shown].iter().map(row).collect();
+    digests.strong = (0..called).collect();
+    digests.notes.push(note(replay, shown));
+    vec![fidelity, digests]
+}
+
+fn row(digest: &DigestComparison) -> Vec<String> {
+    let [a, b] = digest.mean_us.map(|mean| format!("{mean:.0} µs"));
+    let finding = match digest.finding {
+        DigestFinding::Slower => "slower",
+        DigestFinding::Faster => "faster",
+        DigestFinding::Undetected => "undetected",
+    };
+    vec![
+        finding.to_owned(),
+        number::estimate(&digest.latency),
+        format!("{:.1} %", digest.share * 100.0),
+        a,
+        b,
+        format!("{} {}", digest.digest, digest.text),
+    ]
+}
+
+/// How the table was made, and what it leaves out.
+fn note(replay: &ReplaySummary, shown: usize) -> String {
+    let rest = match replay.digests.len() - shown {
+        0 => String::new(),
+        1 => " 1 more was undetected.".to_owned(),
+        count => format!(" {count} more were undetected."),
+    };
+    format!(
+        "Mean time per execution, each ratio with its own 95 % interval, from {}; share of all time on A. Slower and \
+         faster are called so that all of them together are wrong with a probability of {} at most (Holm).{rest}",
+        number::count(replay.duels, "duel"),
+        replay.alpha
+    )
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().collect::<String>() + letters.as_str(),
+        None => String::new(),
+    }
+}
+
+/// What a reader must know before believing the rest.
+pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<String> {
+    let mut all = Vec::new();
+    if !replay.is_good {
+        all.push(format!("Replay: {}.", replay.verdict));
+    }
+    if !replay.answers.is_empty() {
+        all.push(format!(
+            "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
+            replay.answers.join("; ")
+        ));
+    }
+    let slower = replay
+        .digests
+        .iter()
+        .filter(|digest| digest.finding == DigestFinding::Slower);
+    let slower: Vec<String> = slower
+        .map(|digest| {
+            format!(
+                "{} ({}): {}",
+                digest.digest,
+                number::estimate(&digest.latency),
+                digest.text
+            )
+        })
+        .collect();
+    if !slower.is_empty() {
+        all.push(format!("Slower on B: {}.", slower.join("; ")));
+    }
+    all
+}

@@ -1,0 +1,93 @@
+//! A capture on one server: what has to be said before it is sent, how long it takes, what it came to.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use niagara_lab::Load;
+use niagara_load::{CaptureWorkload, Driver, Fidelity};
+
+use super::args::{BenchArgs, RunArgs};
+use super::target::Target;
+
+/// A replay that takes so much longer than the capture is given up.
+const MAX_SLOWER: f64 = 20.0;
+/// And this besides.
+const MAX_BESIDE: Duration = Duration::from_secs(60);
+
+/// Refuses what means nothing to a capture, and a server that Niagara did not start unless somebody said yes.
+///
+/// # Errors
+/// As said.
+pub fn check(args: &BenchArgs, load: &Load) -> Result<()> {
+    let Some(capture) = load.workload.capture() else {
+        return Ok(());
+    };
+    if args.run.rate.is_some() || !args.run.rate_steps.is_empty() {
+        bail!(
+            "{} is a capture: its statements come when they had come, not at a rate\n\
+             remedy: --speed 1 keeps the captured pace, --speed 2 is twice as fast",
+            load.workload.spelling()
+        );
+    }
+    if !args.connect.is_foreign() || args.connect.yes {
+        return Ok(());
+    }
+    let trace = capture.trace()?;
+    let does = if trace.facts.writes {
+        "It CHANGES DATA there, for good, as the application did when it was captured"
+    } else {
+        "It only reads"
+    };
+    bail!(
+        "the replay sends {} captured statements of {} sessions to a server that Niagara did not start, in the databases {}. \
+         {does}. Never take the server that the capture came from, nor one whose data anybody needs.\n\
+         remedy: --yes, if that is what you want; without --socket or --host a private server is used",
+        trace.facts.statements,
+        trace.sessions,
+        trace.database_names().join(", ")
+    )
+}
+
+/// How the capture is run where nobody said how long: one that writes to its end and without a warm-up, which would be
+/// its beginning; one that reads as any load.
+///
+/// # Errors
+/// The capture cannot be read.
+pub fn run_args(given: &RunArgs, capture: &CaptureWorkload) -> Result<RunArgs> {
+    let mut args = given.clone();
+    let trace = capture.trace()?;
+    if trace.facts.writes {
+        args.warm_up = Duration::ZERO;
+        if args.time.is_none() {
+            let span = Duration::from_micros(trace.facts.span_us);
+            let slower = MAX_SLOWER.max(1.0 / capture.speed().unwrap_or(1.0) * 2.0);
+            args.time = Some(span.mul_f64(slower) + MAX_BESIDE);
+        }
+    }
+    Ok(args)
+}
+
+/// What was replayed beside what was captured; none of other workloads.
+///
+/// # Errors
+/// The capture cannot be read.
+pub fn fidelity(load: &Load, driver: &Driver) -> Result<Option<Fidelity>> {
+    let (Some(capture), Some(tally)) = (load.workload.capture(), driver.replayed(0)) else {
+        return Ok(None);
+    };
+    Ok(Some(Fidelity::of(&*capture.trace()?, &tally)))
+}
+
+/// Of a server without the capture's data: words that help.
+pub fn missing_data(target: &Target, fidelity: &Fidelity) -> Option<String> {
+    let missing: u64 = [1146, 1049]
+        .iter()
+        .filter_map(|code| fidelity.errors.get(code))
+        .sum();
+    (missing * 2 > fidelity.replayed).then(|| {
+        format!(
+            "most statements found no table or database on {}: the capture's data are not there (--data, or --tables-of)",
+            target.endpoint.transport
+        )
+    })
+}

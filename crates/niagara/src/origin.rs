@@ -1,0 +1,91 @@
+//! From the command line to what of the user's own server is the start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use niagara_lab::lever::ProductionMachine;
+use niagara_lab::{Data, Origin};
+use niagara_origin::configuration::{ConfigSource, running_config};
+use niagara_origin::data::DataSource;
+
+use crate::cmd::bench::{Target, connect_args};
+use crate::shared_args::OriginArgs;
+
+/// What the options name; a running server is asked now, once.
+///
+/// # Errors
+/// A file that cannot be read, a server that cannot be reached, data that cannot be used, a database without data.
+pub fn origin(args: &OriginArgs) -> Result<Origin> {
+    args.over(Origin::default())
+}
+
+/// What the options themselves name.
+fn given(args: &OriginArgs) -> Result<Origin> {
+    let config = match (&args.config, &args.config_from) {
+        (Some(path), _) => Some(ConfigSource::file(path)?),
+        (None, Some(address)) => Some(running(address, args.config_user.as_deref())?),
+        (None, None) => None,
+    };
+    let data = match &args.data {
+        None => None,
+        Some(path) => Some(Data {
+            source: DataSource::open(path)?,
+            database: args.schema.clone(),
+        }),
+    };
+    Ok(Origin {
+        config,
+        data,
+        machine: ProductionMachine {
+            memory: args.memory,
+            cpus: args.cpus,
+        },
+    })
+}
+
+impl OriginArgs {
+    /// What the options name on top of what a study file says.
+    ///
+    /// # Errors
+    /// As [`origin`].
+    pub fn over(&self, file: Origin) -> Result<Origin> {
+        let given = given(self)?;
+        if self.schema.is_some() && given.data.is_none() && file.data.is_none() {
+            bail!(
+                "--schema names a database of your data, and there are none\nremedy: name them by --data"
+            );
+        }
+        Ok(Origin {
+            config: given.config.or(file.config),
+            data: given.data.or(file.data).map(|data| Data {
+                database: self.schema.clone().or(data.database),
+                ..data
+            }),
+            machine: ProductionMachine {
+                memory: given.machine.memory.or(file.machine.memory),
+                cpus: given.machine.cpus.or(file.machine.cpus),
+            },
+        })
+    }
+}
+
+fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
+    let mut connect = connect_args();
+    connect.user = user.map(str::to_owned);
+    if address.contains('/') {
+        connect.socket = Some(PathBuf::from(address));
+    } else if let Ok(address) = address.parse::<SocketAddr>() {
+        connect.host = Some(address.ip().to_string());
+        connect.port = address.port();
+    } else {
+        let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+        connect.host = Some(host.to_owned());
+        connect.port = port.parse().unwrap_or(connect.port);
+    }
+    let mut target = Target::running(&connect)?;
+    Ok(ConfigSource::Running(running_config(
+        &mut target.admin,
+        address,
+    )?))
+}

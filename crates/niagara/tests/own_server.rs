@@ -1,0 +1,125 @@
+//! The user's own server as the start: a comparison on a copy of its data, with its option file.
+
+mod common;
+
+use common::existing::Existing;
+use common::{Place, run};
+use niagara_store::Store;
+
+/// What runs on the user's tables: nothing of it is made.
+const WORKLOAD: &str = r#"
+title = "orders"
+[[transaction]]
+name = "look"
+statements = ["SELECT note FROM orders WHERE id = :id"]
+[transaction.draw]
+id = { int = [1, 100] }
+"#;
+
+/// A data directory of a server that was stopped, as a user has one.
+fn data(place: &Place) -> std::path::PathBuf {
+    let existing = Existing::start("mariadb-10.11", &[]);
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(99)) ENGINE = InnoDB",
+        "INSERT INTO shop.orders SELECT seq, REPEAT('x', 50) FROM shop.seq_1_to_100",
+        "CREATE USER 'app'@'%' IDENTIFIED BY 'secret'",
+    ] {
+        existing.server.query(statement).expect("a statement");
+    }
+    let Existing { server, place: own } = existing;
+    server.stop().expect("stopped");
+    let data = place.folder.path().join("mysql");
+    std::fs::rename(own.folder.path().join("data"), &data).expect("moved");
+    data
+}
+
+#[test]
+fn variants_are_compared_on_the_users_data_and_configuration() {
+    let place = Place::new();
+    let at = |name: &str| place.folder.path().join(name);
+    data(&place);
+    std::fs::write(at("orders.toml"), WORKLOAD).expect("written");
+    std::fs::write(
+        at("my.cnf"),
+        "[mysqld]\ninnodb_io_capacity = 333\nmax_connections = 77\ndatadir = /var/lib/mysql\nserver_id = 5\nno_such_option = 1\n",
+    )
+    .expect("written");
+    let words = [
+        "compare",
+        "base",
+        "transport=unix",
+        "--workload",
+        "./orders.toml",
+        "--data",
+        "mysql",
+        "--config",
+        "my.cnf",
+        "--memory",
+        "64G",
+        "--cpus",
+        "16",
+        "--threads",
+        "2",
+        "--slice",
+        "50ms",
+        "--couples",
+        "2",
+        "--max-duels",
+        "2",
+        "--warm-up",
+        "100ms",
+        "--budget",
+        "2m",
+        "--seed",
+        "1",
+        "--out",
+        "study",
+    ];
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    for words in [
+        "left out: datadir=/var/lib/mysql",
+        "my.cnf line 6): MariaDB 10.11",
+        "data directory",
+        "database shop",
+    ] {
+        assert!(stderr.contains(words), "no {words} in\n{stderr}");
+    }
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    let study = store.study().expect("the study");
+    let origin = &study.plan["origin"];
+    assert!(origin["data"]["source"]["digest"].is_string(), "{origin:#}");
+    assert_eq!(origin["machine"]["cpus"], 16);
+    let events = store.events().expect("events");
+    assert!(
+        events
+            .iter()
+            .any(|event| event.text.contains("server_id=5")),
+        "{events:?}"
+    );
+    for variant in store.variants().expect("variants") {
+        assert!(format!("{variant:?}").contains("333"), "{variant:?}");
+    }
+
+    // A workload whose tables the data have not.
+    let (code, _, stderr) = run(&mut place.niagara(&[
+        "bench",
+        "oltp_read_only",
+        "--data",
+        "mysql",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+    ]));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("has no table sbtest1") && stderr.contains("remedy"),
+        "{stderr}"
+    );
+    let (code, _, stderr) =
+        run(&mut place.niagara(&["bench", "oltp_read_only", "--schema", "shop"]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("name them by --data"), "{stderr}");
+}

@@ -1,0 +1,293 @@
+//! Captures where workloads are named: on private servers, in comparisons, on a server that is already running.
+
+mod common;
+
+use common::existing::Existing;
+use common::{Place, run};
+use niagara_store::{CompareSummary, DigestFinding, Store, Summary};
+use std::fmt::Write;
+
+/// A table of items, for captures that are made of nothing but text.
+const ITEMS: &str = r#"
+title = "Items"
+[scale]
+rows = 100
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, stock INT NOT NULL) ENGINE = {engine}"
+[table.columns]
+id = "row"
+stock = { int = [1, 1000] }
+
+[[transaction]]
+name = "look"
+statements = ["SELECT stock FROM item WHERE id = :item"]
+[transaction.draw]
+item = { int = [1, "rows"] }
+"#;
+
+/// A slow log of MariaDB: statements of sessions, each with its duration in microseconds and its rows sent and changed.
+#[derive(Default)]
+struct Log {
+    text: String,
+    entries: u64,
+}
+
+impl Log {
+    fn add(&mut self, session: u64, sql: &str, duration_us: u64, rows: (u64, u64)) {
+        if self.entries == 0 {
+            self.text += "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n\
+                          Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\n\
+                          Time\t\t    Id Command\tArgument\n";
+        }
+        // A thousand statements a second.
+        let second = 1_700_000_000 + self.entries / 1000;
+        if self.entries.is_multiple_of(1000) {
+            let (minutes, seconds) = ((second / 60) % 60, second % 60);
+            writeln!(self.text, "# Time: 231114 22:{minutes:02}:{seconds:02}").expect("a string");
+        }
+        self.entries += 1;
+        write!(
+            self.text,
+            "# User@Host: app[app] @ localhost []\n\
+             # Thread_id: {session}  Schema: sbtest  QC_hit: No\n\
+             # Query_time: {}.{:06}  Lock_time: 0.000010  Rows_sent: {}  Rows_examined: 1\n\
+             # Rows_affected: {}  Bytes_sent: 100\n\
+             SET timestamp={second};\n{sql};\n",
+            duration_us / 1_000_000,
+            duration_us % 1_000_000,
+            rows.0,
+            rows.1
+        )
+        .expect("a string");
+    }
+
+    fn import(&self, place: &Place) {
+        let folder = place.folder.path();
+        std::fs::write(folder.join("shop.log"), &self.text).expect("a file");
+        std::fs::write(folder.join("items.toml"), ITEMS).expect("a file");
+        let words = ["capture", "import", "shop.log", "--output", "shop.capture"];
+        let (code, _, stderr) = run(&mut place.niagara(&words));
+        assert_eq!(code, Some(0), "{stderr}");
+    }
+}
+
+fn compared(place: &Place, b: &str, arguments: &[&str]) -> (CompareSummary, String) {
+    let mut words = vec![
+        "compare",
+        "base",
+        b,
+        "--workload",
+        "./shop.capture",
+        "--tables-of",
+        "./items.toml",
+        "--warm-up",
+        "100ms",
+        "--disturbance",
+        "100%",
+        "--budget",
+        "3m",
+        "--seed",
+        "5",
+        "--out",
+        "study",
+    ];
+    words.extend(arguments);
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
+    match store.summary().expect("readable") {
+        Some(Summary::Compare(compare)) => (*compare, stdout),
+        other => panic!("a comparison, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_capture_that_writes_is_compared_and_ends_with_its_trace() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..1500_u64 {
+        let session = 5 + number % 4;
+        log.add(session, "BEGIN", 50, (0, 0));
+        let look = format!("SELECT stock FROM item WHERE id = {}", number % 100 + 1);
+        log.add(session, &look, 200, (1, 0));
+        let sell = format!(
+            "UPDATE item SET stock = stock + 1 WHERE id = {}",
+            number % 97 + 1
+        );
+        log.add(session, &sell, 300, (0, 1));
+        log.add(session, "COMMIT", 900, (0, 0));
+    }
+    log.add(5, "SET GLOBAL max_connections = 10", 100, (0, 0));
+    log.import(&place);
+    let arguments = [
+        "--couples",
+        "5",
+        "--slice",
+        "300ms",
+        "--max-duels",
+        "3",
+        "--to-the-end",
+    ];
+    let (compare, stdout) = compared(&place, "transport=unix", &arguments);
+    let replay = compare.comparison.replay.as_ref().expect("a capture's");
+    assert!(replay.is_good, "{}", replay.verdict);
+    assert!(replay.answers.is_empty(), "{:?}", replay.answers);
+    assert_eq!(replay.digests.len(), 4);
+    assert!(
+        replay
+            .digests
+            .iter()
+            .all(|one| one.count[0] == one.count[1] && one.errors == [0, 0])
+    );
+    for words in [
+        "By digest",
+        "update item set stock",
+        "SET GLOBAL",
+        "good enough to decide by",
+    ] {
+        assert!(stdout.contains(words), "{words}: {stdout}");
+    }
+    for name in ["report.html", "report.md"] {
+        let report = std::fs::read_to_string(place.out().join(name)).unwrap_or_default();
+        assert!(
+            name == "report.md" || report.contains("By digest"),
+            "{name}"
+        );
+        assert!(!report.contains("id = 42"), "{name} has literals");
+    }
+}
+
+#[test]
+fn a_planted_regression_is_named_first_and_other_answers_too() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..400_u64 {
+        let session = 5 + number % 2;
+        let item = number % 100 + 1;
+        let lookup = format!("SELECT stock FROM item WHERE id = {item}");
+        log.add(session, &lookup, 200, (1, 0));
+        // Slower by 2 ms where a variable that changes nothing else is set.
+        let slow = format!(
+            "SELECT id, IF(@@global.max_error_count = 65, SLEEP(0.002), 0) FROM item WHERE id = {item}"
+        );
+        log.add(session, &slow, 200, (1, 0));
+        let range = format!("SELECT COUNT(*) FROM item WHERE id BETWEEN {item} AND 100");
+        log.add(session, &range, 200, (1, 0));
+        // A row less where it is set.
+        let other = format!(
+            "SELECT id FROM item WHERE id <= IF(@@global.max_error_count = 65, 1, 2) AND stock <> {item}000"
+        );
+        log.add(session, &other, 200, (2, 0));
+    }
+    log.import(&place);
+    let arguments = [
+        "--couples",
+        "4",
+        "--slice",
+        "100ms",
+        "--max-duels",
+        "6",
+        "--to-the-end",
+    ];
+    let (compare, stdout) = compared(&place, "cfg.max_error_count=65", &arguments);
+    let replay = compare.comparison.replay.as_ref().expect("a capture's");
+    let first = &replay.digests[0];
+    assert_eq!(first.finding, DigestFinding::Slower, "{:?}", replay.digests);
+    assert!(first.text.contains("sleep"), "{}", first.text);
+    assert!(first.latency.low > 1.0, "{first:?}");
+    assert_eq!(replay.answers.len(), 1, "{:?}", replay.answers);
+    assert!(
+        replay.answers[0].contains("select id from item"),
+        "{:?}",
+        replay.answers
+    );
+    for words in ["Slower on B", "cannot be recommended"] {
+        assert!(stdout.contains(words), "{words}: {stdout}");
+    }
+}
+
+#[test]
+fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
+    let place = Place::new();
+    let mut log = Log::default();
+    log.add(1, "UPDATE item SET stock = 1 WHERE id = 1", 100, (0, 1));
+    log.import(&place);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let (code, _, stderr) = run(&mut place.niagara(arguments));
+        assert_ne!(code, Some(0), "{stderr}");
+        for word in words {
+            assert!(stderr.contains(word), "{word}: {stderr}");
+        }
+    };
+    let socket = [
+        "bench",
+        "./shop.capture",
+        "--socket",
+        "/nowhere",
+        "--user",
+        "app",
+    ];
+    refused(&socket, &["CHANGES DATA", "sbtest", "--yes"]);
+    refused(
+        &["bench", "./shop.capture", "--rate", "100"],
+        &["--speed 1"],
+    );
+    refused(
+        &["sweep", "base", "--workload", "./shop.capture"],
+        &["nothing to sweep"],
+    );
+    refused(
+        &["bench", "oltp_read_only", "--speed", "2"],
+        &["--workload shop.capture"],
+    );
+    refused(
+        &["bench", "./shop.capture", "--speed", "0"],
+        &["from 0.001 to 1000"],
+    );
+    refused(&["bench", "./nothing.capture"], &["nothing.capture"]);
+    std::fs::write(place.folder.path().join("bad.capture"), "text").expect("a file");
+    refused(&["bench", "./bad.capture"], &["no capture", "import"]);
+    let goal = [
+        "compare",
+        "base",
+        "base",
+        "--workload",
+        "./shop.capture",
+        "--goal",
+        "p99",
+    ];
+    refused(&goal, &["arrive when they had"]);
+}
+
+#[test]
+fn a_running_server_is_loaded_after_yes() {
+    let server = Existing::start("mariadb-10.11", &[]);
+    let mut log = Log::default();
+    for number in 0..200_u64 {
+        let look = format!("SELECT stock FROM item WHERE id = {}", number % 100 + 1);
+        log.add(1 + number % 2, &look, 100, (1, 0));
+        let sell = "UPDATE item SET stock = stock + 1 WHERE id = 7";
+        log.add(1 + number % 2, sell, 100, (0, 1));
+    }
+    log.import(&server.place);
+    let bench = |words: &[&str]| {
+        let (code, stdout, stderr) = run(&mut server.bench(words));
+        assert_eq!(code, Some(0), "{stderr}");
+        stdout
+    };
+    bench(&["./items.toml", "prepare"]);
+    let stdout = bench(&["./shop.capture", "--yes", "--speed", "2", "--json"]);
+    let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(result["replay"]["replayed"], 400, "{result}");
+    assert_eq!(
+        result["replay"]["shortcomings"],
+        serde_json::json!([]),
+        "{result}"
+    );
+    // All of them within one second of the log, at twice the pace.
+    let seconds = result["runs"][0]["seconds"].as_f64().expect("a number");
+    assert!(seconds >= 0.4, "{seconds}");
+}
