@@ -89,7 +89,13 @@ fn what_was_captured_is_replayed() {
     let workload = CaptureWorkload::open(&capture(&log)).expect("a capture");
     let trace = workload.trace().expect("a trace");
     assert!(trace.facts.statements > 500, "{:?}", trace.facts);
-    assert!(trace.facts.writes && trace.facts.max_in_flight <= THREADS);
+    assert!(trace.facts.writes);
+    // The load's connections, and the one that switched the log on and off; each does one thing at a time.
+    assert!(
+        trace.facts.max_in_flight <= THREADS + 1,
+        "{:?}",
+        trace.facts
+    );
     let replayed = WorkloadSpec::of(workload);
     assert!(replayed.needs_data() && replayed.writes());
 
