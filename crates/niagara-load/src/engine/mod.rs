@@ -2,10 +2,12 @@
 //!
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
-//! puts together ([`collecting`], [`intervals`], [`stats`]). A capture has a loop of its own kind ([`replay`]).
+//! puts together ([`collecting`], [`intervals`], [`stats`]). A capture has a loop of its own kind ([`replay`]), and so has a
+//! script ([`script_loop`]); how long an order lasts and how much may begin is the same for all ([`counted_time`]).
 
 pub(crate) mod collecting;
 pub(crate) mod connection;
+pub(crate) mod counted_time;
 pub(crate) mod driver;
 pub(crate) mod event_loop;
 pub(crate) mod histogram;

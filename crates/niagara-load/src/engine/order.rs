@@ -98,6 +98,15 @@ pub(crate) struct Policy {
     pub auto_coalesces: bool,
 }
 
+/// Errors by which a server says that the connection ends.
+pub(crate) const ENDING_ERRORS: [u16; 5] = [
+    1053, // the server shuts down
+    1080, // forced close
+    1927, // connection was killed (MariaDB)
+    3169, // session was killed (MySQL)
+    4031, // closed for inactivity (MySQL)
+];
+
 /// An error of this machine while doing `what`.
 pub(crate) fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
     move |error| LoadError::Client(format!("{what}: {error}"))

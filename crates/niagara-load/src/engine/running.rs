@@ -1,11 +1,11 @@
 //! A slice or run under way on one loop: transactions begin, statements are answered and sent, errors are dealt with.
 
 use crate::engine::connection::{Connection, State, Stopped};
+use crate::engine::counted_time::CountedTime;
 use crate::engine::link::{Link, Lost};
-use crate::engine::options::MAX_RUN;
-use crate::engine::order::{Order, Policy, Report, Served, client};
+use crate::engine::order::{ENDING_ERRORS, Order, Policy, Report, Served, client};
 use crate::engine::reconnect::Reconnector;
-use crate::engine::recorder::{Kinds, Recorder, Window};
+use crate::engine::recorder::{Kinds, Window};
 use crate::error::LoadError;
 use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
@@ -15,23 +15,8 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// The longest wait before the flags are checked.
-const MAX_WAIT: Duration = Duration::from_millis(100);
-/// The longest drain after the user has cancelled.
-const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
-
-/// Errors by which a server says that the connection ends.
-const ENDING_ERRORS: [u16; 5] = [
-    1053, // the server shuts down
-    1080, // forced close
-    1927, // connection was killed (MariaDB)
-    3169, // session was killed (MySQL)
-    4031, // closed for inactivity (MySQL)
-];
 
 pub(crate) struct Running<'a> {
     plan: &'a Plan,
@@ -39,23 +24,16 @@ pub(crate) struct Running<'a> {
     order: &'a Order,
     io: &'a mut Io,
     reconnector: &'a mut Reconnector,
-    recorder: Recorder<'a>,
-    stop_at: Instant,
-    /// How long transactions in flight may take after that.
-    drain_timeout: Duration,
+    time: CountedTime<'a, 'a>,
     /// Connections that an answer is expected on.
     in_flight: usize,
     /// Connections without a link.
     lost: usize,
-    /// No more transactions may begin because of their number.
-    limit_reached: bool,
     /// Of an open loop: connections that wait for an arrival, the longest waiting first.
     free: VecDeque<usize>,
     /// Connections with a statement that is written and not sent. Sends come after all answers of a batch have been
     /// taken: the server's threads that they wake then do not come in between.
     unsent: Vec<usize>,
-    /// Of an open loop: the arrival that is this loop's to begin next.
-    reserved: Option<Instant>,
     /// Of a workload with think times: connections that rest, and until when.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
     /// The longest delay of a wake-up.
@@ -78,23 +56,11 @@ impl<'a> Running<'a> {
             order,
             io,
             reconnector,
-            recorder: Recorder::new(
-                kinds,
-                order.count_from,
-                if order.count_drain {
-                    order.stop_at + order.drain_timeout + MAX_RUN
-                } else {
-                    order.stop_at
-                },
-            )?,
-            stop_at: order.stop_at,
-            drain_timeout: order.drain_timeout,
+            time: CountedTime::new(kinds, order)?,
             in_flight: 0,
             lost: 0,
-            limit_reached: false,
             free: VecDeque::new(),
             unsent: Vec::new(),
-            reserved: None,
             resting: BinaryHeap::new(),
             max_delay,
         })
@@ -108,7 +74,7 @@ impl<'a> Running<'a> {
         buffer: &mut [u8],
         report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Report, LoadError> {
-        let mut boundary = self.first_boundary();
+        let mut boundary = self.time.first_boundary();
         self.start(connections)?;
         let mut now = Instant::now();
         let mut heard = now;
@@ -126,7 +92,15 @@ impl<'a> Running<'a> {
                 heard = now;
             }
             if now >= boundary {
-                boundary = self.report_intervals(now, boundary, connections, report)?;
+                let of_each = self.order.connections_by_interval;
+                boundary = self.time.report_intervals(now, boundary, |window| {
+                    let per_connection = if of_each {
+                        shares(connections)
+                    } else {
+                        Vec::new()
+                    };
+                    report(window, per_connection);
+                })?;
             }
             // All of these answers were there when the wait ended: one reading of the clock is right for them.
             let mut wake = false;
@@ -145,25 +119,10 @@ impl<'a> Running<'a> {
             if self.order.abort.load(Ordering::Relaxed) {
                 return Ok(Report::Failed(LoadError::Cancelled));
             }
-            self.obey(now);
+            self.time.obey(now);
             self.check_bounds(now, heard)?;
         }
-        Ok(Report::Finished {
-            window: self.recorder.finish()?,
-            ended: now,
-            stopped: self.stop_at.min(now),
-            per_connection: shares(connections),
-        })
-    }
-
-    /// When the first interval is over.
-    fn first_boundary(&self) -> Instant {
-        match self.order.interval {
-            // The warm-up is a window of its own.
-            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
-            Some(interval) => self.order.count_from + interval,
-            None => self.stop_at,
-        }
+        self.time.finish(now, shares(connections))
     }
 
     /// Begins a transaction on every connection that has a link.
@@ -184,31 +143,11 @@ impl<'a> Running<'a> {
         self.deliver(connections)
     }
 
-    /// Ends counted time if that is wanted.
-    fn obey(&mut self, now: Instant) {
-        let cancelled = self.order.cancel.load(Ordering::Relaxed);
-        if cancelled || self.order.stop.load(Ordering::Relaxed) {
-            self.stop_at = self.stop_at.min(now);
-            if !self.order.count_drain {
-                self.recorder.stop(now);
-            }
-        }
-        if cancelled {
-            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
-        }
-    }
-
     /// Gives up a server that takes too long with what is in flight, or was last `heard` of too long ago.
     fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
-        if now >= self.stop_at + self.drain_timeout {
-            return Err(self.server_lost(format!(
-                "{} transactions were not finished {:.1} s after the stop",
-                self.in_flight,
-                self.drain_timeout.as_secs_f64()
-            )));
-        }
+        self.time.check_drain(now, self.in_flight, "transactions")?;
         if now.saturating_duration_since(heard) >= self.order.stall_timeout {
-            return Err(self.server_lost(format!(
+            return Err(self.time.server_lost(format!(
                 "no answer on {} connections for {:.1} s",
                 self.in_flight,
                 self.order.stall_timeout.as_secs_f64()
@@ -219,35 +158,23 @@ impl<'a> Running<'a> {
 
     /// Whether there may be more to do although no answer is expected.
     fn goes_on(&mut self, now: Instant) -> bool {
-        if now >= self.stop_at {
-            return false;
-        }
-        if let Some((limit, begun)) = &self.order.events {
-            self.limit_reached |= begun.load(Ordering::Relaxed) >= *limit;
-        }
         let more_to_come =
             self.order.arrivals.is_some() || self.lost > 0 || !self.resting.is_empty();
-        !self.limit_reached && more_to_come
+        more_to_come && self.time.may_go_on(now)
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {
-        if now >= self.stop_at {
-            return MAX_WAIT;
+        let longest = self.time.longest_wait(boundary, now);
+        if self.time.is_over(now) {
+            return longest;
         }
-        // A boundary can be reported late: no wake-up of its own for every last millisecond.
-        let until = boundary
-            .min(self.stop_at)
-            .saturating_duration_since(now)
-            .clamp(Duration::from_millis(1), MAX_WAIT);
         let until = match self.resting.peek() {
-            Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
-            None => until,
+            Some(Reverse((due, _))) => longest.min(due.saturating_duration_since(now)),
+            None => longest,
         };
-        match self.reserved {
-            Some(due) if !self.free.is_empty() && !self.limit_reached => {
-                until.min(due.saturating_duration_since(now))
-            }
-            _ => until,
+        match self.free.is_empty() {
+            true => until,
+            false => self.time.before_arrival(until, now),
         }
     }
 
@@ -259,46 +186,6 @@ impl<'a> Running<'a> {
         Coalescing::half_of(self.in_flight, self.max_delay)
     }
 
-    /// Sends a report for every interval that is over, and returns the end of the one at hand. The last interval ends
-    /// with the drain, not here.
-    fn report_intervals(
-        &mut self,
-        now: Instant,
-        mut end: Instant,
-        connections: &[Connection],
-        report: &dyn Fn(Window, Vec<Served>),
-    ) -> Result<Instant, LoadError> {
-        if let Some(interval) = self.order.interval {
-            while (end < self.stop_at || self.order.count_drain) && now >= end {
-                let per_connection = if self.order.connections_by_interval {
-                    shares(connections)
-                } else {
-                    Vec::new()
-                };
-                report(self.recorder.take()?, per_connection);
-                end += interval;
-            }
-        }
-        // Beyond counted time there are no boundaries; one that never comes costs a comparison.
-        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
-            end = now + MAX_RUN;
-        }
-        Ok(end)
-    }
-
-    /// Whether a transaction may begin, which is then counted as begun.
-    fn may_begin(&mut self, now: Instant) -> bool {
-        if now >= self.stop_at || self.limit_reached {
-            return false;
-        }
-        if let Some((limit, begun)) = &self.order.events
-            && now >= self.order.count_from
-        {
-            self.limit_reached = begun.fetch_add(1, Ordering::Relaxed) >= *limit;
-        }
-        !self.limit_reached
-    }
-
     /// A connection is free: in a closed loop its next transaction begins.
     fn next(&mut self, connection: &mut Connection, now: Instant) -> Result<(), LoadError> {
         if self.order.arrivals.is_some() {
@@ -306,7 +193,7 @@ impl<'a> Running<'a> {
             self.free.push_back(connection.token() as usize);
             return Ok(());
         }
-        if !self.may_begin(now) {
+        if !self.time.may_begin(now) {
             connection.state = State::Idle;
             return Ok(());
         }
@@ -339,7 +226,7 @@ impl<'a> Running<'a> {
                         let ready = connection.intended.max(connection.free_since);
                         now.saturating_duration_since(ready)
                     });
-                    self.recorder.began(now, late);
+                    self.time.recorder.began(now, late);
                 }
                 Err(lost) => self.put_up_with(connection, Err(lost.into()))?,
             }
@@ -361,36 +248,14 @@ impl<'a> Running<'a> {
             self.resting.pop();
             let connection = &mut connections[token];
             // One that was lost meanwhile continues when it is there again.
-            if connection.state == State::Idle && self.may_begin(now) {
+            if connection.state == State::Idle && self.time.may_begin(now) {
                 connection.intended = due;
                 self.begin(connection, now)?;
             }
         }
-        let Some(arrivals) = &self.order.arrivals else {
-            return Ok(());
-        };
-        while let Some(&token) = self.free.front() {
-            let due = match self.reserved {
-                Some(due) => due,
-                None => {
-                    let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-                    let Some(time) = arrivals.take() else {
-                        return Ok(());
-                    };
-                    self.order.kick + time
-                }
-            };
-            self.reserved = Some(due);
-            if due > now {
-                now = Instant::now();
-                if due > now {
-                    return Ok(());
-                }
-            }
-            if !self.may_begin(now) {
-                return Ok(());
-            }
-            self.reserved = None;
+        while let Some(&token) = self.free.front()
+            && let Some(due) = self.time.arrived(&mut now)
+        {
             self.free.pop_front();
             let connection = &mut connections[token];
             connection.intended = due;
@@ -459,7 +324,7 @@ impl<'a> Running<'a> {
                 let served = connection.complete(now);
                 let latency = now.saturating_duration_since(connection.intended);
                 let kind = connection.kind(self.plan);
-                self.recorder.transaction(now, kind, latency);
+                self.time.recorder.transaction(now, kind, latency);
                 if self
                     .policy
                     .reconnect_after
@@ -501,7 +366,7 @@ impl<'a> Running<'a> {
         let latency = now.saturating_duration_since(connection.sent);
         let statement = connection.statement(self.plan);
         let touched = !failed && connection.touched();
-        self.recorder.query(now, statement, latency, touched);
+        self.time.recorder.query(now, statement, latency, touched);
         match (connection.state, failed) {
             (State::Running, false) => {
                 if !connection.advance(self.plan)? {
@@ -520,7 +385,7 @@ impl<'a> Running<'a> {
                         message: error.message,
                     });
                 }
-                self.recorder.error(error.code);
+                self.time.recorder.error(error.code);
                 if connection.is_open(self.plan) {
                     connection.roll_back()?;
                     self.unsent.push(connection.token() as usize);
@@ -542,7 +407,7 @@ impl<'a> Running<'a> {
     }
 
     fn restart(&mut self, connection: &mut Connection, now: Instant) -> Result<Answered, Failure> {
-        if now >= self.stop_at {
+        if self.time.is_over(now) {
             return Ok(Answered::Stopped);
         }
         connection.restart(self.plan)?;
@@ -559,7 +424,7 @@ impl<'a> Running<'a> {
         match result {
             Ok(()) => Ok(()),
             Err(Failure::Lost(Lost(cause))) => match self.policy.retry {
-                None => Err(self.server_lost(cause)),
+                None => Err(self.time.server_lost(cause)),
                 Some(retry) => {
                     let resume = connection.state != State::Idle;
                     if resume {
@@ -611,7 +476,9 @@ impl<'a> Running<'a> {
             let link: Link = match delivery.link {
                 Ok(link) => link,
                 Err(error) => {
-                    return Err(self.server_lost(format!("it could not be reached again: {error}")));
+                    return Err(self
+                        .time
+                        .server_lost(format!("it could not be reached again: {error}")));
                 }
             };
             let resume = connection.state == State::Lost { resume: true };
@@ -619,12 +486,12 @@ impl<'a> Running<'a> {
                 .relink(link, self.io)
                 .map_err(client("watching a connection"))?;
             self.lost -= 1;
-            self.recorder.reconnected(delivery.renewed);
+            self.time.recorder.reconnected(delivery.renewed);
             let now = Instant::now();
             if !resume {
                 connection.free_since = now;
                 self.next(connection, now)?;
-            } else if now < self.stop_at {
+            } else if !self.time.is_over(now) {
                 self.in_flight += 1;
                 let begun = connection.restart(self.plan);
                 self.unsent.push(connection.token() as usize);
@@ -632,13 +499,6 @@ impl<'a> Running<'a> {
             }
         }
         Ok(())
-    }
-
-    fn server_lost(&self, cause: String) -> LoadError {
-        LoadError::ServerLost {
-            side: self.order.side,
-            cause,
-        }
     }
 }
 

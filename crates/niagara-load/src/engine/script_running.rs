@@ -1,10 +1,11 @@
 //! A slice or run of a script under way on one loop: its threads run until each waits for an answer, a rest or an event.
 
+use crate::engine::counted_time::CountedTime;
 use crate::engine::link::Lost;
 use crate::engine::options::MAX_RUN;
 use crate::engine::order::{Order, Policy, Report, Served, client};
 use crate::engine::reconnect::Reconnector;
-use crate::engine::recorder::{Kinds, Recorder, Window};
+use crate::engine::recorder::{Kinds, Window};
 use crate::engine::script_inline::{Heard, Inline, hear};
 use crate::engine::script_thread::{ScriptThread, State};
 use crate::engine::script_watch::Watch;
@@ -18,14 +19,9 @@ use crate::script::wires::{Wires, awaited, refusal};
 use crate::workload::script::{OTHER, READ, WRITE};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The longest wait before the flags are looked at.
-const MAX_WAIT: Duration = Duration::from_millis(100);
-/// The longest drain after the user has cancelled.
-const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
 /// A thread that is still in the same piece of Lua so long after the end of time is interrupted.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Events without a wait for anything that a thread does before the others have their turn.
@@ -38,13 +34,9 @@ pub(crate) struct ScriptRunning<'a> {
     wires: &'a mut Wires,
     reconnector: &'a mut Reconnector,
     watch: &'a Watch,
-    recorder: Recorder<'a>,
-    stop_at: Instant,
-    drain_timeout: Duration,
+    time: CountedTime<'a, 'a>,
     /// Threads within an event.
     in_flight: usize,
-    /// No more events may begin because of their number.
-    limit_reached: bool,
     /// By link: the thread that waits for its answer.
     waiting: Vec<Option<usize>>,
     /// Of an open loop: threads that wait for an arrival, the longest waiting first.
@@ -53,8 +45,6 @@ pub(crate) struct ScriptRunning<'a> {
     ready: VecDeque<(usize, Reply)>,
     /// Links with a command that is written and not sent.
     unsent: Vec<(usize, usize)>,
-    /// Of an open loop: the arrival that is this loop's to begin next.
-    reserved: Option<Instant>,
     /// Threads that rest, and until when.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
     /// What came for other threads while one waited where it stood.
@@ -71,11 +61,6 @@ impl<'a> ScriptRunning<'a> {
         reconnector: &'a mut Reconnector,
         watch: &'a Watch,
     ) -> Result<Self, LoadError> {
-        let count_until = if order.count_drain {
-            order.stop_at + order.drain_timeout + MAX_RUN
-        } else {
-            order.stop_at
-        };
         watch.give_up_at(order.stop_at + order.drain_timeout.min(STUCK_AFTER));
         Ok(ScriptRunning {
             policy,
@@ -84,16 +69,12 @@ impl<'a> ScriptRunning<'a> {
             wires,
             reconnector,
             watch,
-            recorder: Recorder::new(kinds, order.count_from, count_until)?,
-            stop_at: order.stop_at,
-            drain_timeout: order.drain_timeout,
+            time: CountedTime::new(kinds, order)?,
             in_flight: 0,
-            limit_reached: false,
             waiting: Vec::new(),
             free: VecDeque::new(),
             ready: VecDeque::new(),
             unsent: Vec::new(),
-            reserved: None,
             resting: BinaryHeap::new(),
             heard: Vec::new(),
         })
@@ -107,7 +88,7 @@ impl<'a> ScriptRunning<'a> {
         buffer: &mut [u8],
         report: &dyn Fn(Window, Vec<Served>),
     ) -> Result<Report, LoadError> {
-        let mut boundary = self.first_boundary();
+        let mut boundary = self.time.first_boundary();
         for place in 0..threads.len() {
             threads[place].served = Served::default();
             if threads[place].state == State::Parked {
@@ -131,7 +112,11 @@ impl<'a> ScriptRunning<'a> {
                 heard = now;
             }
             if now >= boundary {
-                boundary = self.report_intervals(now, boundary, threads, report)?;
+                let of_each = self.order.connections_by_interval;
+                boundary = self.time.report_intervals(now, boundary, |window| {
+                    let per_connection = if of_each { shares(threads) } else { Vec::new() };
+                    report(window, per_connection);
+                })?;
             }
             let mut wake = false;
             for &event in events.iter() {
@@ -147,53 +132,18 @@ impl<'a> ScriptRunning<'a> {
             if self.order.abort.load(Ordering::Relaxed) {
                 return Ok(Report::Failed(LoadError::Cancelled));
             }
-            self.obey(now);
+            self.time.obey(now);
             self.check_bounds(now, heard)?;
         }
-        Ok(Report::Finished {
-            window: self.recorder.finish()?,
-            ended: now,
-            stopped: self.stop_at.min(now),
-            per_connection: shares(threads),
-        })
-    }
-
-    /// When the first interval is over.
-    fn first_boundary(&self) -> Instant {
-        match self.order.interval {
-            // The warm-up is a window of its own.
-            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
-            Some(interval) => self.order.count_from + interval,
-            None => self.stop_at,
-        }
-    }
-
-    /// Ends counted time if that is wanted.
-    fn obey(&mut self, now: Instant) {
-        let cancelled = self.order.cancel.load(Ordering::Relaxed);
-        if cancelled || self.order.stop.load(Ordering::Relaxed) {
-            self.stop_at = self.stop_at.min(now);
-            if !self.order.count_drain {
-                self.recorder.stop(now);
-            }
-        }
-        if cancelled {
-            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
-        }
+        self.time.finish(now, shares(threads))
     }
 
     /// Gives up what takes too long.
     fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
-        if now >= self.stop_at + self.drain_timeout {
-            return Err(self.server_lost(format!(
-                "{} events were not finished {:.1} s after the stop",
-                self.in_flight,
-                self.drain_timeout.as_secs_f64()
-            )));
-        }
+        self.time.check_drain(now, self.in_flight, "events")?;
         let rests = !self.resting.is_empty();
         if !rests && now.saturating_duration_since(heard) >= self.order.stall_timeout {
-            return Err(self.server_lost(format!(
+            return Err(self.time.server_lost(format!(
                 "no answer to {} threads for {:.1} s",
                 self.in_flight,
                 self.order.stall_timeout.as_secs_f64()
@@ -204,74 +154,22 @@ impl<'a> ScriptRunning<'a> {
 
     /// Whether there may be more to do although no thread is in an event.
     fn goes_on(&mut self, now: Instant) -> bool {
-        if now >= self.stop_at {
-            return false;
-        }
-        if let Some((limit, begun)) = &self.order.events {
-            self.limit_reached |= begun.load(Ordering::Relaxed) >= *limit;
-        }
-        !self.limit_reached && !self.free.is_empty()
+        !self.free.is_empty() && self.time.may_go_on(now)
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {
         if !self.ready.is_empty() {
             return Duration::ZERO;
         }
-        let until = if now >= self.stop_at {
-            MAX_WAIT
-        } else {
-            boundary
-                .min(self.stop_at)
-                .saturating_duration_since(now)
-                .clamp(Duration::from_millis(1), MAX_WAIT)
-        };
+        let longest = self.time.longest_wait(boundary, now);
         let until = match self.resting.peek() {
-            Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
-            None => until,
+            Some(Reverse((due, _))) => longest.min(due.saturating_duration_since(now)),
+            None => longest,
         };
-        match self.reserved {
-            Some(due) if !self.free.is_empty() && !self.limit_reached => {
-                until.min(due.saturating_duration_since(now))
-            }
-            _ => until,
+        match self.free.is_empty() {
+            true => until,
+            false => self.time.before_arrival(until, now),
         }
-    }
-
-    /// Sends a report for every interval that is over, and returns the end of the one at hand.
-    fn report_intervals(
-        &mut self,
-        now: Instant,
-        mut end: Instant,
-        threads: &[ScriptThread],
-        report: &dyn Fn(Window, Vec<Served>),
-    ) -> Result<Instant, LoadError> {
-        if let Some(interval) = self.order.interval {
-            while (end < self.stop_at || self.order.count_drain) && now >= end {
-                let per_connection = match self.order.connections_by_interval {
-                    true => shares(threads),
-                    false => Vec::new(),
-                };
-                report(self.recorder.take()?, per_connection);
-                end += interval;
-            }
-        }
-        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
-            end = now + MAX_RUN;
-        }
-        Ok(end)
-    }
-
-    /// Whether an event may begin, which is then counted as begun.
-    fn may_begin(&mut self, now: Instant) -> bool {
-        if now >= self.stop_at || self.limit_reached {
-            return false;
-        }
-        if let Some((limit, begun)) = &self.order.events
-            && now >= self.order.count_from
-        {
-            self.limit_reached = begun.fetch_add(1, Ordering::Relaxed) >= *limit;
-        }
-        !self.limit_reached
     }
 
     /// A thread is between events: in a closed loop its next one begins with its next turn. True: it does.
@@ -280,7 +178,7 @@ impl<'a> ScriptRunning<'a> {
             self.free.push_back(place);
             return false;
         }
-        if !self.may_begin(now) {
+        if !self.time.may_begin(now) {
             return false;
         }
         self.begin(threads, place, now, now);
@@ -305,7 +203,7 @@ impl<'a> ScriptRunning<'a> {
             .arrivals
             .is_some()
             .then(|| now.saturating_duration_since(thread.intended.max(thread.free_since)));
-        self.recorder.began(now, late);
+        self.time.recorder.began(now, late);
     }
 
     /// Rests that are over, and what has arrived as long as threads are free.
@@ -321,31 +219,9 @@ impl<'a> ScriptRunning<'a> {
             threads[place].state = State::Busy;
             self.ready.push_back((place, Reply::Go));
         }
-        let Some(arrivals) = &self.order.arrivals else {
-            return Ok(());
-        };
-        while let Some(&place) = self.free.front() {
-            let due = match self.reserved {
-                Some(due) => due,
-                None => {
-                    let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-                    let Some(time) = arrivals.take() else {
-                        return Ok(());
-                    };
-                    self.order.kick + time
-                }
-            };
-            self.reserved = Some(due);
-            if due > now {
-                now = Instant::now();
-                if due > now {
-                    return Ok(());
-                }
-            }
-            if !self.may_begin(now) {
-                return Ok(());
-            }
-            self.reserved = None;
+        while let Some(&place) = self.free.front()
+            && let Some(due) = self.time.arrived(&mut now)
+        {
             self.free.pop_front();
             self.begin(threads, place, due, now);
             self.ready.push_back((place, Reply::Event(true)));
@@ -441,7 +317,7 @@ impl<'a> ScriptRunning<'a> {
         if completed {
             thread.complete(now);
             let latency = now.saturating_duration_since(thread.intended);
-            self.recorder.transaction(now, 0, latency);
+            self.time.recorder.transaction(now, 0, latency);
         }
     }
 
@@ -466,14 +342,16 @@ impl<'a> ScriptRunning<'a> {
             (OTHER, counts.other),
         ] {
             for _ in 0..count {
-                self.recorder.query(now, Some(kind), Duration::ZERO, true);
+                self.time
+                    .recorder
+                    .query(now, Some(kind), Duration::ZERO, true);
             }
         }
         for _ in 0..counts.errors {
-            self.recorder.error(counts.error);
+            self.time.recorder.error(counts.error);
         }
         for _ in 0..counts.reconnects {
-            self.recorder.reconnected(false);
+            self.time.recorder.reconnected(false);
         }
         Ok(())
     }
@@ -583,7 +461,7 @@ impl<'a> ScriptRunning<'a> {
         };
         if kind.is_some() {
             let latency = now.saturating_duration_since(thread.sent);
-            self.recorder.query(now, kind, latency, true);
+            self.time.recorder.query(now, kind, latency, true);
         }
         self.ready.push_back((place, reply));
         Ok(())
@@ -620,13 +498,6 @@ impl<'a> ScriptRunning<'a> {
             self.ready.push_back((place, reply));
         }
         Ok(())
-    }
-
-    fn server_lost(&self, cause: String) -> LoadError {
-        LoadError::ServerLost {
-            side: self.order.side,
-            cause,
-        }
     }
 }
 

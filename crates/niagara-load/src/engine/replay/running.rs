@@ -4,10 +4,10 @@ use super::replay_loop::Setup;
 use super::side::Side;
 use super::slot::State;
 use super::tally::Tally;
+use crate::engine::counted_time::CountedTime;
 use crate::engine::link::Lost;
-use crate::engine::options::MAX_RUN;
-use crate::engine::order::{Order, Report, client};
-use crate::engine::recorder::{Recorder, Window};
+use crate::engine::order::{ENDING_ERRORS, Order, Report, client};
+use crate::engine::recorder::Window;
 use crate::error::LoadError;
 use crate::net::event::{Coalescing, Event};
 use crate::protocol::response::Progress;
@@ -18,10 +18,6 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The longest wait before the flags are looked at.
-const MAX_WAIT: Duration = Duration::from_millis(100);
-/// The longest drain after the user has cancelled.
-const CANCELLED_DRAIN: Duration = Duration::from_secs(2);
 /// Conflicts with others after which a transaction is begun again: deadlock, lock wait timeout, record changed.
 const CONFLICTS: [u16; 3] = [1213, 1205, 1020];
 /// How often.
@@ -29,18 +25,13 @@ const MAX_TRIES: u32 = 10;
 /// When nothing was heard for so long, and something could begin but for the captured order, it does: what holds it up
 /// may wait for it, by locks that outlast their transaction (GET_LOCK, LOCK TABLES).
 const STUCK: Duration = Duration::from_secs(1);
-/// Errors by which a server says that the connection ends.
-const ENDING_ERRORS: [u16; 5] = [1053, 1080, 1927, 3169, 4031];
-
 pub(super) struct Running<'r, 's> {
     setup: &'s Setup,
     trace: &'s Trace,
     order: &'r Order,
     side: &'r mut Side<'s>,
     tally: &'r mut Tally,
-    recorder: Recorder<'s>,
-    stop_at: Instant,
-    drain_timeout: Duration,
+    time: CountedTime<'r, 's>,
     /// Units from here on are not begun.
     end: u32,
     /// Units under way, those that rest within themselves among them.
@@ -68,10 +59,6 @@ impl<'r, 's> Running<'r, 's> {
         tally: &'r mut Tally,
     ) -> Result<Self, LoadError> {
         let trace: &'s Trace = &setup.trace;
-        let count_until = match order.count_drain {
-            true => order.stop_at + order.drain_timeout + MAX_RUN,
-            false => order.stop_at,
-        };
         if side.dispatcher.head().is_none() {
             if trace.facts.writes {
                 return Err(LoadError::Invalid(
@@ -91,9 +78,7 @@ impl<'r, 's> Running<'r, 's> {
             trace,
             order,
             tally,
-            recorder: Recorder::new(&setup.kinds, order.count_from, count_until)?,
-            stop_at: order.stop_at,
-            drain_timeout: order.drain_timeout,
+            time: CountedTime::new(&setup.kinds, order)?,
             end,
             in_flight: 0,
             unsent: Vec::with_capacity(side.slots.len()),
@@ -116,7 +101,7 @@ impl<'r, 's> Running<'r, 's> {
     ) -> Result<Report, LoadError> {
         let mut now = Instant::now();
         self.heard = now;
-        let mut boundary = self.first_boundary();
+        let mut boundary = self.time.first_boundary();
         self.begin_due(now)?;
         self.send()?;
         while self.in_flight > 0 || self.goes_on(now) {
@@ -130,7 +115,7 @@ impl<'r, 's> Running<'r, 's> {
                 self.heard = now;
             }
             if now >= boundary {
-                boundary = self.report_intervals(now, boundary, report)?;
+                boundary = self.time.report_intervals(now, boundary, report)?;
             }
             for &event in events.iter() {
                 self.hear(event, buffer, now)?;
@@ -141,73 +126,21 @@ impl<'r, 's> Running<'r, 's> {
             if self.order.abort.load(Ordering::Relaxed) {
                 return Ok(Report::Failed(LoadError::Cancelled));
             }
-            self.obey(now);
+            self.time.obey(now);
             self.check_bounds(now)?;
         }
         self.side.settle();
         let load = now.saturating_duration_since(self.order.kick);
         self.tally.load_nanoseconds += load.as_nanos() as u64;
-        Ok(Report::Finished {
-            window: self.recorder.finish()?,
-            ended: now,
-            stopped: self.stop_at.min(now),
-            per_connection: Vec::new(),
-        })
-    }
-
-    /// When the first interval is over.
-    fn first_boundary(&self) -> Instant {
-        match self.order.interval {
-            Some(_) if self.order.count_from > self.order.kick => self.order.count_from,
-            Some(interval) => self.order.count_from + interval,
-            None => self.stop_at,
-        }
-    }
-
-    fn report_intervals(
-        &mut self,
-        now: Instant,
-        mut end: Instant,
-        report: &dyn Fn(Window),
-    ) -> Result<Instant, LoadError> {
-        if let Some(interval) = self.order.interval {
-            while (end < self.stop_at || self.order.count_drain) && now >= end {
-                report(self.recorder.take()?);
-                end += interval;
-            }
-        }
-        if end >= self.stop_at && (!self.order.count_drain || self.order.interval.is_none()) {
-            end = now + MAX_RUN;
-        }
-        Ok(end)
-    }
-
-    /// Ends the replay early if that is wanted.
-    fn obey(&mut self, now: Instant) {
-        let cancelled = self.order.cancel.load(Ordering::Relaxed);
-        if cancelled || self.order.stop.load(Ordering::Relaxed) {
-            self.stop_at = self.stop_at.min(now);
-            if !self.order.count_drain {
-                self.recorder.stop(now);
-            }
-        }
-        if cancelled {
-            self.drain_timeout = self.drain_timeout.min(CANCELLED_DRAIN);
-        }
+        self.time.finish(now, Vec::new())
     }
 
     fn check_bounds(&self, now: Instant) -> Result<(), LoadError> {
-        if now >= self.stop_at + self.drain_timeout {
-            return Err(self.server_lost(format!(
-                "{} transactions were not finished {:.1} s after the stop",
-                self.in_flight,
-                self.drain_timeout.as_secs_f64()
-            )));
-        }
+        self.time.check_drain(now, self.in_flight, "transactions")?;
         // What is captured may take long; how long it took there is known.
         let longest = self.order.stall_timeout.max(self.longest_captured() * 10);
         if now.saturating_duration_since(self.heard) >= longest {
-            return Err(self.server_lost(format!(
+            return Err(self.time.server_lost(format!(
                 "no answer to {} statements for {:.1} s",
                 self.in_flight,
                 longest.as_secs_f64()
@@ -228,7 +161,7 @@ impl<'r, 's> Running<'r, 's> {
 
     /// Whether there may be more to do although nothing is under way.
     fn goes_on(&mut self, now: Instant) -> bool {
-        now < self.stop_at
+        !self.time.is_over(now)
             && self
                 .side
                 .dispatcher
@@ -237,17 +170,11 @@ impl<'r, 's> Running<'r, 's> {
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {
-        let mut until = MAX_WAIT;
-        if now < self.stop_at {
-            until = boundary
-                .min(self.stop_at)
-                .saturating_duration_since(now)
-                .clamp(Duration::from_millis(1), MAX_WAIT);
-            if let (false, Some(head)) = (self.held, self.next_head())
-                && let Some(due) = self.due(self.trace.units[head as usize].start_us)
-            {
-                until = until.min(due.saturating_duration_since(now));
-            }
+        let mut until = self.time.longest_wait(boundary, now);
+        if let (false, false, Some(head)) = (self.time.is_over(now), self.held, self.next_head())
+            && let Some(due) = self.due(self.trace.units[head as usize].start_us)
+        {
+            until = until.min(due.saturating_duration_since(now));
         }
         match self.resting.peek() {
             Some(Reverse((due, _))) => until.min(due.saturating_duration_since(now)),
@@ -282,7 +209,7 @@ impl<'r, 's> Running<'r, 's> {
         }
         self.held = false;
         loop {
-            if now >= self.stop_at {
+            if self.time.is_over(now) {
                 return Ok(());
             }
             let Some(head) = self.next_head() else {
@@ -380,7 +307,7 @@ impl<'r, 's> Running<'r, 's> {
             let ready = intended.max(slot.free_since).max(self.held_until);
             now.saturating_duration_since(ready)
         });
-        self.recorder.began(now, late);
+        self.time.recorder.began(now, late);
         if matches!(slot.state, State::LoggingIn(_)) {
             return Ok(());
         }
@@ -528,7 +455,7 @@ impl<'r, 's> Running<'r, 's> {
         let slot = &mut self.side.slots[place as usize];
         let latency = now.saturating_duration_since(slot.asked);
         if let State::RollingBack(_) = slot.state {
-            self.recorder.query(now, None, latency, false);
+            self.time.recorder.query(now, None, latency, false);
             slot.step = self.trace.units[slot.unit as usize].first_step as usize;
             return self.go(place, now);
         }
@@ -552,7 +479,7 @@ impl<'r, 's> Running<'r, 's> {
                 }
             },
         };
-        self.recorder.query(now, Some(kind), latency, touched);
+        self.time.recorder.query(now, Some(kind), latency, touched);
         self.tally.answered(step, latency, rows, code);
         if let Some(code) = code {
             if ENDING_ERRORS.contains(&code) {
@@ -570,7 +497,7 @@ impl<'r, 's> Running<'r, 's> {
 
     /// After a conflict with another transaction it is undone and begun again, as the client would have done.
     fn conflict(&mut self, place: u32, code: u16, now: Instant) -> Result<(), LoadError> {
-        self.recorder.error(code);
+        self.time.recorder.error(code);
         let slot = &mut self.side.slots[place as usize];
         if slot.tries >= MAX_TRIES {
             self.tally.given_up += 1;
@@ -637,7 +564,7 @@ impl<'r, 's> Running<'r, 's> {
         if self.trace.units[unit as usize].steps > 0 {
             self.tally.units += 1;
             let latency = now.saturating_duration_since(intended);
-            self.recorder.transaction(now, 0, latency);
+            self.time.recorder.transaction(now, 0, latency);
         }
     }
 
@@ -648,7 +575,7 @@ impl<'r, 's> Running<'r, 's> {
         let intended = slot.intended;
         self.unsent.retain(|&unsent| unsent != place);
         self.side.close(place);
-        self.recorder.reconnected(false);
+        self.time.recorder.reconnected(false);
         if unit != NONE {
             self.tally.given_up += 1;
             self.end(unit, Instant::now(), intended);
@@ -656,18 +583,11 @@ impl<'r, 's> Running<'r, 's> {
     }
 
     fn not_connected(&self, cause: &str) -> LoadError {
-        self.server_lost(format!(
+        self.time.server_lost(format!(
             "a session of the capture could not log in: {cause} (the capture's databases have to be there: {}; each of \
              its sessions, up to {} at a time, is a connection)",
             self.trace.database_names().join(", "),
             self.trace.facts.max_sessions
         ))
-    }
-
-    fn server_lost(&self, cause: String) -> LoadError {
-        LoadError::ServerLost {
-            side: self.order.side,
-            cause,
-        }
     }
 }
