@@ -7,12 +7,12 @@ use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
 
 /// Beneath every waterfall.
-pub(crate) const HOW_TO_READ: &str = "Each rung starts where the one before it ended. The total comes from \
-    fresh duels of its own, start against final variant. It is not the product of the rungs: of many \
-    levers those are picked that look best, and they look a little better than they are.";
+pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
+    itself, in fresh duels of the start against the final variant. It need not be the product of the levers: those that look \
+    best are picked, and they look a little better than they are.";
 /// What `n = 12` and the brackets are.
-pub(crate) const N_MEANS: &str = "n: duels behind the figure; a duel is one measurement, both servers freshly started on identical \
-    data, the load alternating between them in short slices. In brackets: between what the true ratio lies, at 95 % confidence (1 − α).";
+pub(crate) const N_MEANS: &str = "n: duels behind the figure. A duel starts both servers afresh on identical data and \
+    switches the load between them in short slices; it gives one figure. In brackets: the 95 % confidence interval (1 − α).";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \

@@ -23,7 +23,7 @@ use crate::cmd::profile::ProfileArgs;
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
-/// tries levers, and decides with statistics that hold on noisy machines.
+/// tries known changes (levers), and decides with statistics that hold on noisy machines.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
 #[command(before_help = "Examples:
@@ -60,9 +60,10 @@ pub enum Command {
 
 /// Try every lever that applies, keep what is proven, report
 ///
-/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever is
-/// screened (all of them at once, in fold-over duels), what helped is put together, and the whole
-/// is proven by fresh duels against the start. The folder then holds report.html, report.md,
+/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever (a
+/// known change: a setting, a malloc, CPU placement) is tried, all at once, in duels: both servers
+/// freshly started on identical data, the load switched between them in short slices. What helped
+/// is put together, and the whole is proven by fresh duels against the start. The folder then holds report.html, report.md,
 /// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
 ///
 /// Ctrl-C keeps what was measured; the same command continues from there.
@@ -79,7 +80,7 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Try levers of these risks too (none and memory are always tried)
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
@@ -126,7 +127,7 @@ pub struct TuneArgs {
 /// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
 /// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
 /// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
-/// A with an interval that survives restarts.
+/// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
@@ -146,7 +147,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Stop after this many duels at the latest
     #[arg(long, default_value_t = 44, value_parser = max_duels)]
@@ -452,7 +453,7 @@ pub struct DoctorArgs {
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
     /// Time for the noise
-    #[arg(long, default_value = "1m", value_parser = duration)]
+    #[arg(long, default_value = "1m", value_parser = budget)]
     pub budget: Duration,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -513,12 +514,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub plan: bool,
     /// Time for all measurements, excluding set-up [default: what the file says]
-    #[arg(long, value_parser = duration)]
+    #[arg(long, value_parser = budget)]
     pub budget: Option<Duration>,
     /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
@@ -575,7 +576,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Do not profile what limits each variant at its knee (a short profile at the end, within the budget)
     #[arg(long)]
@@ -672,6 +673,16 @@ pub struct ManArgs {
     /// The folder to write to
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+}
+
+/// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.
+fn budget(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!(
+            "a number without its unit: write {text}m for minutes, {text}s for seconds"
+        ));
+    }
+    duration(text)
 }
 
 fn kills(text: &str) -> Result<usize, String> {

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::common::{self, Common};
 use super::set_up::{self, Fact, Part};
-use crate::sides::main_comparison;
 use crate::study::Grid;
+use crate::wording::comparison_of;
 use crate::{Report, Sides, number};
 
 /// Counted up when a field of the JSON changes its meaning or disappears.
@@ -69,7 +69,7 @@ impl SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
         let set_up = set_up::set_up(reports);
         let summaries = reports.map(|report| report.summary.as_ref());
-        let comparisons = summaries.map(|summary| summary.and_then(main_comparison));
+        let comparisons = summaries.map(|summary| summary.and_then(comparison_of));
         let goals = comparisons.map(|comparison| comparison.map(|c| c.goal));
         let same_goal = goals[0] == goals[1];
         let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);

@@ -38,8 +38,8 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         without: args.without.clone(),
         with_builds: args.with_builds,
         screen_couples: args.screen_couples,
-    };
-    tune.check_names(&lever::load(&args.study.levers)?)?;
+    }
+    .with_ids(&lever::load(&args.study.levers)?)?;
     let load = load(&args.load)?;
     args.judge.check_job(&load)?;
     Ok(StudyDescription {
