@@ -197,7 +197,10 @@ impl<'a> Screen<'a> {
 
     /// What was measured and is not in the final variant: counted, or by name.
     fn not_kept(&mut self, tune: &TuneSummary) {
-        let Some((best, worst)) = tune.not_helped.first().zip(tune.not_helped.last()) else {
+        let by_effect = |a: &&Screened, b: &&Screened| a.effect.ratio.total_cmp(&b.effect.ratio);
+        let best = tune.not_helped.iter().max_by(by_effect);
+        let worst = tune.not_helped.iter().min_by(by_effect);
+        let Some((best, worst)) = best.zip(worst) else {
             return;
         };
         if !self.verbose {
