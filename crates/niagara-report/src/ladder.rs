@@ -36,6 +36,26 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
     .collect()
 }
 
+/// Which numbers a search chose after the screening, so that screened figures are of other values; nothing where it chose none.
+pub(crate) fn searched_since(tune: &TuneSummary) -> Option<String> {
+    let chosen: Vec<String> = tune
+        .searched
+        .iter()
+        .flat_map(|searched| &searched.ranges)
+        .filter(|range| range.chosen != range.start)
+        .map(|range| {
+            let [chosen, start] = [range.chosen, range.start].map(number::sized);
+            format!("{} = {chosen} instead of {start}", range.variable)
+        })
+        .collect();
+    (!chosen.is_empty()).then(|| {
+        format!(
+            "A search chose {} after the screening: screened figures are of the value before, the total is of this one.",
+            chosen.join(", ")
+        )
+    })
+}
+
 /// One line of the waterfall.
 pub struct Step {
     /// What changed.

@@ -215,6 +215,9 @@ impl Page {
             let mut notes = vec![ladder::HOW_TO_READ];
             notes.extend(ladder::meanings(tune));
             self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
+            if let Some(searched) = ladder::searched_since(tune) {
+                self.line(&text(&searched));
+            }
         }
     }
 

@@ -147,8 +147,8 @@ impl Sides {
             None,
         );
         grid.notes.push(
-            "Both columns are for orientation (throughput: the median of the slices): the machine's speed wanders, so only the \
-             ratios within duels, at the right, are judged. Of latency and CPU lower is better."
+            "Of latency and CPU lower is better. What is judged are the ratios within duels, at the right: the machine's speed \
+             wanders, and the columns (throughput: the median of the slices) with it."
                 .to_owned(),
         );
         if let Some(start) = &self.start {

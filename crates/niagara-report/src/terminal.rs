@@ -181,10 +181,10 @@ impl<'a> Screen<'a> {
         let asked = Some(tune.budget_seconds);
         let time = wording::time(tune.elapsed_seconds, tune.load_seconds, asked);
         fact("time", time);
-        if let Some(total) = &tune.total {
-            fact("couples", couples(total));
-        }
         if self.verbose {
+            if let Some(total) = &tune.total {
+                fact("couples", couples(total));
+            }
             if let Some((name, value)) = noise(tune.sd_duel) {
                 fact(name, value);
             }
@@ -246,12 +246,17 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// What it costs to apply; nothing of a study that ends with nothing to apply, or of one that proved nothing, in short.
+    /// What it costs to apply; in short nothing of a study that proved nothing.
     fn costs(&mut self, summary: &Summary) {
-        let Some(lines) = applying(summary) else {
+        let Some(mut lines) = applying(summary) else {
             return;
         };
-        if lines.len() > 1 || self.verbose {
+        if self.verbose {
+            self.heading(HEADING);
+            self.facts(&lines);
+        } else if lines.len() > 1 {
+            // deploy/README.md, which is named beneath, and the report have the rest.
+            lines.retain(|(name, _)| !["To undo", "Holds for"].contains(name));
             self.heading(HEADING);
             self.facts(&lines);
         }
@@ -284,7 +289,11 @@ impl<'a> Screen<'a> {
     /// What both sides did in absolute figures.
     fn in_figures(&mut self) {
         if let Some(sides) = self.sides {
-            self.full_grid(&sides.grid());
+            let mut grid = sides.grid();
+            if !self.verbose {
+                grid.notes.truncate(1);
+            }
+            self.full_grid(&grid);
         }
     }
 
@@ -409,6 +418,9 @@ impl<'a> Screen<'a> {
         self.wrapped("  ", &how_to_read, Paint::Dim);
         for meaning in ladder::meanings(tune) {
             self.wrapped("  ", meaning, Paint::Dim);
+        }
+        if let Some(searched) = ladder::searched_since(tune) {
+            self.wrapped("  ", &searched, Paint::Dim);
         }
     }
 

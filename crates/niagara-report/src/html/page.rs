@@ -156,6 +156,7 @@ fn way(tune: &TuneSummary) -> Markup {
                     }
                     @for meaning in meanings { " " (meaning) }
                     " " (ladder::N_MEANS)
+                    @if let Some(searched) = ladder::searched_since(tune) { " " (searched) }
                 }
             }
         }
