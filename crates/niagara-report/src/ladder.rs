@@ -12,7 +12,7 @@ pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it 
     best are picked, and they look a little better than they are.";
 /// What `n = 12` and the brackets are.
 pub(crate) const N_MEANS: &str = "n: duels behind the figure. A duel starts both servers afresh on identical data and \
-    switches the load between them in short slices; it gives one figure. In brackets: the 95 % confidence interval (1 − α).";
+    switches the load between them in short slices; it gives one figure. In brackets: the confidence interval, of 95 % unless --alpha says otherwise.";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \

@@ -80,6 +80,9 @@ const DUEL_MEANS: &str = "; a duel starts both servers afresh on identical data 
 /// Narrower than this, what stood beside goes beneath.
 const STACKED_BELOW: usize = 84;
 
+/// Before what stands beneath a row's name.
+const INDENT: &str = "    ";
+
 #[derive(Clone, Copy, PartialEq)]
 enum Paint {
     Plain,
@@ -141,8 +144,7 @@ impl<'a> Screen<'a> {
             self.waterfall(tune);
         }
         self.in_figures();
-        // The table of figures has the same ratios; what is said beside them is for those who read all.
-        if let (Some(total), true) = (&tune.total, self.verbose || self.sides.is_none()) {
+        if let Some(total) = &tune.total {
             self.lesser(total);
         }
         self.not_kept(tune);
@@ -189,6 +191,10 @@ impl<'a> Screen<'a> {
                 fact(name, value);
             }
             fact("error probability", format!("α = {}", tune.alpha));
+        }
+        let taken = tune.total.as_ref().and_then(wording::others_took);
+        if let (Some(taken), false) = (taken, self.verbose) {
+            fact("others", taken);
         }
         fact("server", tune.server_version.clone());
         fact("seed", tune.seed.to_string());
@@ -425,7 +431,11 @@ impl<'a> Screen<'a> {
     }
 
     fn lesser(&mut self, comparison: &Comparison) {
-        let claims = wording::lesser_claims(comparison);
+        let mut claims = wording::lesser_claims(comparison);
+        if self.sides.is_some() && !self.verbose {
+            // The table of figures has the same ratios; what is said beside them is for those who read all.
+            claims.retain(|claim| claim.title.starts_with("Throughput"));
+        }
         if claims.is_empty() {
             return;
         }
@@ -480,18 +490,8 @@ impl<'a> Screen<'a> {
             return;
         }
         if 2 + widths.iter().map(|width| width + 2).sum::<usize>() > self.width {
-            for row in &grid.rows {
-                let parts: Vec<String> = grid
-                    .columns
-                    .iter()
-                    .zip(row)
-                    .filter(|(_, cell)| !cell.is_empty())
-                    .map(|((name, _), cell)| match name.as_str() {
-                        "" => cell.clone(),
-                        name => format!("{name}: {cell}"),
-                    })
-                    .collect();
-                self.wrapped("  ", &parts.join(" · "), Paint::Plain);
+            for (index, row) in grid.rows.iter().enumerate() {
+                self.block(&grid.columns, row, grid.strong.contains(&index));
             }
             return;
         }
@@ -524,6 +524,42 @@ impl<'a> Screen<'a> {
             let text = self.painted(&text, paint);
             self.line(&text);
         }
+    }
+
+    /// A row of a table that is too wide: its name, beneath it what stands in the columns.
+    fn block(&mut self, columns: &[(String, bool)], row: &[String], strong: bool) {
+        let named = columns.iter().take_while(|(name, _)| name.is_empty());
+        let named = named.count().max(1).min(row.len());
+        let filled = |cells: &[String]| -> Vec<String> {
+            let cells = cells.iter().filter(|cell| !cell.is_empty());
+            cells.cloned().collect()
+        };
+        let paint = if strong { Paint::Bold } else { Paint::Plain };
+        self.wrapped("  ", &filled(&row[..named]).join(" · "), paint);
+        let parts: Vec<String> = columns
+            .iter()
+            .zip(row)
+            .skip(named)
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|((name, _), cell)| match name.as_str() {
+                "" => cell.clone(),
+                name => format!("{name} {cell}"),
+            })
+            .collect();
+        // As many on a line as fit; none is broken unless it is longer than a line.
+        let mut line = String::new();
+        for part in parts {
+            let joined = format!("{line} · {part}");
+            if line.is_empty() {
+                line = part;
+            } else if INDENT.len() + measure_text_width(&joined) <= self.width {
+                line = joined;
+            } else {
+                self.wrapped(INDENT, &line, paint);
+                line = part;
+            }
+        }
+        self.wrapped(INDENT, &line, paint);
     }
 
     fn heading(&mut self, text: &str) {

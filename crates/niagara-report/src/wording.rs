@@ -361,8 +361,6 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     } else {
         "lower is better; follows throughput, as each connection waits for its answer"
     };
-    /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
-    const WORTH_TELLING: f64 = 0.03;
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {
         comparison.caution.is_some() || taken.iter().any(|share| *share >= WORTH_TELLING)
@@ -417,15 +415,30 @@ pub fn dropped(comparison: &Comparison) -> String {
         0 => ", none dropped".to_owned(),
         _ => format!(", dropped: {a} for A's slice, {b} for B's"),
     };
-    if let Some([a, b]) = comparison.taken {
-        text += &format!(
-            "; others took {:.0} % of the CPUs from A, {:.0} % from B",
-            a * 100.0,
-            b * 100.0
-        );
+    if let Some(taken) = comparison.taken {
+        text += &format!("; others {}", took(taken));
     }
     text
 }
+
+/// `took 3 % of the CPUs from A, 4 % from B`.
+fn took([a, b]: [f64; 2]) -> String {
+    format!(
+        "took {:.0} % of the CPUs from A, {:.0} % from B",
+        a * 100.0,
+        b * 100.0
+    )
+}
+
+/// What others took of the machine, where it is worth telling.
+pub(crate) fn others_took(comparison: &Comparison) -> Option<String> {
+    let taken = comparison.taken?;
+    let is_much = taken.iter().any(|share| *share >= WORTH_TELLING);
+    is_much.then(|| format!("{}, which widens intervals", took(taken)))
+}
+
+/// Share of the CPUs taken by others from which on it is told beside the figures.
+const WORTH_TELLING: f64 = 0.03;
 
 /// ` on these 4 nodes`; nothing of a comparison on one machine.
 fn on_these_nodes(comparison: &Comparison) -> String {

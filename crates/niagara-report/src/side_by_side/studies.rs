@@ -215,12 +215,14 @@ fn figures(reports: [&Report; 2]) -> Option<Grid> {
     columns.extend(heads.iter().map(|head| (head.as_str(), true)));
     let mut grid = Grid::new("In absolute figures", &columns);
     let (first, second) = (first.grid(), second.grid());
-    for row in &first.rows {
+    // Their ratios stand above, with what is said of them; a row without absolute figures says nothing here.
+    let absolute = |row: &&Vec<String>| row[1..3].iter().any(|cell| !cell.is_empty());
+    for row in first.rows.iter().filter(absolute) {
         let nothing = || number::NOTHING.to_owned();
         let beside = second.rows.iter().find(|other| other[0] == row[0]);
-        let mut cells = row.clone();
+        let mut cells = row[..3].to_vec();
         cells.extend(match beside {
-            Some(beside) => beside[1..].to_vec(),
+            Some(beside) => beside[1..3].to_vec(),
             None => vec![nothing(), nothing()],
         });
         grid.rows.push(cells);
