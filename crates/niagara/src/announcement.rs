@@ -50,9 +50,10 @@ fn of_compare(plan: &ComparePlan) -> String {
     );
     if let Some(visible) = plan.detectable {
         text += &format!(
-            "\nwhat {} can show, 4 times in 5: a difference of {:.1} % or more",
+            "\nwhat {} can show, 4 times in 5: a difference of {:.1} % or more ({})",
             number::count(plan.duels, "duel"),
-            visible * 100.0
+            visible * 100.0,
+            plan.noise
         );
         if visible > plan.min_effect {
             text += &format!(
@@ -85,6 +86,9 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
         plan.duel_seconds,
         shows(plan.detectable_total, "a difference of"),
     );
+    if plan.detectable_lever.or(plan.detectable_total).is_some() {
+        text += &format!("\n  what shows: {}", plan.noise);
+    }
     if !plan.left_out.is_empty() {
         text += &format!(
             "\n  left out, the time being too short for them: {} (the report names them; a longer --budget tries them)",

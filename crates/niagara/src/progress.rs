@@ -42,6 +42,13 @@ pub struct Terminal {
     told: Instant,
 }
 
+/// Whatever way it ends, the living line is gone before anything else is printed.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 impl Terminal {
     /// `budget` is the time that the whole study may take, excluding setup.
     pub fn new(budget: Duration) -> Self {

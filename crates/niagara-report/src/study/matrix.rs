@@ -5,7 +5,7 @@ use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
 
 use super::Grid;
 use crate::number;
-use crate::wording::{better, gain_in, verdict_on_goal};
+use crate::wording::{better, judged_by, verdict_on_goal};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = matrix
@@ -54,7 +54,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     let goal = measured()
         .next()
         .map_or(Goal::default(), |found| found.goal);
-    let goal = gain_in(goal).to_lowercase();
+    let goal = judged_by(goal).to_lowercase();
     let any_trained = matrix.workloads.iter().any(|workload| workload.trained);
     // Held-out workloads first: they are what counts.
     let mut order: Vec<usize> = (0..matrix.workloads.len()).collect();
