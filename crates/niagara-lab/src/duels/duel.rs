@@ -24,7 +24,7 @@ const TRIMMED_RUNS: u32 = 5;
 /// # Errors
 /// Where the duel cannot be run here at all (disk full, …) or was stopped. A side that fails to
 /// start or dies is no error: it is the outcome.
-pub fn fight(
+pub(crate) fn fight(
     bench: &Workbench,
     spec: &DuelSpec,
     protocol: Protocol,
@@ -272,7 +272,7 @@ pub(crate) fn learn_taken(slope: &mut TakenSlope, slices: &[impl Borrow<SliceRec
 /// How much more of the machine was left to B's slices than to A's, on average over a duel: a difference of logarithms.
 pub(crate) fn mean_difference(slices: &[impl Borrow<SliceRecord>]) -> Option<f64> {
     let couples = couples_of(slices, throughput);
-    let sum: f64 = couples.iter().map(niagara_stats::taken::difference).sum();
+    let sum: f64 = couples.iter().map(niagara_stats::taken_difference).sum();
     (!couples.is_empty()).then(|| sum / couples.len() as f64)
 }
 
