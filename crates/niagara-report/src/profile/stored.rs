@@ -13,7 +13,7 @@ use crate::number::{self, percent};
 
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
-pub struct LookedAt {
+pub struct DiagnosedProfile {
     /// What was profiled: `the final variant`.
     pub subject: String,
     /// What was seen.
@@ -52,7 +52,7 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
 ///
 /// # Errors
 /// The results cannot be read.
-pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
+pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedProfile>> {
     let levers = known_levers(store.summary()?.as_ref());
     let read = |kept: niagara_store::ProfileRecord| {
         let stored: StoredProfile =
@@ -61,7 +61,7 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
                 what: "profile.content",
                 detail: error.to_string(),
             })?;
-        Ok(LookedAt {
+        Ok(DiagnosedProfile {
             subject: kept.subject,
             profile: stored.into(),
             levers: levers.clone(),
@@ -71,15 +71,15 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
 }
 
 /// A sentence for each: `What limits the final variant now: CPU (70 % of the time in which queries are answered). That is hardware, …`.
-pub fn limits_in_short(all: &[LookedAt]) -> Vec<String> {
+pub fn limits_in_short(all: &[DiagnosedProfile]) -> Vec<String> {
     all.iter()
         .map(|seen| format!("What limits {} now: {}", seen.subject, verdict(seen)))
         .collect()
 }
 
 /// What a study's report says of it.
-pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
-    let LookedAt {
+pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
+    let DiagnosedProfile {
         subject, profile, ..
     } = seen;
     let one = std::slice::from_ref(profile);
@@ -108,7 +108,7 @@ fn capital(sentence: &str) -> String {
 }
 
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
-fn verdict(seen: &LookedAt) -> String {
+fn verdict(seen: &DiagnosedProfile) -> String {
     let profile = &seen.profile;
     let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
         profile.limits.iter().partition(|limit| limit.natural);
@@ -198,8 +198,8 @@ mod tests {
         }
     }
 
-    fn seen(limits: Vec<FoundLimit>) -> LookedAt {
-        LookedAt {
+    fn seen(limits: Vec<FoundLimit>) -> DiagnosedProfile {
+        DiagnosedProfile {
             subject: "the final variant".to_owned(),
             profile: Profile {
                 limits,
