@@ -56,7 +56,7 @@ impl History {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(
+    pub(crate) fn add(
         &self,
         load: &Load,
         duel_settings: &DuelSettings,
@@ -91,7 +91,11 @@ impl History {
     }
 
     /// Variance components for this kind of load and slice, when enough is known.
-    pub fn components(&self, load: &Load, duel_settings: &DuelSettings) -> Option<Components> {
+    pub(crate) fn components(
+        &self,
+        load: &Load,
+        duel_settings: &DuelSettings,
+    ) -> Option<Components> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         let known: Vec<Vec<DuelScore>> = text
             .lines()

@@ -303,7 +303,7 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be read.
-    pub fn fought_on(&self) -> Result<Vec<FoughtOn>> {
+    pub(crate) fn fought_on(&self) -> Result<Vec<FoughtOn>> {
         let events = self.store.events()?;
         let kept = events.iter().filter(|event| event.kind == FOUGHT_ON);
         Ok(kept
@@ -317,7 +317,7 @@ impl Study {
     }
 
     /// Does something that is no measuring (fetching, building, loading): its time does not count against the budget.
-    pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
         if let Some(clock) = &mut self.clock {
@@ -333,7 +333,7 @@ impl Study {
     }
 
     /// Seconds used, excluding setup, earlier sittings included.
-    pub fn used_seconds(&self) -> f64 {
+    pub(crate) fn used_seconds(&self) -> f64 {
         let now = self
             .clock
             .map_or(0.0, |clock| clock.elapsed().as_secs_f64());
@@ -341,7 +341,7 @@ impl Study {
     }
 
     /// Seconds of those under load.
-    pub fn load_seconds(&self) -> f64 {
+    pub(crate) fn load_seconds(&self) -> f64 {
         self.used_before.load_seconds + self.load_seconds
     }
 
@@ -388,7 +388,7 @@ impl Study {
         self.budget_seconds
     }
 
-    /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
+    /// Wall-clock seconds that the next duel of this many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
         // Of several nodes each brings one in that time.
@@ -479,7 +479,7 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn note(&self, kind: &str, text: &str) -> Result<()> {
+    pub(crate) fn note(&self, kind: &str, text: &str) -> Result<()> {
         Ok(self
             .store
             .add_event(unix_ms(SystemTime::now()), kind, text)?)
@@ -670,38 +670,46 @@ fn as_kept(curve: Vec<f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
+impl Study {
+    /// A study in `folder` with a budget of ten minutes.
+    pub(crate) fn for_tests(folder: &Path, duel_settings: DuelSettings) -> Result<Self> {
+        let record = StudyRecord {
+            kind: "tune".into(),
+            command: "niagara tune".into(),
+            key: "k".into(),
+            seed: 5,
+            started_unix_ms: 0,
+            plan: serde_json::json!({}),
+            machine: serde_json::json!({}),
+            niagara_version: "0".into(),
+        };
+        let options = StudyOptions {
+            folder: folder.to_owned(),
+            budget_seconds: 600.0,
+            duel_settings,
+            protocol: Protocol::Duel,
+        };
+        Study::open(&record, options)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     use niagara_store::SliceRecord;
-    use serde_json::json;
 
     const LONGEST: f64 = 4.0;
 
     fn open(folder: &Path) -> Result<Study> {
-        let record = StudyRecord {
-            kind: "compare".into(),
-            command: "niagara compare base base".into(),
-            key: "k".into(),
-            seed: 5,
-            started_unix_ms: 0,
-            plan: json!({}),
-            machine: json!({}),
-            niagara_version: "0".into(),
-        };
-        Study::open(
-            &record,
-            StudyOptions {
-                folder: folder.to_owned(),
-                budget_seconds: 600.0,
-                duel_settings: DuelSettings {
-                    couples: 4,
-                    slice_seconds: 0.5,
-                    ramp_seconds: 0.05,
-                    warm_up_seconds: LONGEST,
-                    disturbance: 0.05,
-                },
-                protocol: Protocol::Duel,
+        Study::for_tests(
+            folder,
+            DuelSettings {
+                couples: 4,
+                slice_seconds: 0.5,
+                ramp_seconds: 0.05,
+                warm_up_seconds: LONGEST,
+                disturbance: 0.05,
             },
         )
     }
@@ -729,7 +737,7 @@ mod tests {
                 .add_variant(&VariantRecord {
                     id: id.into(),
                     label: id.into(),
-                    content: json!({}),
+                    content: serde_json::json!({}),
                     command: String::new(),
                     server_version: String::new(),
                 })
