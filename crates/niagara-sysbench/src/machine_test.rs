@@ -42,7 +42,7 @@ const MEMORY: &[Definition] = &[
         "global",
         "one block for all threads (global), or one for each (local)",
     ),
-    option("memory-hugetlb", Kind::Flag, "off", "cannot be had here"),
+    option("memory-hugetlb", Kind::Flag, "off", "not supported"),
     option(
         "memory-oper",
         Kind::Text,

@@ -189,7 +189,7 @@ pub const DATABASE: &[Definition] = &[
         Some("mysql"),
         "kind of server; mysql is the only one",
     ),
-    option("db-debug", Flag, Some("off"), "cannot be had here"),
+    option("db-debug", Flag, Some("off"), "not supported"),
 ];
 
 /// Options of the way to the server.
@@ -238,17 +238,17 @@ pub const MYSQL: &[Definition] = &[
         "mysql-ssl-cipher",
         Text,
         Some(""),
-        "cannot be had here: the strongest common cipher is taken",
+        "not supported: the strongest common cipher is taken",
     ),
-    option("mysql-compression", Flag, Some("off"), "cannot be had here"),
-    option("mysql-debug", Flag, Some("off"), "cannot be had here"),
+    option("mysql-compression", Flag, Some("off"), "not supported"),
+    option("mysql-debug", Flag, Some("off"), "not supported"),
     option(
         "mysql-ignore-errors",
         List,
         Some("1213,1020,1205"),
         "errors after which a transaction begins again, or all",
     ),
-    option("mysql-dry-run", Flag, Some("off"), "cannot be had here"),
+    option("mysql-dry-run", Flag, Some("off"), "not supported"),
 ];
 
 /// Options of the other database that sysbench knows: they are recognised and, when set, refused.

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, diagnosed_profiles,
+    limits_in_short,
 };
 use niagara_stats::Verdict;
 use niagara_store::{Comparison, Store, Summary, TuneSummary};
@@ -217,7 +218,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         sides: sides.as_ref(),
     };
     say_text!("{}", niagara_report::terminal(summary, &view));
-    for line in limits_in_short(&looked_at(store)?) {
+    for line in limits_in_short(&diagnosed_profiles(store)?) {
         say!("\n{line}");
     }
     say!("\nreport:  {}", folder.join("report.html").display());
