@@ -35,7 +35,7 @@ pub use client_host::{
     ClientHost, ClientHostOptions, ClientHostRecord, RemoteShell, SSH_VARIABLE, own_hash,
     remark as client_host_remark,
 };
-pub use duels::duel_plan::{assumed_sd, duel_seconds, unit_seconds};
+pub use duels::duel_plan::{NoiseSource, duel_seconds, expected_sd, unit_seconds};
 pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
 pub use fleet::{FleetOptions, FleetReport, NodeOptions, work_on_node};

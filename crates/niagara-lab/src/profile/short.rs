@@ -153,7 +153,7 @@ mod tests {
             warm_up_seconds: 1.0,
             disturbance: 0.05,
         };
-        let mut study = Study::for_tests(&folder.path().join("study"), duel_settings)?;
+        let mut study = Study::for_tests(&folder.path().join("study"), 600.0, duel_settings)?;
         study.store().set_profile(&ProfileRecord {
             subject: "kept".to_owned(),
             content: serde_json::json!({}),

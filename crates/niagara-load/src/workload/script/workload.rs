@@ -57,7 +57,7 @@ impl ScriptWorkload {
     }
 
     /// Gives an option a value.
-    fn give(&mut self, name: &str, value: &str) {
+    pub fn give(&mut self, name: &str, value: &str) {
         self.script_options
             .insert(name.replace('-', "_"), value.to_owned());
     }
