@@ -141,7 +141,7 @@ impl LoadTrainer<'_> {
         Ok((launch(self.cache, &spec)?, clone))
     }
 
-    /// Load for so many seconds, and on to a number of statements that a profile can be made of.
+    /// Load for this many seconds, and on to a number of statements that a profile can be made of.
     fn load(
         &self,
         job: &TrainingJob<'_>,
@@ -179,7 +179,7 @@ impl LoadTrainer<'_> {
                 format!("training on {what}: {transactions} transactions, {left:.0} s left")
             } else {
                 format!(
-                    "training on {what}: {transactions} transactions, going on to {ENOUGH_STATEMENTS} statements: \
+                    "training on {what}: {transactions} transactions, continuing to {ENOUGH_STATEMENTS} statements: \
                      {statements} so far"
                 )
             });
@@ -199,7 +199,7 @@ impl LoadTrainer<'_> {
         end(server)
     }
 
-    /// The job, each time on a fresh clone since it changes its data, until so many seconds were spent on it; once at least.
+    /// The job, each time on a fresh clone since it changes its data, until this many seconds were spent on it; once at least.
     fn do_jobs(
         &self,
         job: &TrainingJob<'_>,

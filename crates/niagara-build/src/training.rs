@@ -98,7 +98,7 @@ impl Training {
             match value.parse::<u32>() {
                 Ok(number) if number > 0 => Ok(number),
                 _ => bail!(
-                    "`{value}` is no number of {part} to train with; write a whole number from 1"
+                    "`{value}` is not a number of {part} to train with; write a whole number from 1"
                 ),
             }
         };
@@ -136,7 +136,7 @@ pub(crate) fn workloads(text: &str) -> Result<BTreeMap<String, u32>> {
         match weight.parse::<u32>() {
             Ok(weight) if weight > 0 => found.insert(name.to_owned(), weight),
             _ => bail!(
-                "`{weight}` is no weight of {name}; write a whole number from 1, as in {name}:2"
+                "`{weight}` is not a weight for {name}; write a whole number from 1, as in {name}:2"
             ),
         };
     }

@@ -272,7 +272,7 @@ pub enum BuildVerb {
   niagara server build gc
   niagara server build gc --unused-for 48h")]
     Gc {
-        /// Finished builds not used for so long go too
+        /// Finished builds not used for this long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
         unused_for: Duration,
         /// Everything, and what ccache keeps

@@ -20,7 +20,6 @@ mod units;
 
 pub use compile::{CompileOptions, compile};
 pub use leave_out::{LeftOut, LeftOutCause};
-pub use limits::{MAX_STATEMENT, MAX_STATEMENTS, MAX_TEXT};
 pub use order::CommitOrder;
 pub use segments::Segment;
 pub use types::{Action, Facts, NONE, Step, Trace, TraceDigest, Unit};

@@ -86,7 +86,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Everything that decides what is measured, words aside.
+/// Everything that decides what is measured, without words.
 fn identity(study: &StudyDescription) -> Result<Value> {
     let Question::Tune(tune) = &study.question else {
         let mut description = serde_json::to_value(study)?;

@@ -284,8 +284,8 @@ impl RunPlan {
                 .count();
             let aside = match unknown {
                 0 => String::new(),
-                1 => ", the one that is not known aside".to_owned(),
-                many => format!(", the {many} that are not known aside"),
+                1 => ", without the one that is not known".to_owned(),
+                many => format!(", without the {many} that are not known"),
             };
             text += &format!("\n    together about {all}{aside}, beside the measuring");
         }
@@ -363,7 +363,7 @@ mod tests {
 
     use super::*;
 
-    /// The plan of a study with these lines, a line of words aside.
+    /// The plan of a study with these lines, without the line of words.
     fn plan_of(lines: &str) -> RunPlan {
         plan_with(lines, None)
     }
