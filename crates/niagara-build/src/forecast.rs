@@ -1,7 +1,9 @@
 //! What a build will take, by what earlier builds took on this machine.
 
 use std::cmp::Reverse;
+use std::fs;
 
+use niagara_server::Catalog;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Recipe;
@@ -21,13 +23,40 @@ pub enum Forecast {
     There,
     /// About so many seconds.
     Seconds(f64),
+    /// Nothing like it was built here; by the CPU time that it took on another machine it takes about so many seconds.
+    Elsewhere(f64),
     /// Nothing like it was built here before.
     Unknown,
+}
+
+impl Forecast {
+    /// Seconds, where anything is known.
+    pub fn seconds(self) -> Option<f64> {
+        match self {
+            Forecast::There => Some(0.0),
+            Forecast::Seconds(seconds) | Forecast::Elsewhere(seconds) => Some(seconds),
+            Forecast::Unknown => None,
+        }
+    }
+
+    /// So many seconds more.
+    fn and(self, more: f64) -> Forecast {
+        match self {
+            Forecast::There => Forecast::Seconds(more),
+            Forecast::Seconds(seconds) => Forecast::Seconds(seconds + more),
+            Forecast::Elsewhere(seconds) => Forecast::Elsewhere(seconds + more),
+            Forecast::Unknown => Forecast::Unknown,
+        }
+    }
 }
 
 /// The finished builds of one server, which tell what the next takes.
 pub(crate) struct Experience {
     records: Vec<BuildRecord>,
+    /// CPU seconds that compiling it once took on another machine.
+    elsewhere: Option<f64>,
+    /// ccache keeps something: what a patch leaves alone is there.
+    has_ccache: bool,
     server: String,
     jobs: usize,
     /// What will have been made before this build.
@@ -43,6 +72,8 @@ impl Experience {
             .filter(|build| build.finished && build.record.server == server);
         Experience {
             records: finished.map(|build| build.record).collect(),
+            elsewhere: cpu_seconds_elsewhere(server),
+            has_ccache: fs::read_dir(store.ccache()).is_ok_and(|mut kept| kept.next().is_some()),
             server: server.to_owned(),
             jobs: jobs.max(1),
             before: Vec::new(),
@@ -70,7 +101,8 @@ impl Experience {
 
     /// What making the server of `recipe` takes. The source's version is ignored.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
-        let recipe = recipe.normal();
+        // What cannot be read is told when it is built.
+        let recipe = recipe.pinned().unwrap_or_else(|_| recipe.clone()).normal();
         let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
             self.records
                 .iter()
@@ -92,17 +124,18 @@ impl Experience {
                 bolt_profile: None,
                 ..recipe
             });
-            return match base {
-                Forecast::There => Forecast::Seconds(bolt),
-                Forecast::Seconds(seconds) => Forecast::Seconds(seconds + bolt),
-                Forecast::Unknown => Forecast::Unknown,
-            };
+            return base.and(bolt);
         }
-        let Some(compile) = self.typical(&recipe, "compile") else {
+        let compile = self.typical(&recipe, "compile");
+        let elsewhere = self.elsewhere.map(|cpu| cpu / self.jobs as f64 * UNEVEN);
+        let Some(seconds) = compile.or(elsewhere) else {
             return Forecast::Unknown;
         };
-        let once = compile + self.typical(&recipe, "configure").unwrap_or_default();
-        let mut seconds = once;
+        let once = seconds + self.typical(&recipe, "configure").unwrap_or_default();
+        let forecast = match compile {
+            Some(_) => Forecast::Seconds(once),
+            None => Forecast::Elsewhere(once),
+        };
         let same_profile = |other: &Recipe| {
             other.compiler == recipe.compiler
                 && other.patches == recipe.patches
@@ -113,9 +146,9 @@ impl Experience {
             && !self.before.iter().any(same_profile)
             && !self.has_shipped_profile(&recipe)
         {
-            seconds += once + f64::from(training.seconds);
+            return forecast.and(once + f64::from(training.seconds));
         }
-        Forecast::Seconds(seconds)
+        forecast
     }
 
     /// Whether a profile that comes with the program spares `recipe` its training.
@@ -126,6 +159,18 @@ impl Experience {
 
     /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
     pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
+        let whole;
+        let recipe = match self.has_ccache {
+            true => recipe,
+            // Every file is compiled.
+            false => {
+                whole = Recipe {
+                    patches: Default::default(),
+                    ..recipe.clone()
+                };
+                &whole
+            }
+        };
         let known = self
             .records
             .iter()
@@ -140,6 +185,13 @@ impl Experience {
         // A machine that was busy then need not be busy now.
         Some(alone.map_or(wall, |alone| wall.min(alone)))
     }
+}
+
+/// CPU seconds of compiling a server of the catalogue once, as its file says.
+fn cpu_seconds_elsewhere(server: &str) -> Option<f64> {
+    let catalog = Catalog::load(&[]).ok()?;
+    let build = catalog.get(server).ok()?.build.as_ref()?;
+    build.cpu_seconds.map(f64::from)
 }
 
 /// How little a finished build tells about another recipe: 0 is one of the same kind.
@@ -209,6 +261,8 @@ mod tests {
         let recipes: Vec<&Recipe> = recipes.iter().collect();
         let mut experience = Experience {
             records,
+            elsewhere: None,
+            has_ccache: true,
             server: "mariadb-10.11".to_owned(),
             jobs: 2,
             before: Vec::new(),
@@ -258,6 +312,48 @@ mod tests {
         let both = Forecast::Seconds(1410.0 + seconds);
         assert_eq!(forecast(records(), &other), both);
         assert_eq!(forecast(Vec::new(), &[bolt]), Forecast::Unknown);
+    }
+
+    #[test]
+    fn without_history_the_figure_of_another_machine_stands_in_and_says_so() {
+        let mut nothing = Experience {
+            records: Vec::new(),
+            elsewhere: Some(3000.0),
+            has_ccache: false,
+            server: "mariadb-10.11".to_owned(),
+            jobs: 2,
+            before: Vec::new(),
+        };
+        let once = 3000.0 / 2.0 * UNEVEN;
+        let pgo = asked(&[("pgo", "oltp_insert")]);
+        let training = f64::from(pgo.pgo.as_ref().expect("asked for").seconds);
+        assert_eq!(
+            nothing.forecasts(&[&asked(&[]), &pgo]),
+            [once, 2.0 * once + training].map(Forecast::Elsewhere)
+        );
+        for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
+            assert!(cpu_seconds_elsewhere(server) > Some(1000.0), "{server}");
+        }
+    }
+
+    #[test]
+    fn a_patched_build_is_a_whole_one_where_ccache_keeps_nothing() {
+        let records = vec![
+            built(&[], 1400.0, None, 1),
+            built(&[("patches", "metadata-tickets-kept")], 90.0, None, 2),
+        ];
+        let mut empty = Experience {
+            records,
+            elsewhere: None,
+            has_ccache: false,
+            server: "mariadb-10.11".to_owned(),
+            jobs: 2,
+            before: Vec::new(),
+        };
+        assert_eq!(
+            empty.forecasts(&[&asked(&[PATCHED])]),
+            [Forecast::Seconds(1410.0)]
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
-use niagara_lab::{Load, file_workload, load_of, with_replay_options};
-use niagara_load::{WorkloadBuilder, WorkloadSpec};
+use niagara_lab::{Load, load_of};
+use niagara_load::{WorkloadBuilder, WorkloadSpec, with_replay_options, workload_of_file};
 
 use crate::shared_args::{LoadArgs, WorkloadArg};
 
@@ -13,7 +13,7 @@ use crate::shared_args::{LoadArgs, WorkloadArg};
 pub fn workload(arg: &WorkloadArg) -> Result<WorkloadSpec> {
     match arg {
         WorkloadArg::Named(kind) => Ok(WorkloadSpec::of(*kind)),
-        WorkloadArg::File(path) => file_workload(path),
+        WorkloadArg::File(path) => Ok(workload_of_file(path)?),
     }
 }
 

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Load, RateChoice, RemoteShell, is_workload_file};
-use niagara_load::WorkloadKind;
+use niagara_lab::{Load, RateChoice, RemoteShell};
+use niagara_load::{WorkloadKind, is_workload_file};
 use niagara_store::Goal;
 
 /// A workload as the command line names it.

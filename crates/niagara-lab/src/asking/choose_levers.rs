@@ -27,9 +27,16 @@ pub struct TuneQuestion {
     pub without: Vec<String>,
     /// Try servers built from source, too.
     pub with_builds: bool,
+    /// Seconds that building may take before anything is measured; what is here already takes none.
+    #[serde(skip)]
+    pub build_seconds: f64,
     /// Couples of a screening duel, where given.
     pub screen_couples: Option<u32>,
 }
+
+/// Seconds that building may take, where nobody says how many: one build with profile feedback on two CPUs, with a profile
+/// that comes with the program two.
+pub const BUILD_SECONDS: f64 = 3600.0;
 
 impl TuneQuestion {
     /// Whether every lever that is named exists.
@@ -105,19 +112,81 @@ impl TuneQuestion {
     }
 }
 
-/// The levers among `candidates` that build a server on top of `base`, each with what that takes.
+/// What a lever builds, and how long that takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildAhead {
+    /// The lever's id.
+    pub lever: String,
+    /// What building its server takes.
+    pub forecast: Forecast,
+    /// Its recipe, one line.
+    pub recipe: String,
+}
+
+/// The levers among `candidates` that build a server on top of `base`, in their order, as far as `seconds` for building go:
+/// each with what it takes after those before it. Those for which no time is left are taken out of `candidates` and
+/// returned with the reason. What nobody can tell the time of is built where it is the first.
 pub(crate) fn builds_ahead(
     store: &BuildStore,
     base: &Variant,
-    candidates: &[Candidate],
-) -> Vec<(String, Forecast)> {
-    let (levers, recipes): (Vec<String>, Vec<Recipe>) = candidates
-        .iter()
-        .filter_map(|candidate| {
-            let variant = base.with(candidate.lever.id(), &candidate.change);
-            Some((candidate.lever.id().to_owned(), variant.build?))
-        })
-        .unzip();
-    let forecasts = store.forecasts(&base.server, &recipes.iter().collect::<Vec<_>>());
-    levers.into_iter().zip(forecasts).collect()
+    candidates: &mut Vec<Candidate>,
+    seconds: f64,
+) -> (Vec<BuildAhead>, Vec<NotTried>) {
+    let (mut ahead, mut left_out) = (Vec::new(), Vec::new());
+    let mut chosen: Vec<Recipe> = Vec::new();
+    let mut left = seconds;
+    candidates.retain(|candidate| {
+        let variant = base.with(candidate.lever.id(), &candidate.change);
+        let Some(recipe) = variant.build.filter(|_| !candidate.change.build.is_empty()) else {
+            return true;
+        };
+        let with: Vec<&Recipe> = chosen.iter().chain([&recipe]).collect();
+        let forecast = store.forecasts(&base.server, &with).pop();
+        let forecast = forecast.unwrap_or(Forecast::Unknown);
+        let takes = match forecast {
+            Forecast::There => 0.0,
+            Forecast::Seconds(takes) | Forecast::Elsewhere(takes) => takes,
+            // Whatever it takes, it is the only one.
+            Forecast::Unknown if chosen.is_empty() => left,
+            Forecast::Unknown => f64::INFINITY,
+        };
+        if takes > left {
+            let lever = &candidate.lever;
+            left_out.push(NotTried {
+                lever: lever.id().to_owned(),
+                title: lever.title().to_owned(),
+                reason: over_budget(forecast, seconds, left),
+            });
+            return false;
+        }
+        left -= takes;
+        ahead.push(BuildAhead {
+            lever: candidate.lever.id().to_owned(),
+            forecast,
+            recipe: recipe.one_line(),
+        });
+        chosen.push(recipe);
+        true
+    });
+    (ahead, left_out)
+}
+
+/// Why a build is left out.
+fn over_budget(forecast: Forecast, seconds: f64, left: f64) -> String {
+    let minutes = |seconds: f64| format!("{:.0}m", (seconds / 60.0).ceil());
+    match forecast.seconds() {
+        Some(takes) => format!(
+            "building it takes about {}, and of the {} for building {} are left: --build-budget {}",
+            minutes(takes),
+            minutes(seconds),
+            minutes(left.max(0.0)),
+            minutes(seconds - left + takes)
+        ),
+        _ => format!(
+            "nobody can tell yet how long building it takes here, and {} are for building: --build-budget {}, or build it alone \
+             (niagara server build)",
+            minutes(seconds),
+            minutes(seconds * 4.0)
+        ),
+    }
 }

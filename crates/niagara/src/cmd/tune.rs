@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
+use niagara_lab::{Question, StudyDescription, TuneQuestion, judged_apart, lever, server_name};
 
 use crate::args::{App, TuneArgs};
 use crate::cmd::ask::{Asking, ask};
@@ -37,10 +37,15 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         also: args.also.clone(),
         without: args.without.clone(),
         with_builds: args.with_builds,
+        build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
     };
     tune.check_names(&lever::load(&args.study.levers)?)?;
-    let load = load(&args.load)?;
+    let mut load = load(&args.load)?;
+    let named = args.only.iter().chain(&args.also);
+    if args.with_builds || named.clone().any(|lever| lever.starts_with("build")) {
+        load = judged_apart(load)?;
+    }
     args.judge.check_job(&load)?;
     Ok(StudyDescription {
         goal: args.judge.goal,
