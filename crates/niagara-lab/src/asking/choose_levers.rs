@@ -190,3 +190,80 @@ fn over_budget(forecast: Forecast, seconds: f64, left: f64) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use niagara_server::Cache;
+
+    use super::*;
+
+    /// Levers with their changes, in this order.
+    fn candidates(builds: &[(&str, &[(&str, &str)])]) -> Vec<Candidate> {
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let with = |(id, settings): &(&str, &[(&str, &str)])| {
+            let lever = levers.iter().find(|lever| lever.id() == *id);
+            let mut change = crate::lever::Change::default();
+            for (key, value) in *settings {
+                change.build.insert((*key).to_owned(), (*value).to_owned());
+            }
+            Candidate {
+                lever: lever.expect("shipped").clone(),
+                change,
+                span: None,
+                prior: None,
+            }
+        };
+        builds.iter().map(with).collect()
+    }
+
+    #[test]
+    fn the_most_promising_builds_that_fit_are_built() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = BuildStore::new(&Cache::at(folder.path()).expect("a cache"));
+        let base = Variant::base("mariadb-10.11");
+        let pgo = ("pgo", "oltp_insert");
+        let all = [
+            ("build-pgo-lto", &[pgo, ("lto", "thin")][..]),
+            ("malloc-jemalloc", &[]),
+            ("build-pgo", &[pgo]),
+            ("build-o3-native", &[("flags", "-O3")]),
+        ];
+        let recipes: Vec<Recipe> = candidates(&all)
+            .iter()
+            .filter_map(|candidate| base.with("x", &candidate.change).build)
+            .filter(|recipe| *recipe != Recipe::default())
+            .collect();
+        let forecasts = store.forecasts("mariadb-10.11", &recipes.iter().collect::<Vec<_>>());
+        let takes: Vec<f64> = forecasts
+            .iter()
+            .map(|forecast| forecast.seconds().expect("known from elsewhere"))
+            .collect();
+        // The second shares the first one's profile: it takes one compilation where that takes two.
+        assert!(takes[1] < takes[0] && takes[2] <= takes[1], "{takes:?}");
+        let within = |seconds: f64| {
+            let mut some = candidates(&all);
+            let (ahead, left_out) = builds_ahead(&store, &base, &mut some, seconds);
+            let kept: Vec<String> = some.iter().map(|one| one.lever.id().to_owned()).collect();
+            let built: Vec<String> = ahead.into_iter().map(|one| one.lever).collect();
+            (built, kept, left_out)
+        };
+        let (built, kept, left_out) = within(takes.iter().sum::<f64>() + 1.0);
+        assert_eq!(built, ["build-pgo-lto", "build-pgo", "build-o3-native"]);
+        assert_eq!((kept.len(), left_out.len()), (4, 0));
+        // A cheaper one still fits where a dearer one does not.
+        let (built, kept, left_out) = within(takes[0] + 1.0);
+        assert_eq!(built, ["build-pgo-lto"]);
+        assert_eq!(kept, ["build-pgo-lto", "malloc-jemalloc"]);
+        assert!(
+            left_out[0].reason.contains("--build-budget"),
+            "{}",
+            left_out[0].reason
+        );
+        let (built, _, left_out) = within(takes[2] + 1.0);
+        assert_eq!(built, ["build-o3-native"]);
+        assert_eq!(left_out.len(), 2);
+        let (built, kept, _) = within(0.0);
+        assert!(built.is_empty());
+        assert_eq!(kept, ["malloc-jemalloc"]);
+    }
+}
