@@ -181,7 +181,7 @@ impl Page {
         if !tune.rungs.is_empty() {
             self.line("## From the starting point to the final variant");
             self.table(
-                &["Rung", "Change", wording::gain_in(tune.goal), "Standing"],
+                &["Rung", "Change", wording::judged_by(tune.goal), "Standing"],
                 "llrl",
             );
             for step in ladder::steps(tune) {

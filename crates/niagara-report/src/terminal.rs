@@ -120,7 +120,7 @@ impl<'a> Screen<'a> {
                 Goal::Throughput => "From the starting point to the final variant".to_owned(),
                 goal => format!(
                     "From the starting point to the final variant: {}",
-                    wording::gain_in(goal).to_lowercase()
+                    wording::judged_by(goal).replacen('B', "b", 1)
                 ),
             });
             self.waterfall(tune);

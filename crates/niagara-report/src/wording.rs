@@ -306,13 +306,13 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
     }
 }
 
-/// What the figures of rungs and totals are: gains, so that above × 1 is better whatever the goal.
-pub(crate) fn gain_in(goal: Goal) -> &'static str {
+/// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
+pub(crate) fn judged_by(goal: Goal) -> &'static str {
     match goal {
         Goal::Throughput => "Throughput",
-        Goal::Cpu => "Gain in server CPU (above × 1 is better)",
-        Goal::P95 => "Gain in the 95th percentile (above × 1 is better)",
-        Goal::P99 => "Gain in the 99th percentile (above × 1 is better)",
+        Goal::Cpu => "By server CPU (above × 1 is better)",
+        Goal::P95 => "By the 95th percentile (above × 1 is better)",
+        Goal::P99 => "By the 99th percentile (above × 1 is better)",
     }
 }
 

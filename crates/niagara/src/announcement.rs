@@ -48,9 +48,10 @@ fn of_compare(plan: &ComparePlan) -> String {
     );
     if let Some(visible) = plan.detectable {
         text += &format!(
-            "\nwhat {} duels show, 4 times in 5: a difference of {:.1} % or more",
+            "\nwhat {} duels show, 4 times in 5: a difference of {:.1} % or more ({})",
             plan.duels,
-            visible * 100.0
+            visible * 100.0,
+            plan.noise
         );
         if visible > plan.min_effect {
             text += &format!(
@@ -84,6 +85,9 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
         shows(plan.detectable_total, "a difference of"),
         clock(budget),
     );
+    if plan.detectable_lever.or(plan.detectable_total).is_some() {
+        text += &format!("\n  what shows: {}", plan.noise);
+    }
     if !plan.left_out.is_empty() {
         text += &format!(
             "\n  left out, the budget being too short for them: {}",

@@ -12,15 +12,17 @@ mod args;
 mod client;
 mod clock;
 mod cmd;
+mod command_line;
 mod doctor;
 mod interrupt;
 mod live;
+mod load_args;
 mod ordinary_user;
 mod origin;
 mod progress;
-mod setting;
 mod shared_args;
 mod steps;
+mod whole_file;
 
 use std::process::ExitCode;
 

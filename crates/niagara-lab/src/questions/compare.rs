@@ -7,13 +7,14 @@ use niagara_store::{About, CompareSummary, Goal, Phase, Summary};
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
-use crate::duels::duel_plan::{assumed_sd, duel_seconds};
+use crate::duels::duel_plan::{duel_seconds, expected_sd};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::build_notes;
+use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::rate::{RateChoice, find_rate};
-use crate::questions::sequential_test::{SequentialTest, TestOutcome, comparison, run_test};
+use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
 use crate::studies::measuring::{Found, Measuring};
@@ -154,7 +155,11 @@ impl Measuring for Comparing<'_> {
             name: "compare",
             seconds: study.left_seconds(),
         });
-        let outcome = run_test(self.bench, study, &self.test(), observer)?;
+        let outcome = study.run(
+            self.bench,
+            RunningTest::begin(study, &self.test())?,
+            observer,
+        )?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }
@@ -224,13 +229,10 @@ pub fn compare_plan(
     let seconds = question.budget.as_secs_f64();
     let duel_seconds = duel_seconds(&duel_settings, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);
-    let detectable =
-        (question.protocol == Protocol::Duel && question.goal == Goal::Throughput && duels > 0)
-            .then(|| {
-                let known = history.and_then(|history| history.components(&load, &duel_settings));
-                let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
-                detectable(sd, duels)
-            });
+    let known = history.and_then(|history| history.components(&load, &duel_settings));
+    let (sd, noise) = expected_sd(known, couples);
+    let is_known = question.protocol == Protocol::Duel && question.goal == Goal::Throughput;
+    let detectable = (is_known && duels > 0).then(|| detectable(sd, duels));
     ComparePlan {
         a,
         b,
@@ -241,6 +243,7 @@ pub fn compare_plan(
         budget_seconds: seconds,
         duels,
         detectable,
+        noise,
         min_effect: question.min_effect,
     }
 }

@@ -66,7 +66,7 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
             summary { "The rungs, what they change and why" }
             (scroll("The rungs", html! { table {
                 thead { tr {
-                    th scope="col" { "Lever" } th scope="col" { "Change" } th.number scope="col" { "Screened" } th.number scope="col" { "Proven" } th scope="col" { "Risk" }
+                    th scope="col" { "Lever" } th scope="col" { "Change" } th.number scope="col" { "Screened" } th.number scope="col" { "Fresh duels" } th scope="col" { "Risk" }
                 } }
                 tbody {
                     @for rung in &tune.rungs {

@@ -51,7 +51,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     let mut columns = vec![
         ("Rung", false),
         ("tps", true),
-        ("Gain on the rung before", true),
+        ("Over the rung before", true),
     ];
     if published {
         columns.push(("Published", true));
@@ -111,7 +111,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     }
     grid.notes = vec![
         "Each rung was tried on top of those kept before it. Throughput is the median of its own duels, for \
-         orientation; the gain, with its interval, is within duels. The total comes from fresh duels of the start \
+         orientation; the ratio, with its interval, is within duels. The total comes from fresh duels of the start \
          against the last variant and is not the product of the rungs: those that were kept look a little better than they are."
             .to_owned(),
     ];

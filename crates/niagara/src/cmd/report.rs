@@ -15,7 +15,7 @@ use niagara_store::{Comparison, Store, Summary, TuneSummary};
 use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::{profile, side_by_side};
 use crate::progress::{colour_on_stdout, columns_of_stdout};
-use crate::setting::write;
+use crate::whole_file::write;
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
     let format = args.format();
