@@ -94,6 +94,14 @@ impl LoadTrainer<'_> {
         let workload = job.training.workload(name)?;
         let trained = match &job.training.data {
             Some(path) if is_workload_file(name) => {
+                let behind = workload.capture().map(|capture| capture.before());
+                if behind.transpose()?.flatten().is_some() {
+                    bail!(
+                        "data of the capture's beginning are not those that {} find\n\
+                         remedy: train on another part: build.pgo.part=first:50% or sessions:50% (--train-part)",
+                        job.training.trained_part().words()
+                    );
+                }
                 self.users_data(job, &DataSource::open(path)?, progress)?
             }
             _ => self.own_data(job, &workload, progress)?,

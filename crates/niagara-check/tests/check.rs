@@ -372,7 +372,7 @@ fn a_server_executes_the_statements_of_a_check_again_and_again() {
         assert!(executed > 2000, "{name}: {executed}");
         assert!(told.iter().any(|text| text.contains("InnoDB")), "{told:?}");
         let rows = server
-            .query("SELECT COUNT(*) FROM niagara_innodb.people")
+            .query("SELECT COUNT(*) FROM niagara_innodb.person")
             .expect("there");
         assert!(
             rows[0][0].parse::<u64>().expect("a number") > 1000,
@@ -480,10 +480,9 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
     let tests = suite.runner.parent().expect("a folder").join("main");
     let tree = folder.path().join("tree/mysql-test/main");
     std::fs::create_dir_all(&tree).expect("made");
-    let file = |name: &str| std::fs::read_to_string(tests.join(name)).expect(name);
     let write = |name: &str, text: &str| std::fs::write(tree.join(name), text).expect(name);
     for name in ["alias.test", "alias.result"] {
-        write(name, &file(name));
+        std::fs::copy(tests.join(name), tree.join(name)).expect(name);
     }
     // As an older source has it: one statement less, and its answer with it.
     write("bigint.test", "select 9223372036854775807 as older;\n");
