@@ -9,10 +9,11 @@ NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
 BENCH_TPCC_SECONDS ?= 240
+BENCH_SCRIPTS_JSON ?= bench-scripts.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-capture bench-tuners demo setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-capture bench-tuners demo setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -25,6 +26,9 @@ bench: setup-bench ## What the load generator costs, beside sysbench and a bare 
 bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
+
+bench-scripts: setup-bench ## What a script of sysbench's costs the client, beside sysbench running the same script: a table, and $(BENCH_SCRIPTS_JSON)
+	$(CARGO) run --release --locked -p niagara-bench -- --scripts --seconds $(BENCH_SECONDS) --json $(BENCH_SCRIPTS_JSON)
 
 bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
 	@scripts/setup tuners

@@ -19,7 +19,7 @@ mod studies;
 pub mod study_file;
 mod variants;
 
-pub use asking::choose_levers::{BUILD_SECONDS, BuildAhead, TuneQuestion};
+pub use asking::choose_levers::{BuildAhead, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
 pub use asking::load_by_name::load_of;
