@@ -85,8 +85,12 @@ impl Experience {
     fn forecasts(&mut self, recipes: &[&Recipe]) -> Vec<Forecast> {
         let mut forecasts = Vec::new();
         for recipe in recipes {
-            forecasts.push(self.forecast(recipe));
-            let made = recipe.normal();
+            // What cannot be read is told when it is built.
+            let made = recipe
+                .pinned()
+                .unwrap_or_else(|_| (*recipe).clone())
+                .normal();
+            forecasts.push(self.forecast(&made));
             if made.bolt.is_some() {
                 self.before.push(Recipe {
                     bolt: None,
@@ -101,17 +105,18 @@ impl Experience {
 
     /// What making the server of `recipe` takes. The source's version is ignored.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
-        // What cannot be read is told when it is built.
-        let recipe = recipe.pinned().unwrap_or_else(|_| recipe.clone()).normal();
+        let recipe = recipe.normal();
+        // Files that builds are trained on are known by their content, wherever they lie.
+        let keyed = recipe.keyed();
         let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
             self.records
                 .iter()
                 .any(|record| record.kind == kind && alike(&record.recipe))
         };
-        if is_there(BuildKind::Server, &|other| other.normal() == recipe) {
+        if is_there(BuildKind::Server, &|other| other.normal().keyed() == keyed) {
             return Forecast::There;
         }
-        if self.before.contains(&recipe) {
+        if self.before.iter().any(|other| other.keyed() == keyed) {
             return Forecast::Seconds(0.0);
         }
         if let Some(training) = &recipe.bolt {
@@ -139,7 +144,7 @@ impl Experience {
         let same_profile = |other: &Recipe| {
             other.compiler == recipe.compiler
                 && other.patches == recipe.patches
-                && other.pgo == recipe.pgo
+                && other.normal().keyed().pgo == keyed.pgo
         };
         if let Some(training) = &recipe.pgo
             && !is_there(BuildKind::Profile, &same_profile)
@@ -353,6 +358,32 @@ mod tests {
         assert_eq!(
             empty.forecasts(&[&asked(&[PATCHED])]),
             [Forecast::Seconds(1410.0)]
+        );
+    }
+
+    #[test]
+    fn a_profile_of_the_users_own_workload_is_made_once_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            let text = include_str!("../../../docs/examples/shop.toml");
+            std::fs::write(&path, text).expect("written");
+            path.display().to_string()
+        };
+        let (here, there) = (file("a.toml"), file("b.toml"));
+        let training = f64::from(Training::default().seconds);
+        let made = several(
+            vec![built(&[], 1400.0, None, 1)],
+            &[
+                &[("pgo", &here)],
+                // The same file elsewhere.
+                &[("pgo", &there), ("lto", "thin")],
+                &[("pgo", &there)],
+            ],
+        );
+        assert_eq!(
+            made,
+            [2820.0 + training, 1410.0, 0.0].map(Forecast::Seconds)
         );
     }
 
