@@ -160,10 +160,14 @@ pub(crate) fn unbroken(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for (i, c) in text.char_indices() {
-        inside = (inside || c == '[') && c != ']';
-        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
-        out.push(if c == ' ' && glued { NO_BREAK } else { c });
-        before = c;
+        let rest = &text[i + c.len_utf8()..];
+        // Other brackets (those of a terminal's colours, of a file's tables) are no intervals.
+        let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        inside = (inside || (c == '[' && before == NO_BREAK && is_number(rest))) && c != ']';
+        let interval = rest.strip_prefix('[').is_some_and(is_number);
+        let glued = inside || before == '×' || interval;
+        before = if c == ' ' && glued { NO_BREAK } else { c };
+        out.push(before);
     }
     out
 }
@@ -181,6 +185,27 @@ mod tests {
 
     fn of(ratio: f64, low: f64, high: f64) -> String {
         estimate(&Estimate { ratio, low, high })
+    }
+
+    #[test]
+    fn only_intervals_are_kept_on_a_line() {
+        let glued =
+            unbroken("it is × 1.31 [1.28, 1.34] \u{1b}[31mfaster\u{1b}[0m in [[rungs]] of a file");
+        let words: Vec<&str> = glued.split(' ').collect();
+        assert_eq!(
+            words,
+            [
+                "it",
+                "is",
+                &"× 1.31 [1.28, 1.34]".replace(' ', &NO_BREAK.to_string()),
+                "\u{1b}[31mfaster\u{1b}[0m",
+                "in",
+                "[[rungs]]",
+                "of",
+                "a",
+                "file"
+            ]
+        );
     }
 
     #[test]
