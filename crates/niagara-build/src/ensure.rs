@@ -26,7 +26,7 @@ impl Builder<'_> {
     }
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
-        let recipe = recipe.normal();
+        let recipe = recipe.pinned()?.normal();
         check_options(&recipe)?;
         let tools = Toolchain::find(&recipe)?;
         let (description, source) = match &recipe.source {

@@ -255,6 +255,13 @@ fn find(folder: &Path, server: &ServerDescription, build: &BuildDescription) -> 
         })
 }
 
+/// The tree of the source package of this name (`mariadb 1:10.11.18-0+deb12u1`), where it is here.
+pub(crate) fn tree_of(cache: &Cache, name: &str) -> Option<PathBuf> {
+    let mut here = all(&sources(cache)).into_iter();
+    here.find(|source| source.name == name)
+        .map(|source| source.tree)
+}
+
 /// All source packages that are here.
 fn all(folder: &Path) -> Vec<Source> {
     fs::read_dir(folder)

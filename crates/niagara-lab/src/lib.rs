@@ -19,11 +19,12 @@ mod studies;
 pub mod study_file;
 mod variants;
 
-pub use asking::choose_levers::TuneQuestion;
+pub use asking::choose_levers::{BuildAhead, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
-pub use asking::load_by_name::{file_workload, is_workload_file, load_of, with_replay_options};
+pub use asking::load_by_name::load_of;
 pub use asking::origin::{Data, Origin};
+pub use asking::own_training::judged_apart;
 pub use asking::quantity;
 pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,

@@ -96,6 +96,10 @@ pub struct BuildDescription {
     pub plugins_off: Vec<String>,
     /// Debian packages that building takes, except compilers.
     pub needs: Vec<String>,
+    /// CPU seconds that compiling it once, without profile feedback, took on some machine: what a first build is expected to
+    /// take. It decides nothing of what is built, so it is left out of what builds are known by.
+    #[serde(default, skip_serializing)]
+    pub cpu_seconds: Option<u32>,
 }
 
 /// Where packages come from.

@@ -270,11 +270,11 @@ impl RunPlan {
         for build in &self.builds {
             text += &format!("\n    {} ({})", build.recipe, words(build.forecast));
         }
-        let seconds = self.builds.iter().map(|build| match build.forecast {
-            Forecast::Seconds(seconds) => seconds,
-            Forecast::There | Forecast::Unknown => 0.0,
-        });
-        let seconds: f64 = seconds.sum();
+        let known = self
+            .builds
+            .iter()
+            .filter_map(|build| build.forecast.seconds());
+        let seconds: f64 = known.sum();
         if seconds > 0.0 {
             let all = clock(std::time::Duration::from_secs_f64(seconds));
             let unknown = self
