@@ -1,10 +1,11 @@
 //! What is measured: arrangements, workloads, contestants, and the rounds.
 
 use crate::contestant::{Contestant, Kind};
-use crate::ground::{Ground, Placement};
+use crate::ground::{Ground, Placement, Stand, spec};
 use crate::memory::{self, Memory};
 use crate::ratio::ratio;
 use crate::sample::Sample;
+use crate::script::{Script, Statements};
 use anyhow::Result;
 use niagara_load::SysbenchTest;
 use niagara_stats::Estimate;
@@ -24,6 +25,10 @@ pub struct Case {
     pub name: &'static str,
     pub placement: Placement,
     pub workload: SysbenchTest,
+    /// How the script sends its statements, where one is run.
+    pub script: Option<Statements>,
+    /// Event loops of Niagara's, where the case asks for a number of them.
+    pub loops: Option<usize>,
     pub contestants: &'static [Kind],
     /// Which of them are held against which.
     pub pairs: &'static [Pair],
@@ -74,12 +79,14 @@ const BESIDE_SYSBENCH_PAIRS: &[Pair] = &[
     Pair::new(0, 4),
 ];
 
-/// All of them.
+/// Those of Niagara's own workloads.
 pub const CASES: [Case; 5] = [
     Case {
         name: "shared-read-only",
         placement: Placement::Shared,
         workload: SysbenchTest::OltpReadOnly,
+        script: None,
+        loops: None,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
@@ -87,6 +94,8 @@ pub const CASES: [Case; 5] = [
         name: "shared-point-select",
         placement: Placement::Shared,
         workload: SysbenchTest::OltpPointSelect,
+        script: None,
+        loops: None,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
@@ -94,6 +103,8 @@ pub const CASES: [Case; 5] = [
         name: "pinned-read-only",
         placement: Placement::Pinned,
         workload: SysbenchTest::OltpReadOnly,
+        script: None,
+        loops: None,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
@@ -101,6 +112,8 @@ pub const CASES: [Case; 5] = [
         name: "pinned-point-select",
         placement: Placement::Pinned,
         workload: SysbenchTest::OltpPointSelect,
+        script: None,
+        loops: None,
         contestants: BESIDE_SYSBENCH,
         pairs: BESIDE_SYSBENCH_PAIRS,
     },
@@ -108,6 +121,8 @@ pub const CASES: [Case; 5] = [
         name: "pinned-connections",
         placement: Placement::Pinned,
         workload: SysbenchTest::OltpPointSelect,
+        script: None,
+        loops: None,
         contestants: &[
             Kind::Niagara(4096),
             Kind::Niagara(64),
@@ -121,6 +136,58 @@ pub const CASES: [Case; 5] = [
             },
             Pair::new(2, 3),
         ],
+    },
+];
+
+const SCRIPT_BESIDE_SYSBENCH: &[Kind] = &[
+    Kind::Script(32),
+    Kind::SysbenchScript(32),
+    Kind::Niagara(32),
+];
+const SCRIPT_BESIDE_SYSBENCH_PAIRS: &[Pair] = &[SCRIPT_BELOW_SYSBENCH, Pair::new(0, 2)];
+const SCRIPT_BELOW_SYSBENCH: Pair = Pair {
+    cpu: Some(0.7),
+    throughput: Some(1.0),
+    ..Pair::new(0, 1)
+};
+
+/// Those of a script: Niagara and sysbench run the same one.
+pub const SCRIPT_CASES: [Case; 4] = [
+    Case {
+        name: "script-read-only",
+        placement: Placement::Shared,
+        workload: SysbenchTest::OltpReadOnly,
+        script: Some(Statements::Prepared),
+        loops: None,
+        contestants: SCRIPT_BESIDE_SYSBENCH,
+        pairs: SCRIPT_BESIDE_SYSBENCH_PAIRS,
+    },
+    Case {
+        name: "script-text-read-only",
+        placement: Placement::Shared,
+        workload: SysbenchTest::OltpReadOnly,
+        script: Some(Statements::Text),
+        loops: None,
+        contestants: SCRIPT_BESIDE_SYSBENCH,
+        pairs: SCRIPT_BESIDE_SYSBENCH_PAIRS,
+    },
+    Case {
+        name: "script-pinned-read-only",
+        placement: Placement::Pinned,
+        workload: SysbenchTest::OltpReadOnly,
+        script: Some(Statements::Prepared),
+        loops: None,
+        contestants: SCRIPT_BESIDE_SYSBENCH,
+        pairs: SCRIPT_BESIDE_SYSBENCH_PAIRS,
+    },
+    Case {
+        name: "script-connections",
+        placement: Placement::Shared,
+        workload: SysbenchTest::OltpReadOnly,
+        script: Some(Statements::Prepared),
+        loops: Some(2),
+        contestants: &[Kind::Script(1024), Kind::SysbenchScript(1024)],
+        pairs: &[SCRIPT_BELOW_SYSBENCH],
     },
 ];
 
@@ -173,24 +240,7 @@ impl Case {
             anyhow::bail!("{} needs two CPUs; remedy: --only shared", self.name);
         }
         let stand = ground.start(self.placement)?;
-        let mut contestants = Vec::new();
-        let mut measured = Vec::new();
-        for &kind in self.contestants {
-            let memory = match kind {
-                // What all connections share would be most of fewer.
-                Kind::Niagara(count) if count >= MANY => {
-                    Some(memory::measure(&stand, self.workload, count)?)
-                }
-                _ => None,
-            };
-            contestants.push(Contestant::new(kind, self.workload, &stand, loops)?);
-            measured.push(Measured {
-                name: kind.name(),
-                kind,
-                samples: Vec::new(),
-                memory,
-            });
-        }
+        let (mut contestants, mut measured) = self.gather(&stand, self.loops.or(loops))?;
         // A first round warms the server and the buffers, and does not count.
         for contestant in &mut contestants {
             contestant.slice(slice, &stand.server, stand.client_cpus.as_ref())?;
@@ -221,6 +271,38 @@ impl Case {
         })
     }
 
+    /// The contestants with their connections, and where what is measured of them goes.
+    fn gather(
+        &self,
+        stand: &Stand,
+        loops: Option<usize>,
+    ) -> Result<(Vec<Contestant>, Vec<Measured>)> {
+        let script = self.script.map(Script::new).transpose()?;
+        let mut contestants = Vec::new();
+        let mut measured = Vec::new();
+        for &kind in self.contestants {
+            let held = match (kind, &script) {
+                (Kind::Niagara(_), _) => Some(spec(self.workload)),
+                (Kind::Script(_), Some(script)) => Some(script.spec.clone()),
+                _ => None,
+            };
+            // What all connections share would be most of fewer.
+            let memory = match held.filter(|_| kind.connections() >= MANY) {
+                Some(held) => Some(memory::measure(stand, held, kind.connections(), loops)?),
+                None => None,
+            };
+            let script = script.as_ref();
+            contestants.push(Contestant::new(kind, self.workload, script, stand, loops)?);
+            measured.push(Measured {
+                name: kind.name(),
+                kind,
+                samples: Vec::new(),
+                memory,
+            });
+        }
+        Ok((contestants, measured))
+    }
+
     fn ratios(&self, measured: &[Measured]) -> Vec<Ratio> {
         let compare = |pair: &Pair, value: fn(&Sample) -> f64| {
             let all =
@@ -245,9 +327,16 @@ mod tests {
 
     #[test]
     fn pairs_are_of_contestants() {
-        for case in CASES {
+        for case in CASES.iter().chain(&SCRIPT_CASES) {
             let count = case.contestants.len();
             assert!(!case.pairs.is_empty(), "{}", case.name);
+            let scripted = |kind: &Kind| matches!(kind, Kind::Script(_) | Kind::SysbenchScript(_));
+            assert_eq!(
+                case.script.is_some(),
+                case.contestants.iter().any(scripted),
+                "{}",
+                case.name
+            );
             for pair in case.pairs {
                 assert!(
                     pair.one < count && pair.other < count && pair.one != pair.other,

@@ -1,11 +1,14 @@
-//! Who is measured: the driver, the bare loop, sysbench.
+//! Who is measured: the driver, with a workload of its own or a script, the bare loop, sysbench.
 
 use crate::ground::{Stand, endpoint, spec};
 use crate::sample::Sample;
+use crate::script::Script;
 use crate::sysbench::Sysbench;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use niagara_load::floor::Floor;
-use niagara_load::{CoalescingChoice, Driver, DriverOptions, IoChoice, SliceOptions, SysbenchTest};
+use niagara_load::{
+    CoalescingChoice, Driver, DriverOptions, IoChoice, SliceOptions, SysbenchTest, WorkloadSpec,
+};
 use niagara_server::RunningServer;
 use serde::Serialize;
 use std::time::Duration;
@@ -27,6 +30,10 @@ pub enum Kind {
     FloorUring(u32),
     /// The distribution's sysbench.
     Sysbench(u32),
+    /// Niagara's load generator with a script.
+    Script(u32),
+    /// The distribution's sysbench with the same script.
+    SysbenchScript(u32),
 }
 
 impl Kind {
@@ -37,7 +44,9 @@ impl Kind {
             | Kind::NiagaraEpoll(count)
             | Kind::Floor(count)
             | Kind::FloorUring(count)
-            | Kind::Sysbench(count) => count,
+            | Kind::Sysbench(count)
+            | Kind::Script(count)
+            | Kind::SysbenchScript(count) => count,
         }
     }
 
@@ -49,6 +58,8 @@ impl Kind {
             Kind::Floor(_) => "floor, epoll",
             Kind::FloorUring(_) => "floor, io_uring",
             Kind::Sysbench(_) => "sysbench",
+            Kind::Script(_) => "niagara, script",
+            Kind::SysbenchScript(_) => "sysbench, script",
         };
         format!("{name} × {}", self.connections())
     }
@@ -62,23 +73,25 @@ pub enum Contestant {
 }
 
 impl Contestant {
-    /// Connects to the server.
+    /// Connects to the server. `script`: for the kinds that run one.
     pub fn new(
         kind: Kind,
         workload: SysbenchTest,
+        script: Option<&Script>,
         stand: &Stand,
         loops: Option<usize>,
     ) -> Result<Contestant> {
         let endpoint = endpoint(&stand.server);
         let spec = spec(workload);
-        let driver = |threads, io| -> Result<Contestant> {
+        let script = || script.context("the case has no script");
+        let driver = |threads, io, spec: &WorkloadSpec| -> Result<Contestant> {
             let options = DriverOptions {
                 threads,
                 loops,
                 io,
                 ..DriverOptions::default()
             };
-            let driver = Driver::connect(std::slice::from_ref(&endpoint), &spec, &options)?;
+            let driver = Driver::connect(std::slice::from_ref(&endpoint), spec, &options)?;
             Ok(Contestant::Niagara(Box::new(driver)))
         };
         let floor = |connections, io| -> Result<Contestant> {
@@ -97,13 +110,23 @@ impl Contestant {
             )?))
         };
         match kind {
-            Kind::Niagara(threads) => driver(threads, IoChoice::Auto),
-            Kind::NiagaraEpoll(threads) => driver(threads, IoChoice::Epoll),
+            Kind::Niagara(threads) => driver(threads, IoChoice::Auto, &spec),
+            Kind::NiagaraEpoll(threads) => driver(threads, IoChoice::Epoll, &spec),
+            Kind::Script(threads) => driver(threads, IoChoice::Auto, &script()?.spec),
             Kind::Floor(connections) => floor(connections, IoChoice::Epoll),
             Kind::FloorUring(connections) => floor(connections, IoChoice::Uring),
             Kind::Sysbench(threads) => Ok(Contestant::Sysbench(Sysbench::new(
                 &endpoint, &spec, threads,
             )?)),
+            Kind::SysbenchScript(threads) => {
+                let script = script()?;
+                Ok(Contestant::Sysbench(Sysbench::script(
+                    &endpoint,
+                    &script.spec,
+                    threads,
+                    script.path(),
+                )?))
+            }
         }
     }
 
@@ -138,6 +161,7 @@ impl Contestant {
                     transactions_per_second: stats.transactions as f64 / stats.seconds,
                     cpu_per_transaction: stats.client_cpu_seconds * 1e6
                         / stats.transactions_whole as f64,
+                    latency_milliseconds: stats.latency.value_at_quantile(0.95) as f64 / 1e6,
                     unevenness: most.map_or(0.0, |&most| most as f64 / mean),
                 })
             }
@@ -150,6 +174,7 @@ impl Contestant {
                     // It knows of packets only.
                     transactions_per_second: 0.0,
                     cpu_per_transaction: 0.0,
+                    latency_milliseconds: 0.0,
                     unevenness: 0.0,
                 })
             }

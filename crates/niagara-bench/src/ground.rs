@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use std::path::PathBuf;
 
 /// Rows of the one table.
-const TABLE_SIZE: u64 = 100_000;
+pub const TABLE_SIZE: u64 = 100_000;
 
 /// Where client and server may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod memory;
 mod ratio;
 mod report;
 mod sample;
+mod script;
 mod sysbench;
 mod tpcc;
 
@@ -35,6 +36,9 @@ struct Arguments {
     /// Only the cases whose names contain this.
     #[arg(long)]
     only: Option<String>,
+    /// Scripts instead: Niagara and sysbench run the same one.
+    #[arg(long, conflicts_with = "tpcc")]
+    scripts: bool,
     /// TPC-C instead: five warehouses loaded, or run, beside a script of sysbench's.
     #[arg(long, value_enum, value_name = "PART")]
     tpcc: Option<tpcc::Part>,
@@ -50,6 +54,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
+    niagara_script::install();
     if std::env::args().nth(1).as_deref() == Some(memory::HOLD) {
         return memory::hold();
     }
@@ -68,9 +73,13 @@ fn main() -> Result<()> {
             .as_ref()
             .is_none_or(|part| case.name.contains(part.as_str()))
     };
-    let cases: Vec<&Case> = case::CASES.iter().filter(wanted).collect();
+    let all: &[Case] = match arguments.scripts {
+        true => &case::SCRIPT_CASES,
+        false => &case::CASES,
+    };
+    let cases: Vec<&Case> = all.iter().filter(wanted).collect();
     if cases.is_empty() {
-        let names: Vec<_> = case::CASES.iter().map(|case| case.name).collect();
+        let names: Vec<_> = all.iter().map(|case| case.name).collect();
         bail!("no such case; there are {}", names.join(", "));
     }
     let ground = Ground::prepare(&arguments.server)?;

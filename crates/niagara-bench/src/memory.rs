@@ -1,8 +1,8 @@
 //! What a connection takes: measured in a process of its own, which has nothing to reuse.
 
-use crate::ground::{Stand, endpoint, spec};
+use crate::ground::{Stand, endpoint};
 use anyhow::{Context, Result, bail};
-use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, SysbenchTest};
+use niagara_load::{Driver, DriverOptions, Endpoint, SliceOptions, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdin};
 use std::process::{Command, Stdio};
@@ -22,19 +22,26 @@ pub struct Memory {
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     endpoint: Endpoint,
-    workload: String,
+    workload: WorkloadSpec,
     connections: u32,
+    loops: Option<usize>,
 }
 
 /// The argument that makes this program that other process.
 pub const HOLD: &str = "--hold-connections";
 
 /// Connects and loads in a process of its own, and asks it what that took.
-pub fn measure(stand: &Stand, workload: SysbenchTest, connections: u32) -> Result<Memory> {
+pub fn measure(
+    stand: &Stand,
+    workload: WorkloadSpec,
+    connections: u32,
+    loops: Option<usize>,
+) -> Result<Memory> {
     let task = Task {
         endpoint: endpoint(&stand.server),
-        workload: workload.name().into(),
+        workload,
         connections,
+        loops,
     };
     let program = std::env::current_exe().context("this program's own path")?;
     let mut child = Command::new(program)
@@ -59,13 +66,13 @@ pub fn measure(stand: &Stand, workload: SysbenchTest, connections: u32) -> Resul
 /// What that process does.
 pub fn hold() -> Result<()> {
     let task: Task = serde_json::from_reader(stdin())?;
-    let kind = task.workload.parse().map_err(anyhow::Error::msg)?;
     let options = DriverOptions {
         threads: task.connections,
+        loops: task.loops,
         ..DriverOptions::default()
     };
     let before = (pss_kib()?, slab_kib()?);
-    let mut driver = Driver::connect(&[task.endpoint], &spec(kind), &options)?;
+    let mut driver = Driver::connect(&[task.endpoint], &task.workload, &options)?;
     // Every buffer grows to its size.
     let slice = SliceOptions {
         duration: Duration::from_secs(1),

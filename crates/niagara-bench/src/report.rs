@@ -15,13 +15,14 @@ pub fn table(result: &CaseResult) -> String {
         .first()
         .map_or(0, |one| one.samples.len());
     let mut text = format!(
-        "\n{} ({}, {rounds} rounds; medians, ratios with 95 % intervals)\n{:<24} {:>10} {:>16} {:>16} {:>9}\n",
+        "\n{} ({}, {rounds} rounds; medians, ratios with 95 % intervals)\n{:<24} {:>10} {:>16} {:>16} {:>8} {:>9}\n",
         result.name,
         result.workload,
         "",
         "queries/s",
         "client µs/query",
         "server µs/query",
+        "95% ms",
         "max/mean"
     );
     for one in &result.contestants {
@@ -29,19 +30,19 @@ pub fn table(result: &CaseResult) -> String {
             let values: Vec<f64> = one.samples.iter().map(value).collect();
             median(&values).unwrap_or(f64::NAN)
         };
-        let unevenness = of(|sample| sample.unevenness);
+        let known = |value: f64| match value > 0.0 {
+            true => format!("{value:.2}"),
+            false => "-".into(),
+        };
         let _ = writeln!(
             text,
-            "{:<24} {:>10.0} {:>16.3} {:>16.3} {:>9}",
+            "{:<24} {:>10.0} {:>16.3} {:>16.3} {:>8} {:>9}",
             one.name,
             of(|sample| sample.queries_per_second),
             of(|sample| sample.cpu_microseconds),
             of(|sample| sample.server_cpu_microseconds),
-            if unevenness > 0.0 {
-                format!("{unevenness:.2}")
-            } else {
-                "-".into()
-            },
+            known(of(|sample| sample.latency_milliseconds)),
+            known(of(|sample| sample.unevenness)),
         );
     }
     for ratio in &result.ratios {

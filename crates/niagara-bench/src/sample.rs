@@ -15,6 +15,8 @@ pub struct Sample {
     pub transactions_per_second: f64,
     /// Client's CPU time per transaction, in microseconds.
     pub cpu_per_transaction: f64,
+    /// The 95th percentile of the transactions' latency, in milliseconds; 0 where it is not known.
+    pub latency_milliseconds: f64,
     /// Transactions of the busiest connection over those of the mean one; 0 where it is not known.
     pub unevenness: f64,
 }

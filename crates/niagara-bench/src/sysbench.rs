@@ -22,6 +22,8 @@ pub struct Sysbench {
     options: NamedTempFile,
     /// One that it brings, or the path of a script.
     workload: String,
+    /// What the workload is told. On the command line: sysbench puts a test's defaults over what a file says.
+    arguments: Vec<String>,
 }
 
 /// Ended when dropped.
@@ -52,18 +54,15 @@ impl Sysbench {
         ] {
             writeln!(options, "{name}={value}")?;
         }
-        if let Workload::Sysbench(sizes) = &spec.workload {
-            writeln!(options, "tables={}", sizes.tables)?;
-            writeln!(options, "table-size={}", sizes.table_size)?;
-        }
         options.flush()?;
         Ok(Sysbench {
             options,
             workload: spec.name().into(),
+            arguments: arguments(&spec.workload),
         })
     }
 
-    /// The script at `path`, which knows of warehouses.
+    /// The script at `path`, which knows the options of the workload.
     pub fn script(
         endpoint: &Endpoint,
         spec: &WorkloadSpec,
@@ -71,10 +70,6 @@ impl Sysbench {
         path: &Path,
     ) -> Result<Sysbench> {
         let mut sysbench = Sysbench::new(endpoint, spec, threads)?;
-        if let Workload::Tpcc(tpcc) = &spec.workload {
-            writeln!(sysbench.options, "warehouses={}", tpcc.warehouses)?;
-        }
-        sysbench.options.flush()?;
         sysbench.workload = path.display().to_string();
         Ok(sysbench)
     }
@@ -85,7 +80,9 @@ impl Sysbench {
         let began = Instant::now();
         let before = cpu_time(UsageWho::RUSAGE_CHILDREN)?;
         let output = Command::new("sysbench")
-            .args([&options, &self.workload, "prepare"])
+            .args([&options, &self.workload])
+            .args(&self.arguments)
+            .arg("prepare")
             .output()
             .context("cannot start sysbench; remedy: scripts/setup bench installs it")?;
         if !output.status.success() {
@@ -121,7 +118,9 @@ impl Sysbench {
         // More time than is counted: it is ended when enough has been reported.
         let time = format!("--time={}", seconds + 10);
         command
-            .args([&options, &time, &self.workload, "run"])
+            .args([&options, &time, &self.workload])
+            .args(&self.arguments)
+            .arg("run")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -138,11 +137,12 @@ impl Sysbench {
         let mut last = Instant::now();
         let mut queries = 0.0;
         let mut transactions = 0.0;
+        let mut latency = 0.0;
         let mut reports = 0;
         for line in BufReader::new(output).lines() {
             let line = line.context("reading sysbench's output")?;
             let now = Instant::now();
-            let Some((transaction_rate, rate)) = rates(&line) else {
+            let Some(report) = report(&line) else {
                 said += &line;
                 said.push('\n');
                 continue;
@@ -150,8 +150,10 @@ impl Sysbench {
             match begin {
                 None => begin = Some((now, cpu()?, server.cpu_time()?)),
                 Some((began, cpu_before, server_before)) => {
-                    queries += rate * (now - last).as_secs_f64();
-                    transactions += transaction_rate * (now - last).as_secs_f64();
+                    let passed = (now - last).as_secs_f64();
+                    queries += report.queries * passed;
+                    transactions += report.transactions * passed;
+                    latency += report.latency;
                     reports += 1;
                     if reports == seconds {
                         let used = cpu()?.saturating_sub(cpu_before);
@@ -162,6 +164,7 @@ impl Sysbench {
                             server_cpu_microseconds: of_server.as_secs_f64() * 1e6 / queries,
                             transactions_per_second: transactions / (now - began).as_secs_f64(),
                             cpu_per_transaction: used.as_secs_f64() * 1e6 / transactions,
+                            latency_milliseconds: latency / reports as f64,
                             unevenness: 0.0,
                         });
                     }
@@ -186,14 +189,48 @@ pub fn cpu_time(who: UsageWho) -> Result<Duration> {
     Ok(time(usage.user_time()) + time(usage.system_time()))
 }
 
-/// Transactions and queries per second: `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …`
-fn rates(line: &str) -> Option<(f64, f64)> {
+/// What a line of sysbench's tells of the second before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Report {
+    /// Per second.
+    transactions: f64,
+    /// Per second.
+    queries: f64,
+    /// The 95th percentile of the latency, in milliseconds.
+    latency: f64,
+}
+
+/// Reads `[ 1s ] thds: 32 tps: 100.00 qps: 1600.00 (r/w/o: …) lat (ms,95%): 9.06 err/s: …`.
+fn report(line: &str) -> Option<Report> {
     line.strip_prefix('[')?;
     let mut words = line.split_whitespace();
-    words.find(|&word| word == "tps:")?;
-    let transactions = words.next()?.parse().ok()?;
-    words.find(|&word| word == "qps:")?;
-    Some((transactions, words.next()?.parse().ok()?))
+    let mut number = |name: &str| -> Option<f64> {
+        words.find(|&word| word == name)?;
+        words.next()?.parse().ok()
+    };
+    Some(Report {
+        transactions: number("tps:")?,
+        queries: number("qps:")?,
+        latency: number("(ms,95%):")?,
+    })
+}
+
+/// What sysbench calls the options of a workload.
+fn arguments(workload: &Workload) -> Vec<String> {
+    match workload {
+        Workload::Sysbench(sizes) => vec![
+            format!("--tables={}", sizes.tables),
+            format!("--table-size={}", sizes.table_size),
+        ],
+        Workload::Tpcc(tpcc) => vec![format!("--warehouses={}", tpcc.warehouses)],
+        Workload::Script(script) => {
+            let given = script.options().iter();
+            given
+                .map(|(name, value)| format!("--{name}={value}"))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -203,9 +240,14 @@ mod tests {
     #[test]
     fn the_rate_in_a_report() {
         let line = "[ 1s ] thds: 4 tps: 571.43 qps: 9188.82 (r/w/o: 8041.96/0.00/1146.86) lat (ms,95%): 9.06 err/s: 0.00 reconn/s: 0.00";
-        assert_eq!(rates(line), Some((571.43, 9188.82)));
-        assert_eq!(rates("Threads started!"), None);
-        assert_eq!(rates("qps: 5"), None);
-        assert_eq!(rates("[ 1s ] qps:"), None);
+        let expected = Report {
+            transactions: 571.43,
+            queries: 9188.82,
+            latency: 9.06,
+        };
+        assert_eq!(report(line), Some(expected));
+        assert_eq!(report("Threads started!"), None);
+        assert_eq!(report("qps: 5"), None);
+        assert_eq!(report("[ 1s ] qps:"), None);
     }
 }
