@@ -44,7 +44,12 @@ impl std::str::FromStr for WorkloadArg {
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
     /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
-    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
+    #[arg(
+        long,
+        visible_alias = "capture",
+        default_value = "oltp_read_only",
+        value_name = "WORKLOAD"
+    )]
     pub workload: WorkloadArg,
     /// Connections
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
