@@ -189,6 +189,11 @@ impl StudyDescription {
         duel_settings(&options, &load, self.protocol, self.goal)
     }
 
+    /// Its only load, or the first where a sweep or a matrix has several.
+    pub fn first_load(&self) -> Load {
+        self.load(0, self.threads[0])
+    }
+
     /// One of its loads.
     pub(crate) fn load(&self, workload: usize, threads: u32) -> Load {
         Load {

@@ -101,7 +101,7 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     // In the form in which tunings were kept before other questions were described like this: theirs are continued.
     let mut plan = json!({
         "server": study.server,
-        "load": study.load(0, study.threads[0]),
+        "load": study.first_load(),
         "allow": tune.allow,
         "app": if tune.app_local { "Local" } else { "Remote" },
         "only": tune.only,

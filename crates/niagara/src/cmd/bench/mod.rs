@@ -1,7 +1,8 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
-mod args;
+pub mod args;
 mod commits;
+pub mod connect;
 mod consistency;
 mod cost;
 mod dropping;
@@ -13,8 +14,9 @@ mod password;
 mod replay;
 mod result;
 mod status;
+mod table_names;
 mod tables;
-mod target;
+pub mod target;
 mod text;
 
 use std::process::ExitCode;
@@ -24,14 +26,14 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::{BenchArgs, ConnectArgs, connect_args};
-pub use target::Target;
+pub use args::BenchArgs;
 
 use self::args::{Action, RunArgs};
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
+use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use niagara_capture::sql::SqlMode;
 
-use crate::cmd::bench::ConnectArgs;
+use crate::cmd::bench::args::ConnectArgs;
 use crate::shared_args::duration;
 
 /// Your own traffic: from a running server, or from its slow or general logs

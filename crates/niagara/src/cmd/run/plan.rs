@@ -3,7 +3,7 @@
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::{
-    DuelSettings, History, Load, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
+    DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
     client_host_remark, couples_of, expected_sd, level_sets, rung_errors, unit_seconds,
 };
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -182,10 +182,7 @@ fn noise_of(
 ) -> (f64, NoiseSource) {
     match study.protocol {
         Protocol::Duel => {
-            let load = Load {
-                threads: study.threads[0],
-                ..study.workloads[0].load.clone()
-            };
+            let load = study.first_load();
             let known = history.and_then(|history| history.components(&load, duel_settings));
             expected_sd(known, duel_settings.couples)
         }
