@@ -13,7 +13,7 @@ BENCH_SCRIPTS_JSON ?= bench-scripts.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-capture bench-tuners setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-capture bench-tuners demo setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -38,6 +38,10 @@ bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTune
 
 bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
 	$(CARGO) run --release --locked -p niagara-capture --example throughput
+
+demo: build ## A real application made faster: MediaWiki on MariaDB, its traffic captured, the server tuned for it, pages per second before and after
+	@scripts/setup demo
+	python3 scripts/demo/demo.py --niagara $(NIAGARA) --out target/demo --again $(DEMO)
 
 setup:
 	@scripts/setup

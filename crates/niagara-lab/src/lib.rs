@@ -36,7 +36,7 @@ pub use client_host::{
     remark as client_host_remark,
 };
 pub use duels::duel::fight;
-pub use duels::duel_plan::{assumed_sd, duel_seconds, unit_seconds};
+pub use duels::duel_plan::{NoiseSource, duel_seconds, expected_sd, unit_seconds};
 pub use duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
 pub use fleet::{FleetOptions, FleetReport, FoughtOn, NodeOptions, OrderDocument, work_on_node};

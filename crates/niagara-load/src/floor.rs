@@ -205,7 +205,9 @@ impl Replay {
     fn send(&mut self, token: u32, io: &mut Io) -> io::Result<()> {
         let packet = &self.script[self.position].packet;
         self.received = 0;
-        if io.send(token, packet)? {
+        if let Some(ring) = io.ring()
+            && ring.send(token, packet)?
+        {
             return Ok(());
         }
         // Commands are far smaller than a socket's buffer.

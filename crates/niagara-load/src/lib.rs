@@ -28,7 +28,7 @@
 //! over all [`remote`] (the load from another host).
 //!
 //! The path of one query: `workload::plan` says which statement is next and draws its parameters,
-//! `protocol::command` writes it into the connection's buffer, `engine::link` sends it, `engine::running` waits,
+//! `protocol::command` writes it into the connection's buffer, `engine::link` hands it to the kernel, `engine::running` waits,
 //! `protocol::response` skims the answer, `engine::recorder` counts it. Nothing on that path allocates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -37,6 +37,7 @@
 mod engine;
 mod error;
 pub mod floor;
+mod generator;
 mod job;
 mod net;
 mod prepare;
@@ -56,6 +57,7 @@ pub use engine::stats::{
     Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,
 };
 pub use error::{CONFLICTS, LoadError};
+pub use generator::LoadGenerator;
 pub use hdrhistogram::Histogram;
 pub use job::{JobTimes, StepTime, run_job};
 pub use net::admin::Admin;

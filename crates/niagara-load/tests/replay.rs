@@ -7,8 +7,8 @@ use mysql::prelude::Queryable;
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
 use niagara_load::{
-    CaptureWorkload, Driver, DriverOptions, Fidelity, IoChoice, SliceOptions, Sysbench,
-    SysbenchTest, TableOptions, WorkloadSpec, cleanup, prepare_tables,
+    CaptureWorkload, Driver, DriverOptions, Fidelity, IoChoice, LoadGenerator, SliceOptions,
+    Sysbench, SysbenchTest, TableOptions, WorkloadSpec, cleanup, prepare_tables,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -85,7 +85,7 @@ fn a_tuned_server() {
     // What a manager reads first comes first.
     let order = [
         "<h1>",
-        "Waterfall of gains",
+        "Waterfall: ",
         "1 server variable in one option file; then one restart",
         "connect through the Unix socket",
         "The server takes more memory (Thread pool). Durability is untouched.",

@@ -447,7 +447,7 @@ mod tests {
     }
 
     fn at_the_end(scores: &[f64], max_duels: usize) -> (Verdict, Judgement) {
-        let plan = LookPlan::standard(0.05).truncated(max_duels);
+        let plan = LookPlan::for_duels(0.05, max_duels);
         let judgement = judge_final(scores, &plan, &to_the_end());
         assert_eq!(judgement.duels, scores.len(), "it speaks of all duels");
         (judgement.verdict.expect("no more will come"), judgement)

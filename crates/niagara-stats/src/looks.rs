@@ -187,21 +187,6 @@ impl LookPlan {
         }
     }
 
-    /// The plan when it is known beforehand that at most `max_duels` will be fought: the looks before that, and a last
-    /// one there, sharing all of α again. A plan that ends earlier anyhow stays as it is.
-    pub fn truncated(&self, max_duels: usize) -> Self {
-        if max_duels >= self.max_duels() {
-            return self.clone();
-        }
-        let mut sizes: Vec<usize> = self.looks.iter().map(|look| look.duels).collect();
-        sizes.retain(|n| *n < max_duels);
-        sizes.push(max_duels);
-        Self {
-            one_sided: self.one_sided,
-            ..Self::generate(self.alpha, &sizes, SIMS, SEED)
-        }
-    }
-
     /// The plan whose last look turns out to be at `n` duels, because time ended there: looks already passed keep
     /// their critical values, the last one spends all that they left of α. That is allowed because the clock knows
     /// nothing of the outcome (Lan & DeMets, *Biometrics* 45, 1989, on looks whose times do not depend on the data).
@@ -272,22 +257,6 @@ mod tests {
     }
 
     #[test]
-    fn a_known_end_redistributes_alpha() {
-        let plan = LookPlan::standard(0.05);
-        assert_eq!(plan.truncated(44), plan);
-        assert_eq!(plan.truncated(100), plan);
-        // 2/64 is within 0.05, 2/32 is not.
-        assert_eq!(criticals_of(&plan.truncated(6)), [(6, Some(21))]);
-        assert_eq!(criticals_of(&plan.truncated(5)), [(5, None)]);
-        let twenty = plan.truncated(20);
-        let sizes: Vec<usize> = twenty.looks.iter().map(|look| look.duels).collect();
-        assert_eq!(sizes, [8, 12, 16, 20]);
-        for (sooner, later) in twenty.looks.iter().zip(&plan.looks[..3]) {
-            assert!(sooner.critical <= later.critical, "more is spent by then");
-        }
-    }
-
-    #[test]
     fn an_end_that_time_made_keeps_the_looks_passed() {
         let plan = LookPlan::standard(0.05);
         assert_eq!(plan.ending_at(44), plan);
@@ -347,7 +316,7 @@ mod tests {
     fn one_sided_is_two_sided_at_twice_the_level() {
         let plan = LookPlan::one_sided(0.025);
         assert_eq!(plan.looks, LookPlan::standard(0.05).looks);
-        assert!(plan.one_sided && plan.truncated(12).one_sided && plan.ending_at(9).one_sided);
+        assert!(plan.one_sided && plan.ending_at(9).one_sided);
     }
 
     #[test]

@@ -5,25 +5,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use niagara_lab::lever::Risk;
+use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Protocol, WantedLevel};
 
+pub use crate::load_args::{LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, Format, JudgeArgs, LoadArgs, OriginArgs, StudyArgs,
-    WorkloadArg, duration,
+    ClientArgs, DuelArgs, FleetArgs, Format, OriginArgs, StudyArgs, budget, duration,
 };
 use crate::shared_args::{assignment, probability};
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
+use crate::cmd::compare::CompareArgs;
 use crate::cmd::fleet::FleetCommandArgs;
 use crate::cmd::profile::ProfileArgs;
+use crate::cmd::tune::TuneArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
-/// tries levers, and decides with statistics that hold on noisy machines.
+/// tries known changes (levers), and decides with statistics that hold on noisy machines.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
 #[command(before_help = "Examples:
@@ -56,145 +57,6 @@ pub enum Command {
     #[command(hide = true)]
     LoadAgent,
     Fleet(FleetCommandArgs),
-}
-
-/// Try every lever that applies, keep what is proven, report
-///
-/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever is
-/// screened (all of them at once, in fold-over duels), what helped is put together, and the whole
-/// is proven by fresh duels against the start. The folder then holds report.html, report.md,
-/// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
-///
-/// Ctrl-C keeps what was measured; the same command continues from there.
-#[derive(Debug, Args)]
-#[command(before_help = "Examples:
-  niagara tune mariadb-10.11
-  niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
-  niagara tune /usr/sbin/mariadbd --app remote --allow durability
-  niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16")]
-pub struct TuneArgs {
-    /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
-    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
-    pub server: String,
-    #[command(flatten)]
-    pub load: LoadArgs,
-    /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
-    pub budget: Duration,
-    /// Try levers of these risks too (none and memory are always tried)
-    #[arg(long, value_name = "RISK", value_delimiter = ',')]
-    pub allow: Vec<Risk>,
-    /// Where the application runs: `remote` leaves out levers that need it on the same machine
-    #[arg(long, value_enum, default_value_t = App::Local)]
-    pub app: App,
-    /// Try servers built from source too: every level of the choice `build` in `niagara levers`; each takes minutes to an
-    /// hour to build once, and has to have passed `niagara server check`
-    #[arg(long)]
-    pub with_builds: bool,
-    /// Only these levers (ids as in `niagara levers`), comma-separated
-    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
-    pub only: Vec<String>,
-    /// These levers too, which are tried only when asked for by name, comma-separated
-    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
-    pub also: Vec<String>,
-    /// All but these levers, comma-separated
-    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
-    pub without: Vec<String>,
-    /// Do not profile what limits the final variant (a short profile at the end, within the budget)
-    #[arg(long)]
-    pub no_profile: bool,
-    /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
-    pub screen_couples: Option<u32>,
-    #[command(flatten)]
-    pub duel_settings: DuelArgs,
-    #[command(flatten)]
-    pub origin: OriginArgs,
-    #[command(flatten)]
-    pub client: ClientArgs,
-    #[command(flatten)]
-    pub fleet: FleetArgs,
-    #[command(flatten)]
-    pub judge: JudgeArgs,
-    #[command(flatten)]
-    pub study: StudyArgs,
-}
-
-/// Is B faster than A?
-///
-/// A and B are variants: a server's name (`mysql-9.7`), the path of a server's binary, `base`
-/// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
-/// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
-/// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
-/// A with an interval that survives restarts.
-#[derive(Debug, Args)]
-#[command(before_help = "Examples:
-  niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
-  niagara compare base malloc=jemalloc,transport=unix
-  niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
-  niagara compare base base --max-duels 12            (what noise looks like)")]
-pub struct CompareArgs {
-    /// The baseline
-    #[arg(value_name = "A")]
-    pub a: String,
-    /// The candidate
-    #[arg(value_name = "B")]
-    pub b: String,
-    /// The server that `base` and bare changes speak of
-    #[arg(long, default_value = "mariadb-10.11")]
-    pub server: String,
-    #[command(flatten)]
-    pub load: LoadArgs,
-    /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
-    pub budget: Duration,
-    /// Stop after this many duels at the latest
-    #[arg(long, default_value_t = 44, value_parser = max_duels)]
-    pub max_duels: usize,
-    /// Continue to the last duel or the end of the budget even after a verdict, for a narrower interval
-    #[arg(long)]
-    pub to_the_end: bool,
-    /// How A and B meet: `duel` (both alive, load alternating), `pair` (one after the other, order
-    /// by coin), `trimmed` (2008: five runs each, best and worst dropped, no interval)
-    #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
-    pub protocol: ProtocolArg,
-    #[command(flatten)]
-    pub duel_settings: DuelArgs,
-    #[command(flatten)]
-    pub origin: OriginArgs,
-    #[command(flatten)]
-    pub client: ClientArgs,
-    #[command(flatten)]
-    pub fleet: FleetArgs,
-    #[command(flatten)]
-    pub judge: JudgeArgs,
-    #[command(flatten)]
-    pub study: StudyArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-pub enum App {
-    /// On the same machine: a Unix socket can be used
-    Local,
-    /// Elsewhere: transport stays TCP, the machine is the server's
-    Remote,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolArg {
-    Duel,
-    Pair,
-    Trimmed,
-}
-
-impl From<ProtocolArg> for Protocol {
-    fn from(arg: ProtocolArg) -> Self {
-        match arg {
-            ProtocolArg::Duel => Self::Duel,
-            ProtocolArg::Pair => Self::Pair,
-            ProtocolArg::Trimmed => Self::Trimmed,
-        }
-    }
 }
 
 /// Private servers: fetch, build, list, check, remove; nothing of the system is touched
@@ -452,7 +314,7 @@ pub struct DoctorArgs {
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
     /// Time for the noise
-    #[arg(long, default_value = "1m", value_parser = duration)]
+    #[arg(long, default_value = "1m", value_parser = budget)]
     pub budget: Duration,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -513,12 +375,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub plan: bool,
     /// Time for all measurements, excluding set-up [default: what the file says]
-    #[arg(long, value_parser = duration)]
+    #[arg(long, value_parser = budget)]
     pub budget: Option<Duration>,
     /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
@@ -575,7 +437,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Do not profile what limits each variant at its knee (a short profile at the end, within the budget)
     #[arg(long)]
@@ -679,13 +541,6 @@ fn kills(text: &str) -> Result<usize, String> {
         Ok(kills) if (1..=1000).contains(&kills) => Ok(kills),
         _ => Err("expected 1 to 1000".to_owned()),
     }
-}
-
-fn max_duels(text: &str) -> Result<usize, String> {
-    text.parse::<usize>()
-        .ok()
-        .filter(|value| (1..=128).contains(value))
-        .ok_or_else(|| "expected a number of duels from 1 to 128".to_owned())
 }
 
 #[cfg(test)]

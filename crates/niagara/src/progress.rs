@@ -5,9 +5,10 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use console::Term;
+use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
-use niagara_lab::{Event, Observer};
+use niagara_lab::{Announced, Event, Observer};
+use niagara_report::wrapped;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::announcement::{announcement, to_build};
@@ -21,6 +22,13 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 /// Columns before the picture: the spinner's, and as many on the lines beneath.
 const MARGIN: usize = 2;
 
+/// What a line of progress is about: the same for every position of one piece of work. Digits are positions, and so is all
+/// that follows a percentage ("checking: same answers, 12 %: joins").
+fn without_position(text: &str) -> String {
+    let subject = text.split_once(" %").map_or(text, |(subject, _)| subject);
+    subject.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
 /// Shows a study's events.
 pub struct Terminal {
     bar: ProgressBar,
@@ -32,6 +40,13 @@ pub struct Terminal {
     last_line: Instant,
     last_setting_up: String,
     told: Instant,
+}
+
+/// Whatever way it ends, the living line is gone before anything else is printed.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.finish();
+    }
 }
 
 impl Terminal {
@@ -54,6 +69,7 @@ impl Terminal {
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
         if self.live {
+            let text = in_columns(text, size().1.saturating_sub(1));
             self.bar.suspend(|| tell!("{text}"));
         } else {
             tell!("{text}");
@@ -116,11 +132,11 @@ impl Terminal {
                 frame().glyphs.cut,
             ));
         } else {
-            // Percentages would fill a log file: only what differs in words, and a sign of life.
-            let words: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-            if words != self.last_setting_up || self.told.elapsed() >= QUIET_INTERVAL {
+            // Every step would fill a log file: a line when something else begins, and a sign of life.
+            let step = without_position(text);
+            if step != self.last_setting_up || self.told.elapsed() >= QUIET_INTERVAL {
                 tell!("{text}");
-                self.last_setting_up = words;
+                self.last_setting_up = step;
                 self.told = Instant::now();
             }
         }
@@ -161,7 +177,12 @@ impl Observer for Terminal {
                 folder,
                 used_seconds,
             } => self.resumed(folder, used_seconds),
-            Event::Announced(plan) => self.line(&announcement(plan)),
+            Event::Announced(plan) => {
+                if let Announced::Tune { plan, .. } = plan {
+                    self.state.screening_duels = Some(plan.screening_duels);
+                }
+                self.line(&announcement(plan));
+            }
             Event::Stage { name, .. } => {
                 if self.began.is_none() {
                     self.began = Some(Instant::now());
@@ -190,13 +211,31 @@ impl Observer for Terminal {
     }
 }
 
+/// Lines that fit stay as they are; what is longer is broken between words, at the line's own indent.
+pub fn in_columns(text: &str, columns: usize) -> String {
+    let lines = text.lines().map(|line| {
+        if measure_text_width(line) <= columns {
+            return line.to_owned();
+        }
+        let words = line.trim_start();
+        wrapped(&line[..line.len() - words.len()], words, columns)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Rows and columns of the terminal that standard error is.
+fn size() -> (usize, usize) {
+    let (rows, columns) = Term::stderr().size_checked().unwrap_or((24, 80));
+    (usize::from(rows), usize::from(columns))
+}
+
 /// The place for the picture on standard error.
 fn frame() -> Frame {
-    let (rows, columns) = Term::stderr().size_checked().unwrap_or((24, 80));
+    let (rows, columns) = size();
     Frame {
         // The last column stays free: some terminals break the line after it.
-        columns: usize::from(columns).saturating_sub(MARGIN + 1).max(20),
-        rows: usize::from(rows),
+        columns: columns.saturating_sub(MARGIN + 1).max(20),
+        rows,
         colour: console::colors_enabled_stderr() && std::env::var_os("NO_COLOR").is_none(),
         glyphs: match unicode() {
             true => Glyphs::UNICODE,
@@ -242,4 +281,38 @@ pub fn columns_of_stdout() -> usize {
     console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words_at_their_indent() {
+        let text = "short  as it is\n  a remark that is longer than the terminal is wide";
+        assert_eq!(
+            in_columns(text, 30),
+            "short  as it is\n  a remark that is longer than\n  the terminal is wide"
+        );
+    }
+
+    #[test]
+    fn positions_of_one_piece_of_work_read_alike() {
+        assert_eq!(
+            without_position("loading 0 of 100000 rows (0 %)"),
+            without_position("loading 4500 of 100000 rows (4 %)")
+        );
+        assert_eq!(
+            without_position("checking the final variant: same answers, 2 %: tables"),
+            without_position("checking the final variant: same answers, 12 %: joins")
+        );
+        assert_ne!(
+            without_position("checking the final variant: same answers, 2 %: tables"),
+            without_position("checking the final variant: crash recovery, 0 %: writing")
+        );
+        assert_ne!(
+            without_position("starting mariadb-10.11"),
+            without_position("starting mariadb-10.11 + transport-unix")
+        );
+    }
 }

@@ -8,76 +8,8 @@ use clap::{Args, ValueEnum};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
-use niagara_lab::{Load, RateChoice, RemoteShell, is_workload_file};
-use niagara_load::WorkloadKind;
+use niagara_lab::{Load, RateChoice, RemoteShell};
 use niagara_store::Goal;
-
-/// A workload as the command line names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkloadArg {
-    /// One that is built in.
-    Named(WorkloadKind),
-    /// The file of one's own.
-    File(PathBuf),
-}
-
-impl std::fmt::Display for WorkloadArg {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Named(kind) => kind.fmt(f),
-            Self::File(path) => path.display().fmt(f),
-        }
-    }
-}
-
-impl std::str::FromStr for WorkloadArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if is_workload_file(text) {
-            return Ok(Self::File(text.into()));
-        }
-        text.parse().map(Self::Named).map_err(|error| {
-            format!("{error}; a file of your own is named by its path: ./{text}.toml, or ./{text}.lua for a script of sysbench's")
-        })
-    }
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Load")]
-pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
-    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
-    pub workload: WorkloadArg,
-    /// Connections
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
-    pub threads: u32,
-    /// Tables
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub tables: u32,
-    /// Rows in each table
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub table_size: u64,
-    /// Warehouses of tpcc
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub warehouses: u32,
-    /// Storage engine of the tables
-    #[arg(long, default_value = "InnoDB")]
-    pub engine: String,
-    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
-    /// data and had ended before), strict (after all that had ended before), none [default: normal]
-    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
-    pub commit_order: Option<String>,
-    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
-    #[arg(long, value_name = "TIMES")]
-    pub speed: Option<String>,
-    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
-    #[arg(long, value_name = "WORKLOAD")]
-    pub tables_of: Option<String>,
-    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
-}
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slices")]
@@ -89,7 +21,7 @@ pub struct DuelArgs {
     /// a comparison also takes the machine's earlier noise and the budget into account]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half; 100% weighs all alike
     #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
     pub disturbance: f64,
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
@@ -297,6 +229,16 @@ pub enum Format {
     Csv,
     Json,
     Files,
+}
+
+/// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.
+pub fn budget(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!(
+            "a number without its unit: write {text}m for minutes, {text}s for seconds"
+        ));
+    }
+    duration(text)
 }
 
 pub fn probability(text: &str) -> Result<f64, String> {

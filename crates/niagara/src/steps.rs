@@ -5,7 +5,7 @@ use niagara_lab::Study;
 use niagara_load::StepTime;
 use niagara_stats::{LookPlan, interval_once, median};
 
-use crate::setting::write;
+use crate::whole_file::write;
 
 /// Writes the table of a comparison's pairs beside its results, and prints it unless JSON is printed.
 ///

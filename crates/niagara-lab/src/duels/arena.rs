@@ -6,60 +6,31 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use niagara_load::{
-    Conditions, LoadError, Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
+    Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator, Pacing, RunOptions,
+    Schedule, SliceOptions, SliceStats, check_tpcc,
 };
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
-use niagara_server::{RunningServer, WorkFolder};
 use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
-use crate::duels::load_driver::{LoadDriver, SegmentLengths};
 use crate::duels::replayed;
 use crate::duels::resource_counters::CounterReader;
-use crate::duels::spec::{DuelSettings, DuelSpec};
+use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble};
+use crate::duels::spec::{DuelSettings, DuelSpec, Load};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
-use niagara_server::Cancelled;
 
 /// Longest wait for the transactions in flight at the end of a slice.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// Resolution of the throughput curve recorded during the warm-up.
 const WARM_UP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why a duel could not be run to its end.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// One side did not start or did not survive: a result about that side.
-    Side { side: usize, reason: String },
-    /// The duel cannot be run here, or was stopped: no result.
-    Fatal(anyhow::Error),
-}
-
-impl From<anyhow::Error> for Trouble {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Fatal(error)
-    }
-}
-
-impl From<Cancelled> for Trouble {
-    fn from(cancelled: Cancelled) -> Self {
-        Self::Fatal(cancelled.into())
-    }
-}
-
-struct Seat {
-    side: usize,
-    server: RunningServer,
-    // Dropped after the server: its folder goes when nothing uses it any more.
-    _clone: WorkFolder,
-}
-
 /// Servers under one load generator, all but the one under load frozen.
 pub(crate) struct Arena<'a> {
     bench: &'a Workbench,
     spec: &'a DuelSpec,
     seats: Vec<Seat>,
-    driver: Option<LoadDriver>,
+    generator: Option<Box<dyn LoadGenerator>>,
     meter: DisturbanceMeter,
     thresholds: Thresholds,
     load_time: Duration,
@@ -110,7 +81,7 @@ impl<'a> Arena<'a> {
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
         let segments = segments(&spec.duel_settings);
-        let driver = LoadDriver::connect(bench, &endpoints, &spec.load, spec.seed, segments)
+        let generator = connect(bench, &endpoints, &spec.load, spec.seed, segments)
             .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
             .iter()
@@ -122,7 +93,7 @@ impl<'a> Arena<'a> {
             meter: DisturbanceMeter::new(pids)?,
             thresholds: thresholds(spec.duel_settings.disturbance, seats.len() > 1),
             seats,
-            driver: Some(driver),
+            generator: Some(generator),
             load_time: Duration::ZERO,
             counter_readers: BTreeMap::new(),
         };
@@ -148,23 +119,23 @@ impl<'a> Arena<'a> {
 
     /// Whether both sides can have another slice: a capture that writes is over when it is.
     pub(crate) fn has_more(&self) -> bool {
-        let Some(driver) = &self.driver else {
+        let Some(generator) = &self.generator else {
             return false;
         };
-        let is_over = |seat: usize| driver.segments_left(seat) == Some(0);
+        let is_over = |seat: usize| generator.segments_left(seat) == Some(0);
         !self.spec.load.workload.writes() || !(0..self.seats.len()).any(is_over)
     }
 
     /// Of a capture: what was replayed on each side; the warm-up is part of it.
     pub(crate) fn replays(&self) -> Result<Vec<(u8, ReplayRecord)>, Trouble> {
         let capture = self.spec.load.workload.capture();
-        let (Some(capture), Some(driver)) = (capture, &self.driver) else {
+        let (Some(capture), Some(generator)) = (capture, &self.generator) else {
             return Ok(Vec::new());
         };
         let trace = capture.trace().map_err(anyhow::Error::from)?;
         let seats = self.seats.iter().enumerate();
         let replays = seats.filter_map(|(place, seat)| {
-            let tally = driver.replayed(place)?;
+            let tally = generator.replayed(place)?;
             Some((seat.side as u8, replayed::record(&trace, &tally)))
         });
         Ok(replays.collect())
@@ -174,7 +145,7 @@ impl<'a> Arena<'a> {
     fn warm_up_by_segments(&mut self, seat: usize, segments: usize) -> Result<(), Trouble> {
         let began = Instant::now();
         self.thaw(seat)?;
-        let Some(driver) = self.driver.as_mut() else {
+        let Some(generator) = self.generator.as_mut() else {
             return Ok(());
         };
         for _ in 0..segments {
@@ -187,7 +158,7 @@ impl<'a> Arena<'a> {
                 drain_timeout: DRAIN_TIMEOUT,
                 ..SliceOptions::default()
             };
-            driver
+            generator
                 .slice(seat, &options)
                 .map_err(|error| load_trouble(self.bench, error, &self.seats))?;
         }
@@ -198,8 +169,9 @@ impl<'a> Arena<'a> {
     /// Load on `side` alone for the study's warm-up; its throughput curve, transactions per second.
     pub(crate) fn warm_up(&mut self, side: usize) -> Result<Vec<f64>, Trouble> {
         let seconds = self.spec.duel_settings.warm_up_seconds;
-        let driver = self.driver.as_ref();
-        if let Some(all) = driver.and_then(|driver| driver.segments_left(self.seat(side))) {
+        let generator = self.generator.as_ref();
+        if let Some(all) = generator.and_then(|generator| generator.segments_left(self.seat(side)))
+        {
             let wanted = warm_up_segments(&self.spec.duel_settings).min(all / WARM_UP_SHARE);
             self.warm_up_by_segments(self.seat(side), wanted)?;
             // Segments differ: how fast each was says nothing about when it was.
@@ -212,8 +184,8 @@ impl<'a> Arena<'a> {
         let mut curve = Vec::new();
         let began = Instant::now();
         self.thaw(seat)?;
-        let outcome = match self.driver.as_mut() {
-            Some(driver) => driver.run(
+        let outcome = match self.generator.as_mut() {
+            Some(generator) => generator.run(
                 seat,
                 &RunOptions {
                     duration: Some(Duration::from_secs_f64(seconds)),
@@ -244,7 +216,7 @@ impl<'a> Arena<'a> {
     ) -> Result<SliceRecord, Trouble> {
         let seat = self.seat(side);
         self.thaw(seat)?;
-        let (cpu_before, switches_before) = self.usage_of(seat)?;
+        let (cpu_before, switches_before) = self.seats[seat].usage()?;
         let before = self.meter.sample()?;
         let options = SliceOptions {
             duration: Duration::from_secs_f64(self.spec.duel_settings.slice_seconds),
@@ -255,12 +227,12 @@ impl<'a> Arena<'a> {
             // end inside of a window depends on where it is cut. Whole ones and their time do not.
             count_drain: self.seats.len() > 1,
         };
-        let Some(driver) = self.driver.as_mut() else {
+        let Some(generator) = self.generator.as_mut() else {
             return Err(anyhow::anyhow!("the load generator is gone").into());
         };
         let outcome = match self.spec.rate {
-            None => driver.slice(seat, &options),
-            Some(rate) => driver.run(
+            None => generator.slice(seat, &options),
+            Some(rate) => generator.run(
                 seat,
                 &RunOptions {
                     pacing: Pacing::Open(Schedule::constant(rate)),
@@ -270,10 +242,10 @@ impl<'a> Arena<'a> {
             ),
         };
         let stats = outcome.map_err(|error| load_trouble(self.bench, error, &self.seats))?;
-        let cpu_here = driver.cpu_seconds_here(&stats);
+        let cpu_here = generator.cpu_seconds_here(&stats);
         let after = self.meter.sample()?;
         let interval = after.since(&before);
-        let (cpu_after, switches_after) = self.usage_of(seat)?;
+        let (cpu_after, switches_after) = self.seats[seat].usage()?;
         let cpu = cpu_after.saturating_sub(cpu_before);
         let switches = switches_after.saturating_sub(switches_before);
         self.freeze(seat)?;
@@ -332,7 +304,7 @@ impl<'a> Arena<'a> {
                 .endpoint_here(&seat.server, &self.spec.variants[seat.side]);
             let workload = &self.spec.load.workload;
             let findings = check_tpcc(&endpoint, workload, Conditions::First, &mut |_| {})
-                .map_err(|error| self.trouble_of(place, error.into()))?;
+                .map_err(|error| self.seats[place].trouble(error.into()))?;
             if let Some(broken) = findings.iter().find(|finding| !finding.holds()) {
                 return Err(Trouble::Side {
                     side: seat.side,
@@ -352,7 +324,7 @@ impl<'a> Arena<'a> {
         let seat = self.seat(side);
         self.thaw(seat)?;
         let counter_reader = CounterReader::begin(&self.seats[seat].server, self.spec.load.threads);
-        let counter_reader = counter_reader.map_err(|error| self.trouble_of(seat, error))?;
+        let counter_reader = counter_reader.map_err(|error| self.seats[seat].trouble(error))?;
         self.counter_readers.insert(side, counter_reader);
         self.freeze(seat)
     }
@@ -366,62 +338,83 @@ impl<'a> Arena<'a> {
             let record = counter_reader.end(&self.seats[seat].server);
             records.push((
                 side as u8,
-                record.map_err(|error| self.trouble_of(seat, error))?,
+                record.map_err(|error| self.seats[seat].trouble(error))?,
             ));
             self.freeze(seat)?;
         }
         Ok(records)
     }
 
-    /// CPU time and context switches of a seat's server so far.
-    fn usage_of(&self, seat: usize) -> Result<(Duration, u64), Trouble> {
-        let server = &self.seats[seat].server;
-        server
-            .cpu_time()
-            .and_then(|cpu| Ok((cpu, server.context_switches()?)))
-            .map_err(|error| self.trouble_of(seat, error))
-    }
-
+    /// Lets a seat's server run on where it was stopped: one that is alone never is.
     fn thaw(&self, seat: usize) -> Result<(), Trouble> {
-        if self.seats.len() > 1 {
-            let thawed = self.seats[seat].server.thaw();
-            thawed.map_err(|error| self.trouble_of(seat, error))?;
+        match self.seats.len() {
+            0 | 1 => Ok(()),
+            _ => self.seats[seat].thaw(),
         }
-        Ok(())
     }
 
     fn freeze(&self, seat: usize) -> Result<(), Trouble> {
-        if self.seats.len() > 1 {
-            let frozen = self.seats[seat].server.freeze();
-            frozen.map_err(|error| self.trouble_of(seat, error))?;
-        }
-        Ok(())
-    }
-
-    /// An error while handling a server that has ended is that side's; any other is ours.
-    fn trouble_of(&self, seat: usize, error: anyhow::Error) -> Trouble {
-        let seat = &self.seats[seat];
-        if seat.server.is_alive() {
-            return Trouble::Fatal(error);
-        }
-        Trouble::Side {
-            side: seat.side,
-            reason: format!(
-                "the server has ended; last lines of its log:\n{}",
-                seat.server.log_tail(20)
-            ),
+        match self.seats.len() {
+            0 | 1 => Ok(()),
+            _ => self.seats[seat].freeze(),
         }
     }
 
     /// Ends the connections and the servers; their clones are thrown away, so nothing is shut down.
     pub(crate) fn close(mut self) {
-        if let Some(driver) = self.driver.take() {
-            driver.disconnect();
-        }
+        drop(self.generator.take());
         for seat in self.seats.drain(..) {
             seat.server.kill();
         }
     }
+}
+
+/// How a capture is cut into slices; means nothing to other workloads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentLengths {
+    /// About how long a segment takes at the captured pace.
+    pub each: Duration,
+    /// How many there are at least, where the capture has as many transactions.
+    pub at_least: usize,
+}
+
+/// Connects `load` to the servers, from where the workbench's load comes from: this process, or the agent on the client host.
+///
+/// # Errors
+/// A server that does not take its connections; a capture on the client host.
+pub(crate) fn connect(
+    bench: &Workbench,
+    endpoints: &[Endpoint],
+    load: &Load,
+    seed: u64,
+    segments: SegmentLengths,
+) -> Result<Box<dyn LoadGenerator>, LoadError> {
+    let options = DriverOptions {
+        threads: load.threads,
+        seed,
+        segment: segments.each,
+        segments_at_least: segments.at_least,
+        cancel: bench.cancel().flag(),
+        ..DriverOptions::default()
+    };
+    let Some(client) = bench.client() else {
+        return Ok(Box::new(Driver::connect(
+            endpoints,
+            &load.workload,
+            &options,
+        )?));
+    };
+    if load.workload.capture().is_some() {
+        return Err(LoadError::Invalid(
+            "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host".into(),
+        ));
+    }
+    let agent = client.agent();
+    Ok(Box::new(agent.connect(
+        endpoints,
+        &load.workload,
+        &options,
+    )?))
 }
 
 /// One in so many segments of a capture is for warming up, at most.
@@ -454,58 +447,6 @@ fn thresholds(share: f64, is_duel: bool) -> Thresholds {
         } else {
             Thresholds::default().memory_full
         },
-    }
-}
-
-/// A failure of one side; called while its clone is still there, for a full disk is nobody's failure.
-fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error) -> Trouble {
-    if let Err(full) = bench.check_disk() {
-        return Trouble::Fatal(full);
-    }
-    Trouble::Side {
-        side,
-        reason: format!("{error:#}"),
-    }
-}
-
-fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) -> Trouble {
-    if let Err(full) = bench.check_disk() {
-        return Trouble::Fatal(full);
-    }
-    match error {
-        LoadError::Cancelled => Cancelled.into(),
-        error => match seat_of(&error, seats) {
-            Some(seat) => {
-                let log = if seat.server.is_alive() {
-                    String::new()
-                } else {
-                    format!(
-                        "\nthe server has ended; last lines of its log:\n{}",
-                        seat.server.log_tail(20)
-                    )
-                };
-                Trouble::Side {
-                    side: seat.side,
-                    reason: format!("{error}{log}"),
-                }
-            }
-            None => Trouble::Fatal(error.into()),
-        },
-    }
-}
-
-/// The seat that an error of the load generator speaks of.
-fn seat_of<'s>(error: &LoadError, seats: &'s [Seat]) -> Option<&'s Seat> {
-    match error {
-        LoadError::ServerLost { side, .. }
-        | LoadError::Statement { side, .. }
-        | LoadError::Data { side, .. } => seats.get(*side),
-        // A server that does not take its connections is known by its address.
-        LoadError::Connect { endpoint, .. } => seats.iter().find(|seat| {
-            endpoint.contains(&seat.server.socket().display().to_string())
-                || endpoint.contains(&seat.server.tcp().to_string())
-        }),
-        _ => None,
     }
 }
 

@@ -1,14 +1,46 @@
 //! What duels cost and show, before any was run.
 
-use niagara_stats::COUPLES;
+use niagara_stats::{COUPLES, Components};
+use serde::{Deserialize, Serialize};
 
 use crate::duels::spec::{DuelSettings, Protocol};
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
 /// the couples at hand.
-pub fn assumed_sd(couples: u32) -> f64 {
+fn assumed_sd(couples: u32) -> f64 {
     0.012 * (14.0 / f64::from(couples.max(1))).sqrt()
+}
+
+/// Where the noise that a plan goes by is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoiseSource {
+    /// Earlier comparisons on this machine, of the same workload, threads and slices.
+    History,
+    /// Nothing measured here tells it: what a shared machine with 2 CPUs showed.
+    #[default]
+    Assumed,
+}
+
+impl std::fmt::Display for NoiseSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::History => "by the noise of earlier comparisons here",
+            Self::Assumed => {
+                "by an assumed noise, that of a shared machine with 2 CPUs: nothing measured here tells it yet"
+            }
+        })
+    }
+}
+
+/// Standard deviation of the score of a duel of so many couples, and where it is from: what earlier comparisons on this
+/// machine showed, or else an assumption.
+pub fn expected_sd(history: Option<Components>, couples: u32) -> (f64, NoiseSource) {
+    match history {
+        Some(known) => (known.duel_sd(couples), NoiseSource::History),
+        None => (assumed_sd(couples), NoiseSource::Assumed),
+    }
 }
 
 /// Two clones, two starts and two ends take about this long on 2 cores with an image of 140 MB, seconds.
@@ -74,6 +106,21 @@ pub(crate) fn couples_for(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_noise_is_this_machines_where_it_is_known() {
+        let known = Components {
+            within: 0.05_f64.powi(2),
+            restart: 0.003_f64.powi(2),
+            within_df: 400.0,
+            between_df: 20.0,
+        };
+        let (sd, source) = expected_sd(Some(known), 40);
+        assert_eq!((sd, source), (known.duel_sd(40), NoiseSource::History));
+        let (sd, source) = expected_sd(None, 14);
+        assert_eq!((sd, source), (0.012, NoiseSource::Assumed));
+        assert!(source.to_string().contains("assumed"));
+    }
 
     #[test]
     fn couples_fill_the_budget_and_leave_enough_duels() {

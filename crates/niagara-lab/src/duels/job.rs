@@ -6,8 +6,9 @@ use std::time::SystemTime;
 use niagara_load::{Histogram, LoadError, StepTime, run_job};
 use niagara_store::SliceRecord;
 
-use crate::duels::arena::{Trouble, unix_ms};
+use crate::duels::arena::unix_ms;
 use crate::duels::histogram;
+use crate::duels::seat::Trouble;
 use crate::duels::spec::DuelSpec;
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};

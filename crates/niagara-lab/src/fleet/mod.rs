@@ -16,8 +16,8 @@ use niagara_server::Cancelled;
 use serde::{Deserialize, Serialize};
 
 use crate::client_host::own_hash;
-use crate::duels::duel::score_in_place;
 use crate::duels::duel_plan::unit_seconds;
+use crate::duels::score::score_in_place;
 use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use niagara_load::{LoadError, RunOptions, SliceOptions, SliceStats};
+use niagara_load::{LoadError, LoadGenerator, RunOptions, SliceOptions, SliceStats};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
-use crate::duels::load_driver::{LoadDriver, SegmentLengths};
+use crate::duels::arena::{SegmentLengths, connect};
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
@@ -22,7 +22,7 @@ const RAMP: f64 = 0.1;
 pub(super) struct Stage<'b> {
     bench: &'b Workbench,
     variants: Vec<Variant>,
-    driver: LoadDriver,
+    generator: Box<dyn LoadGenerator>,
     servers: Vec<RunningServer>,
     // Dropped after the servers: a folder goes when nothing uses it any more.
     _clones: Vec<WorkFolder>,
@@ -55,13 +55,13 @@ impl<'b> Stage<'b> {
             .zip(variants)
             .map(|(server, variant)| bench.endpoint(server, variant))
             .collect();
-        let driver = LoadDriver::connect(bench, &endpoints, bench.load(), seed, SEGMENTS)
+        let generator = connect(bench, &endpoints, bench.load(), seed, SEGMENTS)
             .map_err(|error| explain(error, &servers))?;
         let before = counters(&servers[0])?;
         let stage = Stage {
             bench,
             variants: variants.to_vec(),
-            driver,
+            generator,
             servers,
             _clones: clones,
             before,
@@ -118,7 +118,7 @@ impl<'b> Stage<'b> {
             drain_timeout: DRAIN_TIMEOUT,
             ..RunOptions::default()
         };
-        let stats = self.driver.run(side, &options, &mut |_| {});
+        let stats = self.generator.run(side, &options, &mut |_| {});
         let stats = stats.map_err(|error| explain(error, &self.servers))?;
         self.count(side, &stats);
         Ok(self.bench.cancel().check()?)
@@ -135,7 +135,7 @@ impl<'b> Stage<'b> {
             count_drain: true,
         };
         let before = self.servers[side].cpu_time()?;
-        let stats = self.driver.slice(side, &options);
+        let stats = self.generator.slice(side, &options);
         let stats = stats.map_err(|error| explain(error, &self.servers))?;
         let cpu = self.servers[side].cpu_time()?.saturating_sub(before);
         self.count(side, &stats);
@@ -162,7 +162,7 @@ impl<'b> Stage<'b> {
 
     /// Ends the connections and the servers; their clones are thrown away, so nothing is shut down.
     pub(super) fn close(self) {
-        self.driver.disconnect();
+        drop(self.generator);
         for server in self.servers {
             server.kill();
         }

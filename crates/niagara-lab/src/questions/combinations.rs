@@ -41,7 +41,7 @@ pub(crate) fn combinations(
         .collect();
     let mut benches = BTreeMap::new();
     for workload in 0..study.workloads.len() {
-        let mut first = set_up.bench(workload, study.threads[0]);
+        let mut first = set_up.bench(study.load(workload, study.threads[0]));
         let base = set_up.variant_for_any_threads(start, &mut first, observer)?;
         for combination in &mut combinations {
             let levels = axes.iter().zip(&combination.levels);
@@ -52,7 +52,7 @@ pub(crate) fn combinations(
         }
         // What was made for one thread count is there for the others too: the same servers, the same data.
         for &threads in &study.threads[1..] {
-            let mut bench = set_up.bench(workload, threads);
+            let mut bench = set_up.bench(study.load(workload, threads));
             for combination in &combinations {
                 if let Ok(variant) = &combination.variants[workload] {
                     bench.set_up_variant(variant, observer)?;

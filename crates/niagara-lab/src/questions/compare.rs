@@ -2,20 +2,23 @@
 
 use anyhow::{Result, bail};
 use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Rule, detectable};
-use niagara_store::{About, CompareSummary, Goal, Phase, Summary};
+use niagara_stats::{ErrorBudget, Rule, Verdict, detectable};
+use niagara_store::{About, CompareSummary, Comparison, Deployment, Goal, Phase, Summary};
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
-use crate::duels::duel_plan::{assumed_sd, duel_seconds};
+use crate::duels::duel_plan::{duel_seconds, expected_sd};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::build_notes;
+use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
+use crate::questions::deployment::{Part, deployment};
 use crate::questions::rate::{RateChoice, find_rate};
-use crate::questions::sequential_test::{SequentialTest, TestOutcome, comparison, run_test};
+use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
+use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
@@ -48,6 +51,7 @@ pub(crate) struct CompareOptions {
 /// A comparison that is set up.
 pub(crate) struct Comparing<'a> {
     bench: &'a Workbench,
+    inventory: &'a Inventory,
     history: History,
     options: CompareOptions,
     plan: ComparePlan,
@@ -58,7 +62,7 @@ pub(crate) struct Comparing<'a> {
 
 impl<'a> Comparing<'a> {
     pub(crate) fn new(
-        set_up: &SetUp<'_>,
+        set_up: &SetUp<'a>,
         bench: &'a Workbench,
         [a, b]: [Variant; 2],
         study: &Study,
@@ -71,6 +75,7 @@ impl<'a> Comparing<'a> {
         let plan = compare_plan(question, [a.label(), b.label()], couples, known);
         Ok(Self {
             bench,
+            inventory: set_up.inventory,
             options: CompareOptions {
                 a,
                 b,
@@ -114,6 +119,26 @@ impl<'a> Comparing<'a> {
         }
     }
 
+    /// What installing B takes; `None` unless it was proven better, and with the same answers.
+    fn deployment(&self, found: &Comparison) -> Result<Option<Deployment>> {
+        if found.judged().verdict != Some(Verdict::Faster) || !found.may_be_recommended() {
+            return Ok(None);
+        }
+        let CompareOptions { a, b, .. } = &self.options;
+        let part = Part::between(&b.label(), a, b, &self.inventory.levers);
+        let told = deployment(
+            self.bench.install_of(b)?,
+            b,
+            &[part],
+            &self.inventory.machine()?,
+            self.bench.start(&b.server),
+        )?;
+        Ok(Some(Deployment {
+            instead_of: (a.server != b.server).then(|| a.server.clone()),
+            ..told
+        }))
+    }
+
     fn warnings(&self, outcome: &TestOutcome, caution: Option<&String>) -> Vec<String> {
         let options = &self.options;
         let mut warnings = outcome.warnings.clone();
@@ -123,7 +148,7 @@ impl<'a> Comparing<'a> {
         let errors = self.test().errors;
         if errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
             warnings.push(format!(
-                "{} duels can call no difference at α = {}: give more with --max-duels",
+                "too few duels ({}) to call any difference at α = {}: give more with --max-duels",
                 errors.max_duels, errors.alpha
             ));
         }
@@ -154,7 +179,11 @@ impl Measuring for Comparing<'_> {
             name: "compare",
             seconds: study.left_seconds(),
         });
-        let outcome = run_test(self.bench, study, &self.test(), observer)?;
+        let outcome = study.run(
+            self.bench,
+            RunningTest::begin(study, &self.test())?,
+            observer,
+        )?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }
@@ -206,6 +235,7 @@ impl Measuring for Comparing<'_> {
             complete: complete && outcome.failure.is_none(),
             builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
             warnings: self.warnings(outcome, comparison.caution.as_ref()),
+            deployment: self.deployment(&comparison)?,
             comparison,
             sd_duel: niagara_stats::standard_deviation(&scores),
         }))))
@@ -224,13 +254,10 @@ pub fn compare_plan(
     let seconds = question.budget.as_secs_f64();
     let duel_seconds = duel_seconds(&duel_settings, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);
-    let detectable =
-        (question.protocol == Protocol::Duel && question.goal == Goal::Throughput && duels > 0)
-            .then(|| {
-                let known = history.and_then(|history| history.components(&load, &duel_settings));
-                let sd = known.map_or_else(|| assumed_sd(couples), |known| known.duel_sd(couples));
-                detectable(sd, duels)
-            });
+    let known = history.and_then(|history| history.components(&load, &duel_settings));
+    let (sd, noise) = expected_sd(known, couples);
+    let is_known = question.protocol == Protocol::Duel && question.goal == Goal::Throughput;
+    let detectable = (is_known && duels > 0).then(|| detectable(sd, duels));
     ComparePlan {
         a,
         b,
@@ -241,6 +268,7 @@ pub fn compare_plan(
         budget_seconds: seconds,
         duels,
         detectable,
+        noise,
         min_effect: question.min_effect,
     }
 }

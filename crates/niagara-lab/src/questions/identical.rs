@@ -8,7 +8,7 @@ use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couple_seconds;
 use crate::duels::workbench::Workbench;
 use crate::questions::noise::{ALPHA, Noise};
-use crate::questions::sequential_test::{SequentialTest, run_test};
+use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::history::{History, score_again};
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
@@ -66,7 +66,7 @@ impl Measuring for Watching<'_> {
             reserve_seconds: 0.0,
             must_answer: false,
         };
-        let outcome = run_test(self.bench, study, &test, observer)?;
+        let outcome = study.run(self.bench, RunningTest::begin(study, &test)?, observer)?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }

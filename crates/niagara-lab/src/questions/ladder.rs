@@ -13,11 +13,12 @@ use crate::client_host::ClientHost;
 use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
+use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
-    SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
@@ -289,7 +290,7 @@ impl Climb<'_> {
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
         };
-        let tested = run_test(bench, study, &test, observer)?;
+        let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
         self.warn(&rung.title, &tested);
         let measured = tested.duels.iter().any(|duel| duel.score.is_some());
         let outcome = if measured {
@@ -352,7 +353,7 @@ impl Climb<'_> {
             reserve_seconds: 0.0,
             must_answer: true,
         };
-        let outcome = run_test(bench, study, &test, observer)?;
+        let outcome = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
         self.warn("total", &outcome);
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
             let total = comparison(study, &test, &outcome)?;

@@ -20,12 +20,13 @@ use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{BEST, build_notes, not_recommended};
+use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::ladder::{in_short, pooled_sd};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
-    SequentialTest, TestOutcome, comparison, first_look_seconds, run_test, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
@@ -278,7 +279,7 @@ impl<'a> Filling<'a> {
             reserve_seconds,
             must_answer: phase == Phase::Total,
         };
-        let tested = run_test(bench, study, &test, observer)?;
+        let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
         self.warn(subject, &tested);
         let outcome = if tested.duels.iter().any(|duel| duel.score.is_some()) {
             let comparison = comparison(study, &test, &tested)?;

@@ -7,8 +7,9 @@ use niagara_store::{Goal, MethodControl, Phase};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
+use crate::questions::comparison::comparison;
 use crate::questions::sequential_test::{
-    SequentialTest, comparison, first_look_seconds, run_test, share_seconds,
+    RunningTest, SequentialTest, first_look_seconds, share_seconds,
 };
 use crate::studies::checkpoint;
 use crate::studies::inventory::Inventory;
@@ -101,7 +102,7 @@ pub(crate) fn measure_controls(
                     reserve_seconds: (study.left_seconds() - share).max(0.0),
                     must_answer: false,
                 };
-                let outcome = run_test(bench, study, &test, observer)?;
+                let outcome = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
                 measured.interrupted = outcome.interrupted;
                 if outcome.duels.iter().any(|duel| duel.score.is_some()) {
                     (Some(comparison(study, &test, &outcome)?), None)

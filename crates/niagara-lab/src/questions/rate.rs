@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 use niagara_store::{Ending, Phase};
 
-use crate::duels::duel::{fight, throughput};
+use crate::duels::duel::fight;
+use crate::duels::score::throughput;
 use crate::duels::spec::{DuelSettings, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::studies::checkpoint;

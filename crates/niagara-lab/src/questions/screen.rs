@@ -1,24 +1,24 @@
-//! Screening: every fold-over duel sets every lever at once, least squares tells them apart.
+//! Screening: every fold-over duel sets every lever at once, least squares tells them apart. Which duel comes next, and what
+//! those so far say of the levers.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 use niagara_stats::{
-    Estimate, Expected, Factor, Fit, Observation, Row, SURE, design_among, effects, interactions,
-    is_promising, strongest_beside, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, SURE, derive_seed, design_among, effects,
+    interactions, is_promising, strongest_beside, student,
 };
-use niagara_store::{Ending, Goal, NotTried, Phase, Screened, Together};
+use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
-use crate::studies::checkpoint;
+use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
+use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, LeverFactor, factors, with_levels};
 use crate::variants::variant::Variant;
-use niagara_server::Cancelled;
-use niagara_stats::derive_seed;
 
 /// A duel this lopsided has a lever on one side that halves throughput, or worse.
 const HALVED: f64 = std::f64::consts::LN_2;
@@ -86,16 +86,19 @@ pub(crate) struct Screening {
     pub stopped: bool,
 }
 
-/// What is screened, where and how.
-struct Field<'a> {
+/// A screening under way.
+pub(crate) struct RunningScreening<'a> {
     bench: &'a Workbench,
     base: &'a Variant,
     candidates: &'a [Candidate],
-    options: &'a ScreenOptions,
-}
-
-/// The screening so far.
-struct ScreeningState {
+    options: ScreenOptions,
+    /// The design that is being run, and the place of its next row.
+    rows: Vec<Row>,
+    place: usize,
+    /// Designs so far.
+    designs: u64,
+    /// Duels so far.
+    duels: u64,
     factors: Vec<LeverFactor>,
     shapes: Vec<Factor>,
     observations: Vec<Observation>,
@@ -104,87 +107,93 @@ struct ScreeningState {
     /// Duels of which one side failed.
     failed: u32,
     set_aside: Vec<(usize, NotTried)>,
-    /// By candidate: neither the negative nor the positive control.
-    is_lever: Vec<bool>,
     /// What is expected of levers that were measured elsewhere.
     expected: Vec<Expected>,
 }
 
-/// The seed of a duel of the screening, by its number.
-fn seed_of(options: &ScreenOptions, duel: u64) -> u64 {
-    derive_seed(options.seed, "screen", duel)
-}
+impl Series for RunningScreening<'_> {
+    type Outcome = Screening;
 
-/// Screens `candidates` on `base`. Ends by itself when exact enough, or at its share of the budget.
-pub(crate) fn screen(
-    bench: &Workbench,
-    study: &mut Study,
-    base: &Variant,
-    candidates: &[Candidate],
-    options: &ScreenOptions,
-    observer: &mut dyn Observer,
-) -> Result<Screening> {
-    let field = Field {
-        bench,
-        base,
-        candidates,
-        options,
-    };
-    let mut state = ScreeningState::of(candidates, options.goal);
-    let ended = study.recall(&checkpoint::screening_ended())?;
-    let mut begun = 0;
-    let mut generation = 0;
-    observer.see(Event::Stage {
-        name: "screening",
-        seconds: options.time.ends(study)[0] - study.used_seconds(),
-    });
-    'designs: loop {
-        let rows = state.rows(
-            options.duels,
-            derive_seed(options.seed, "design", generation),
-        );
-        generation += 1;
-        for (place, row) in rows.iter().enumerate() {
-            let over = match ended {
-                Some(duels) => begun >= duels,
-                None => !study.has_recalled() && state.is_late(study, options),
-            };
-            if over {
-                if ended.is_none() {
-                    study.keep(&checkpoint::screening_ended(), &begun)?;
-                }
-                break 'designs;
-            }
-            let aside_before = state.set_aside.len();
-            state.expect(
-                &field,
-                study,
-                rows[place..].iter().take(study.ahead()),
-                begun,
-            );
-            match state.duel(&field, study, row.clone(), begun, observer) {
-                Err(error) if error.is::<Cancelled>() => {
-                    return Ok(state.screening(candidates, true));
-                }
-                other => other?,
-            }
-            begun += 1;
-            let newly_aside = &state.set_aside[aside_before..];
-            for (_, NotTried { lever, reason, .. }) in newly_aside {
-                observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
-            }
-            if !newly_aside.is_empty() {
-                continue 'designs;
-            }
-        }
-        if state
-            .worst_std_err()
-            .is_some_and(|worst| worst <= options.enough)
-        {
-            break;
-        }
+    fn ended_key(&self) -> Checkpoint<u64> {
+        checkpoint::screening_ended()
     }
-    Ok(state.screening(candidates, false))
+
+    /// None once every effect is exact enough.
+    fn next(
+        &mut self,
+        _study: &Study,
+        _observer: &mut dyn Observer,
+    ) -> Result<Option<DuelRequest>> {
+        if self.place >= self.rows.len() {
+            let is_enough = |worst| worst <= self.options.enough;
+            if self.designs > 0 && self.worst_std_err().is_some_and(is_enough) {
+                return Ok(None);
+            }
+            self.begin_design();
+        }
+        let next = self.rows.get(self.place);
+        Ok(next.map(|row| self.request(row, self.duels)))
+    }
+
+    fn is_late(&mut self, study: &Study, _observer: &mut dyn Observer) -> bool {
+        let options = &self.options;
+        let then = study.used_seconds() + study.duel_seconds(options.couples);
+        let [until, latest] = options.time.ends(study);
+        then > latest || (then > until && self.is_anything_promising())
+    }
+
+    fn likely(&self, most: usize) -> Vec<DuelRequest> {
+        let rows = self.rows[self.place..].iter().take(most);
+        rows.zip(self.duels..)
+            .map(|(row, duel)| self.request(row, duel))
+            .collect()
+    }
+
+    /// Takes its result; sets a lever aside where it shows that one keeps the server from working: the next duel is then of a
+    /// design without it.
+    fn take(
+        &mut self,
+        study: &Study,
+        record: DuelRecord,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let row = self.rows[self.place].clone();
+        self.place += 1;
+        self.duels += 1;
+        let aside_before = self.set_aside.len();
+        match &record.ending {
+            Ending::Failed { side, reason } => {
+                let levels = if *side == 0 { &row.a } else { &row.b };
+                self.failed += 1;
+                self.set_aside_failing(study, levels, reason)?;
+            }
+            Ending::Scored => {
+                if let Some(score) = self.options.goal.gain(&record) {
+                    if let Some(throughput) = record.score {
+                        self.throughput.push(Observation {
+                            row: row.clone(),
+                            score: throughput,
+                        });
+                    }
+                    self.observations.push(Observation { row, score });
+                    self.set_aside_lever_that_halves(study)?;
+                    self.show(observer);
+                }
+            }
+            Ending::Disturbed => {}
+        }
+        for (_, NotTried { lever, reason, .. }) in &self.set_aside[aside_before..] {
+            observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));
+        }
+        if self.set_aside.len() > aside_before {
+            self.begin_design();
+        }
+        Ok(())
+    }
+
+    fn outcome(self, end: SeriesEnd) -> Screening {
+        self.screening(end == SeriesEnd::Stopped)
+    }
 }
 
 /// What is expected of the levels of the design that were measured elsewhere.
@@ -204,26 +213,54 @@ fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> 
         .collect()
 }
 
-impl ScreeningState {
+impl<'a> RunningScreening<'a> {
     /// Nothing seen yet.
-    fn of(candidates: &[Candidate], goal: Goal) -> Self {
+    pub(crate) fn begin(
+        bench: &'a Workbench,
+        base: &'a Variant,
+        candidates: &'a [Candidate],
+        options: ScreenOptions,
+    ) -> Self {
         let factors = factors(candidates);
         Self {
-            expected: match goal {
+            bench,
+            base,
+            candidates,
+            rows: Vec::new(),
+            place: 0,
+            designs: 0,
+            duels: 0,
+            expected: match options.goal {
                 Goal::Throughput => expected(candidates, &factors),
                 Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
             },
             shapes: factors.iter().map(LeverFactor::shape).collect(),
             factors,
+            options,
             observations: Vec::new(),
             throughput: Vec::new(),
             failed: 0,
             set_aside: Vec::new(),
-            is_lever: candidates
-                .iter()
-                .map(|candidate| candidate.lever.role() == Role::Lever)
-                .collect(),
         }
+    }
+
+    fn request(&self, row: &Row, duel: u64) -> DuelRequest {
+        DuelRequest {
+            phase: Phase::Screen,
+            subject: String::new(),
+            variants: [&row.a, &row.b]
+                .map(|levels| with_levels(self.base, self.candidates, &self.factors, levels)),
+            couples: self.options.couples,
+            seed: derive_seed(self.options.seed, "screen", duel),
+        }
+    }
+
+    /// A design of the levers that are left.
+    fn begin_design(&mut self) {
+        let seed = derive_seed(self.options.seed, "design", self.designs);
+        self.rows = self.rows(self.options.duels, seed);
+        self.place = 0;
+        self.designs += 1;
     }
 
     fn is_aside(&self, candidate: usize) -> bool {
@@ -265,20 +302,14 @@ impl ScreeningState {
         effects(&self.shapes, &self.observations, &pairs, None)
     }
 
-    /// Whether the time is too short for another duel.
-    fn is_late(&self, study: &Study, options: &ScreenOptions) -> bool {
-        let then = study.used_seconds() + study.duel_seconds(options.couples);
-        let [until, latest] = options.time.ends(study);
-        then > latest || (then > until && self.is_anything_promising(options.worthwhile))
-    }
-
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
     /// spent on further screening.
-    fn is_anything_promising(&self, worthwhile: f64) -> bool {
+    fn is_anything_promising(&self) -> bool {
+        let worthwhile = self.options.worthwhile;
         let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
-            self.is_lever[index]
+            self.candidates[index].lever.role() == Role::Lever
                 && !self.is_aside(index)
                 && is_promising(effect.log_effect, effect.std_err, worthwhile, SURE)
         })
@@ -303,86 +334,10 @@ impl ScreeningState {
         worst.is_finite().then_some(worst)
     }
 
-    /// Fights the duel of `row`, number `place` of the screening, and takes its result; sets a lever aside where it shows that one keeps
-    /// the server from working.
-    fn duel(
-        &mut self,
-        field: &Field<'_>,
-        study: &mut Study,
-        row: Row,
-        place: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
-        let Field {
-            bench,
-            candidates,
-            options,
-            ..
-        } = *field;
-        let (sides, seed) = (self.sides_of(field, &row), seed_of(options, place));
-        let record = study.duel(
-            bench,
-            Phase::Screen,
-            "",
-            sides,
-            options.couples,
-            seed,
-            observer,
-        )?;
-        match &record.ending {
-            Ending::Failed { side, reason } => {
-                let levels = if *side == 0 { &row.a } else { &row.b };
-                self.failed += 1;
-                self.set_aside_failing(field, study, levels, place + 1, reason)
-            }
-            Ending::Scored => {
-                let Some(score) = options.goal.gain(&record) else {
-                    return Ok(());
-                };
-                if let Some(throughput) = record.score {
-                    self.throughput.push(Observation {
-                        row: row.clone(),
-                        score: throughput,
-                    });
-                }
-                self.observations.push(Observation { row, score });
-                self.set_aside_lever_that_halves(study, candidates)?;
-                self.show(candidates, observer);
-                Ok(())
-            }
-            Ending::Disturbed => Ok(()),
-        }
-    }
-
-    /// Tells who runs the duels which come next, the first of them as the duel `from`.
-    fn expect<'r>(
-        &self,
-        field: &Field<'_>,
-        study: &mut Study,
-        rows: impl Iterator<Item = &'r Row>,
-        from: u64,
-    ) {
-        let next = rows
-            .zip(from..)
-            .map(|(row, duel)| (self.sides_of(field, row), seed_of(field.options, duel)));
-        study.expect(field.bench, Phase::Screen, "", field.options.couples, next);
-    }
-
-    fn sides_of(&self, field: &Field<'_>, row: &Row) -> [Variant; 2] {
-        [&row.a, &row.b]
-            .map(|levels| with_levels(field.base, field.candidates, &self.factors, levels))
-    }
-
     /// A side failed: finds the lever that keeps it from starting, where there is one.
-    fn set_aside_failing(
-        &mut self,
-        field: &Field<'_>,
-        study: &Study,
-        levels: &[usize],
-        duel: u64,
-        reason: &str,
-    ) -> Result<()> {
-        let found = study.recall_or(&checkpoint::blame(duel), || {
+    fn set_aside_failing(&mut self, study: &Study, levels: &[usize], reason: &str) -> Result<()> {
+        let candidates = self.candidates;
+        let found = study.recall_or(&checkpoint::blame(self.duels), || {
             let levers: Vec<usize> = self
                 .factors
                 .iter()
@@ -390,13 +345,12 @@ impl ScreeningState {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = failing_levers(field.bench, field.base, field.candidates, &levers)?;
+            let found = failing_levers(self.bench, self.base, candidates, &levers)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
-            let index = field
-                .candidates
+            let index = candidates
                 .iter()
                 .position(|candidate| candidate.lever.id() == lever.lever)?;
             Some((index, lever))
@@ -405,11 +359,8 @@ impl ScreeningState {
     }
 
     /// Sets aside a lever that was on the slower side of every lopsided duel.
-    fn set_aside_lever_that_halves(
-        &mut self,
-        study: &Study,
-        candidates: &[Candidate],
-    ) -> Result<()> {
+    fn set_aside_lever_that_halves(&mut self, study: &Study) -> Result<()> {
+        let candidates = self.candidates;
         let lopsided: Vec<&Observation> = self
             .throughput
             .iter()
@@ -478,7 +429,8 @@ impl ScreeningState {
     }
 
     /// The effects of a fit, by index of the candidate.
-    fn screened(&self, fit: &Fit, candidates: &[Candidate]) -> Vec<Option<Screened>> {
+    fn screened(&self, fit: &Fit) -> Vec<Option<Screened>> {
+        let candidates = self.candidates;
         let mut found = vec![None; candidates.len()];
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
@@ -500,14 +452,10 @@ impl ScreeningState {
 
     /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
     /// is decided by what is shown here.
-    fn show(&self, candidates: &[Candidate], observer: &mut dyn Observer) {
+    fn show(&self, observer: &mut dyn Observer) {
         let fit = effects(&self.shapes, &self.observations, &[], None);
         let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
-            true => self
-                .screened(&fit, candidates)
-                .into_iter()
-                .flatten()
-                .collect(),
+            true => self.screened(&fit).into_iter().flatten().collect(),
             false => Vec::new(),
         };
         let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
@@ -518,9 +466,10 @@ impl ScreeningState {
         });
     }
 
-    fn screening(self, candidates: &[Candidate], stopped: bool) -> Screening {
+    fn screening(self, stopped: bool) -> Screening {
+        let candidates = self.candidates;
         let (fit, strongest_only) = self.fit_or_strongest();
-        let found = self.screened(&fit, candidates);
+        let found = self.screened(&fit);
         let together = fit
             .interactions
             .iter()

@@ -2,15 +2,15 @@
 //! values, and the duels of its races (`niagara_stats::Race`).
 
 use anyhow::Result;
-use niagara_server::Cancelled;
 use niagara_stats::{Estimate, ROUND_DUELS, Race, derive_seed, standard_deviation};
 use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Role, Searching};
 use crate::questions::probe::settings;
-use crate::studies::checkpoint;
+use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
+use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, with_all};
 use crate::variants::variant::Variant;
@@ -136,72 +136,93 @@ pub(crate) fn fewest_duels() -> usize {
     ROUND_DUELS
 }
 
-/// Searches the ranges until the time is up or nothing near is better.
-///
-/// # Errors
-/// The results cannot be written, or the study cannot go on here.
-pub(crate) fn search(
-    bench: &Workbench,
-    study: &mut Study,
-    space: &Space<'_>,
-    options: &SearchOptions,
-    observer: &mut dyn Observer,
-) -> Result<Outcome> {
-    let places = space
-        .ranges
-        .iter()
-        .map(|range| range.span.place(range.start));
-    let mut race = Race::new(places.collect(), derive_seed(options.seed, "search", 0));
-    let ended = study.recall(&checkpoint::search_ended())?;
-    let (mut fought, mut failures) = (0, 0);
-    let mut stopped = false;
-    while let Some(place) = race.next() {
-        let sides = [race.best(), place].map(|place| space.variant(place));
-        if sides[0].id() == sides[1].id() {
-            // The same value after rounding: there is nothing to measure.
-            race.tell(None);
-            continue;
-        }
-        let then = study.used_seconds() + study.duel_seconds(options.couples);
-        let over = match ended {
-            Some(duels) => fought >= duels,
-            None => then > options.until_seconds && !study.has_recalled(),
-        };
-        if over || failures >= MAX_FAILURES {
-            if ended.is_none() {
-                study.keep(&checkpoint::search_ended(), &fought)?;
-            }
-            break;
-        }
-        let seed = derive_seed(options.seed, "search duel", fought);
-        fought += 1;
-        let record = match study.duel(
-            bench,
-            Phase::Search,
-            "",
-            sides,
-            options.couples,
-            seed,
-            observer,
-        ) {
-            Ok(record) => record,
-            Err(error) if error.is::<Cancelled>() => {
-                stopped = true;
-                break;
-            }
-            Err(error) => return Err(error),
-        };
-        failures = match &record.ending {
-            Ending::Failed { side: 0, .. } => failures + 1,
-            _ => 0,
-        };
-        let before = race.found().len();
-        tell(&mut race, &record, options.goal);
-        if race.found().len() > before {
-            observer.see(Event::Note(&space.better(&race)));
+/// A search under way: candidates race against the best so far.
+pub(crate) struct RunningSearch<'a> {
+    space: Space<'a>,
+    options: SearchOptions,
+    race: Race,
+    /// Duels so far.
+    duels: u64,
+    /// Failures of the best one's own side in a row.
+    failures: u32,
+}
+
+impl<'a> RunningSearch<'a> {
+    pub(crate) fn begin(space: Space<'a>, options: SearchOptions) -> Self {
+        let ranges = space.ranges.iter();
+        let places = ranges.map(|range| range.span.place(range.start)).collect();
+        Self {
+            race: Race::new(places, derive_seed(options.seed, "search", 0)),
+            space,
+            options,
+            duels: 0,
+            failures: 0,
         }
     }
-    Ok(space.outcome(&race, fought as u32, stopped))
+}
+
+impl Series for RunningSearch<'_> {
+    type Outcome = Outcome;
+
+    fn ended_key(&self) -> Checkpoint<u64> {
+        checkpoint::search_ended()
+    }
+
+    /// None when nothing near is better.
+    fn next(
+        &mut self,
+        _study: &Study,
+        _observer: &mut dyn Observer,
+    ) -> Result<Option<DuelRequest>> {
+        if self.failures >= MAX_FAILURES {
+            return Ok(None);
+        }
+        while let Some(place) = self.race.next() {
+            let variants = [self.race.best(), place].map(|place| self.space.variant(place));
+            if variants[0].id() == variants[1].id() {
+                // The same value after rounding: there is nothing to measure.
+                self.race.tell(None);
+                continue;
+            }
+            return Ok(Some(DuelRequest {
+                phase: Phase::Search,
+                subject: String::new(),
+                variants,
+                couples: self.options.couples,
+                seed: derive_seed(self.options.seed, "search duel", self.duels),
+            }));
+        }
+        Ok(None)
+    }
+
+    fn is_late(&mut self, study: &Study, _observer: &mut dyn Observer) -> bool {
+        let then = study.used_seconds() + study.duel_seconds(self.options.couples);
+        then > self.options.until_seconds
+    }
+
+    fn take(
+        &mut self,
+        _study: &Study,
+        record: DuelRecord,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.duels += 1;
+        self.failures = match &record.ending {
+            Ending::Failed { side: 0, .. } => self.failures + 1,
+            _ => 0,
+        };
+        let before = self.race.found().len();
+        tell(&mut self.race, &record, self.options.goal);
+        if self.race.found().len() > before {
+            observer.see(Event::Note(&self.space.better(&self.race)));
+        }
+        Ok(())
+    }
+
+    fn outcome(self, end: SeriesEnd) -> Outcome {
+        let stopped = end == SeriesEnd::Stopped;
+        self.space.outcome(&self.race, self.duels as u32, stopped)
+    }
 }
 
 /// What a duel says of its candidate; nothing where it is no fault of the candidate's that it says nothing.
@@ -519,7 +540,8 @@ mod tests {
             seed: 7,
         };
         let mut study = opened(folder);
-        search(&bench, &mut study, &space, &options, &mut stopping).expect("searched")
+        let search = RunningSearch::begin(space, options);
+        study.run(&bench, search, &mut stopping).expect("searched")
     }
 
     #[test]

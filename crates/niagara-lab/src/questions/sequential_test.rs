@@ -1,24 +1,18 @@
-//! One question, asked of fresh duels until the sequential test answers it or the time is up.
+//! One question, asked of fresh duels until the sequential test answers it or the time is up: which duel comes next, and
+//! what those so far mean.
 
 use anyhow::Result;
-use niagara_load::GENERATOR_BUSY;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, detectable, heterogeneity, judge_beside,
-    judge_final_on_nodes, judge_on_nodes, signed_rank, standard_deviation, taken_more_from,
+    ErrorBudget, Judgement, LookPlan, Rule, derive_seed, detectable, judge_final_on_nodes,
+    judge_on_nodes, standard_deviation,
 };
-use niagara_store::{
-    Comparison, DuelRecord, Ending, Goal, OnNodes, Phase, ReplayRecord, ReplaySummary, SliceRecord,
-};
+use niagara_store::{DuelRecord, Ending, Goal, Phase};
 
-use crate::duels::duel::mean_difference;
-use crate::duels::workbench::Workbench;
-use crate::questions::by_digest::replay_summary;
-use crate::studies::checkpoint;
+use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
+use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
-use niagara_server::Cancelled;
-use niagara_stats::derive_seed;
 
 /// Failed duels in a row after which a comparison gives up.
 const MAX_FAILURES: u32 = 2;
@@ -61,67 +55,6 @@ pub(crate) struct TestOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Runs duels until a verdict, the budget's end, the stop, or a side that fails again and again.
-/// None of these is an error: the answer so far comes back.
-pub(crate) fn run_test(
-    bench: &Workbench,
-    study: &mut Study,
-    test: &SequentialTest<'_>,
-    observer: &mut dyn Observer,
-) -> Result<TestOutcome> {
-    let mut running = RunningTest::new(look_plan(study, test)?, test.goal);
-    let ended_key = checkpoint::ended(test.phase, test.subject);
-    let ended = study.recall(&ended_key)?;
-    loop {
-        let scores = running.scores();
-        let nodes = running.nodes(study);
-        let judgement = judge_on_nodes(&scores, &nodes, &running.plan, &test.rule);
-        if !scores.is_empty() {
-            observer.see(Event::Judged(&judgement));
-        }
-        let decided = judgement.verdict.is_some() && !test.rule.to_the_end;
-        if decided || scores.len() >= running.plan.max_duels() {
-            return Ok(running.outcome(test));
-        }
-        if scores.len() == NOISE_DUELS && is_first(study) {
-            let words = what_shows(&scores, running.plan.max_duels());
-            words
-                .iter()
-                .for_each(|words| observer.see(Event::Note(words)));
-        }
-        let late = match ended {
-            Some(attempts) => running.attempts >= attempts,
-            None => !study.has_recalled() && running.is_late(study, test, scores.len(), observer),
-        };
-        if late {
-            if ended.is_none() {
-                study.keep(&ended_key, &running.attempts)?;
-            }
-            return Ok(running.out_of_time(test));
-        }
-        let seed = derive_seed(test.seed, test.subject, running.attempts);
-        running.expect(bench, study, test);
-        running.attempts += 1;
-        let fought = study.duel(
-            bench,
-            test.phase,
-            test.subject,
-            [test.a.clone(), test.b.clone()],
-            test.couples,
-            seed,
-            observer,
-        );
-        match fought {
-            Ok(record) => running.take(record),
-            Err(error) if error.is::<Cancelled>() => return Ok(running.interrupted(test)),
-            Err(error) => return Err(error),
-        }
-        if running.failures_in_a_row >= MAX_FAILURES {
-            return Ok(running.failed(test));
-        }
-    }
-}
-
 /// Whether the study has judged nothing before the duels of the test under way.
 fn is_first(study: &Study) -> bool {
     let judging = |duel: &&DuelRecord| !matches!(duel.phase, Phase::Screen | Phase::Search);
@@ -157,10 +90,10 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
     })
 }
 
-/// The duels of a question so far.
-struct RunningTest {
+/// A test under way: its duels so far, and what they mean.
+pub(crate) struct RunningTest<'a> {
+    test: &'a SequentialTest<'a>,
     plan: LookPlan,
-    goal: Goal,
     duels: Vec<DuelRecord>,
     /// The machine of each of their scores, by number, as of the last look.
     last_nodes: Vec<usize>,
@@ -172,32 +105,45 @@ struct RunningTest {
     over_budget: usize,
 }
 
-impl RunningTest {
-    fn new(plan: LookPlan, goal: Goal) -> Self {
-        Self {
-            plan,
-            goal,
-            duels: Vec::new(),
-            last_nodes: Vec::new(),
-            attempts: 0,
-            failures_in_a_row: 0,
-            failures: Default::default(),
-            over_budget: 0,
-        }
+impl Series for RunningTest<'_> {
+    type Outcome = TestOutcome;
+
+    fn ended_key(&self) -> Checkpoint<u64> {
+        checkpoint::ended(self.test.phase, self.test.subject)
     }
 
-    /// Whether the time is too short for another duel. What decides it are the clock and the number of duels, never
-    /// their scores: so the last look may spend all that is left of the error probability.
-    fn is_late(
-        &mut self,
-        study: &Study,
-        test: &SequentialTest<'_>,
-        scored: usize,
-        observer: &mut dyn Observer,
-    ) -> bool {
+    /// None after a verdict, the last look, or a side that fails again and again.
+    fn next(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<Option<DuelRequest>> {
+        if self.has_failed() {
+            return Ok(None);
+        }
+        let scores = self.scores();
+        self.last_nodes = self.nodes(study);
+        let rule = &self.test.rule;
+        let judgement = judge_on_nodes(&scores, &self.last_nodes, &self.plan, rule);
+        if !scores.is_empty() {
+            observer.see(Event::Judged(&judgement));
+        }
+        let is_decided = judgement.verdict.is_some() && !rule.to_the_end;
+        if is_decided || scores.len() >= self.plan.max_duels() {
+            return Ok(None);
+        }
+        if scores.len() == NOISE_DUELS && is_first(study) {
+            let words = what_shows(&scores, self.plan.max_duels());
+            words
+                .iter()
+                .for_each(|words| observer.see(Event::Note(words)));
+        }
+        Ok(Some(self.request(self.attempts)))
+    }
+
+    /// What decides it are the clock and the number of duels, never their scores: so the last look may spend all that is left of
+    /// the error probability.
+    fn is_late(&mut self, study: &Study, observer: &mut dyn Observer) -> bool {
+        let test = self.test;
         let typical = study.duel_seconds(test.couples);
         let wanted = test.errors.fewest_duels().unwrap_or(0);
-        let missing = wanted.saturating_sub(scored);
+        let missing = wanted.saturating_sub(self.scores().len());
         // What comes behind the study's answer gives way to it.
         let reserve = if test.must_answer && missing > 0 {
             0.0
@@ -224,32 +170,19 @@ impl RunningTest {
         false
     }
 
-    /// Says which duels are likely to be asked for next, to who runs several at a time.
-    fn expect(&self, bench: &Workbench, study: &mut Study, test: &SequentialTest<'_>) {
+    fn likely(&self, most: usize) -> Vec<DuelRequest> {
         let left = self.plan.max_duels().saturating_sub(self.scores().len());
-        let seeds = (self.attempts..)
-            .take(left.min(study.ahead()))
-            .map(|attempt| derive_seed(test.seed, test.subject, attempt));
-        let duels = seeds.map(|seed| ([test.a.clone(), test.b.clone()], seed));
-        study.expect(bench, test.phase, test.subject, test.couples, duels);
+        let attempts = (self.attempts..).take(left.min(most));
+        attempts.map(|attempt| self.request(attempt)).collect()
     }
 
-    /// The machine of each score, by number; nothing where all are of this one.
-    fn nodes(&mut self, study: &Study) -> Vec<usize> {
-        let scored = self
-            .duels
-            .iter()
-            .filter(|duel| self.goal.gain(duel).is_some());
-        self.last_nodes = study.node_numbers(scored);
-        self.last_nodes.clone()
-    }
-
-    fn scores(&self) -> Vec<f64> {
-        let gains = self.duels.iter().filter_map(|duel| self.goal.gain(duel));
-        gains.collect()
-    }
-
-    fn take(&mut self, record: DuelRecord) {
+    fn take(
+        &mut self,
+        _study: &Study,
+        record: DuelRecord,
+        _observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.attempts += 1;
         match &record.ending {
             Ending::Failed { side, reason } => {
                 self.failures_in_a_row += 1;
@@ -262,9 +195,67 @@ impl RunningTest {
                 self.duels.push(record);
             }
         }
+        Ok(())
     }
 
-    fn outcome(self, test: &SequentialTest<'_>) -> TestOutcome {
+    fn outcome(self, end: SeriesEnd) -> TestOutcome {
+        match end {
+            SeriesEnd::Finished if self.has_failed() => self.failed(),
+            SeriesEnd::Finished => self.judged(),
+            SeriesEnd::OutOfTime => self.out_of_time(),
+            SeriesEnd::Stopped => self.interrupted(),
+        }
+    }
+}
+
+impl<'a> RunningTest<'a> {
+    /// The test with its looks planned, and without a duel.
+    ///
+    /// # Errors
+    /// The results cannot be read or written.
+    pub(crate) fn begin(study: &Study, test: &'a SequentialTest<'a>) -> Result<Self> {
+        Ok(Self {
+            test,
+            plan: look_plan(study, test)?,
+            duels: Vec::new(),
+            last_nodes: Vec::new(),
+            attempts: 0,
+            failures_in_a_row: 0,
+            failures: Default::default(),
+            over_budget: 0,
+        })
+    }
+
+    fn request(&self, attempt: u64) -> DuelRequest {
+        let test = self.test;
+        DuelRequest {
+            phase: test.phase,
+            subject: test.subject.to_owned(),
+            variants: [test.a.clone(), test.b.clone()],
+            couples: test.couples,
+            seed: derive_seed(test.seed, test.subject, attempt),
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failures_in_a_row >= MAX_FAILURES
+    }
+
+    /// The machine of each score, by number; nothing where all are of this one.
+    fn nodes(&self, study: &Study) -> Vec<usize> {
+        let goal = self.test.goal;
+        let scored = self.duels.iter().filter(|duel| goal.gain(duel).is_some());
+        study.nodes().numbers(scored)
+    }
+
+    fn scores(&self) -> Vec<f64> {
+        let gains = self.duels.iter();
+        gains.filter_map(|duel| self.test.goal.gain(duel)).collect()
+    }
+
+    /// What it came to by the last look.
+    fn judged(self) -> TestOutcome {
+        let test = self.test;
         let scores = self.scores();
         let mut warnings: Vec<String> = self
             .failures
@@ -294,8 +285,9 @@ impl RunningTest {
         }
     }
 
-    fn out_of_time(self, test: &SequentialTest<'_>) -> TestOutcome {
-        let mut outcome = self.outcome(test);
+    fn out_of_time(self) -> TestOutcome {
+        let test = self.test;
+        let mut outcome = self.judged();
         if let Some(confidence) = outcome.judgement.confidence {
             let duels = outcome.judgement.duels;
             outcome.warnings.push(format!(
@@ -317,10 +309,11 @@ impl RunningTest {
         outcome
     }
 
-    fn interrupted(self, test: &SequentialTest<'_>) -> TestOutcome {
+    fn interrupted(self) -> TestOutcome {
+        let test = self.test;
         let (scores, nodes) = (self.scores(), self.last_nodes.clone());
         let so_far = judge_on_nodes(&scores, &nodes, &self.plan, &test.rule);
-        let mut outcome = self.outcome(test);
+        let mut outcome = self.judged();
         // Stopped between looks: no verdict but one that stood already.
         outcome.judgement = so_far;
         outcome.interrupted = true;
@@ -330,7 +323,8 @@ impl RunningTest {
         outcome
     }
 
-    fn failed(self, test: &SequentialTest<'_>) -> TestOutcome {
+    fn failed(self) -> TestOutcome {
+        let test = self.test;
         let last = self
             .failures
             .iter()
@@ -339,7 +333,7 @@ impl RunningTest {
             .map(|((_, reason), variant)| {
                 format!("{} could not be measured: {reason}", variant.label())
             });
-        let mut outcome = self.outcome(test);
+        let mut outcome = self.judged();
         outcome.failure = last;
         outcome
     }
@@ -359,194 +353,6 @@ pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seco
     (open / questions.max(1) as f64)
         .max(first_look_seconds)
         .min(open)
-}
-
-/// The answer with everything that was recorded beside throughput.
-pub(crate) fn comparison(
-    study: &Study,
-    test: &SequentialTest<'_>,
-    outcome: &TestOutcome,
-) -> Result<Comparison> {
-    let slices = study.store().slices(None)?;
-    let critical = outcome.judgement.critical;
-    // Beside the verdict, with the critical value of its last look.
-    let beside = |mut scores: Vec<f64>| {
-        scores.truncate(outcome.judgement.duels);
-        let (low, high) = signed_rank::interval(&scores, critical?);
-        let centre = signed_rank::hodges_lehmann(&scores)?;
-        Some(niagara_stats::Estimate::from_log(centre, low, high))
-    };
-    let scored = || outcome.duels.iter().filter(|duel| duel.score.is_some());
-    let tps = [0, 1].map(|side| {
-        let rates: Vec<f64> = slices
-            .iter()
-            .filter(|slice| {
-                slice.side == side
-                    && slice.seconds > 0.0
-                    && scored().any(|duel| duel.seq == slice.duel)
-            })
-            .map(|slice| slice.transactions as f64 / slice.seconds)
-            .collect();
-        niagara_stats::median(&rates).unwrap_or(0.0)
-    });
-    // Duels that were repeated count here: what was dropped is told whole.
-    let all: Vec<&DuelRecord> = study
-        .done()
-        .iter()
-        .filter(|duel| duel.phase == test.phase && duel.subject == test.subject)
-        .collect();
-    let dropped = [0, 1].map(|side| all.iter().map(|duel| duel.dropped[side]).sum());
-    Ok(Comparison {
-        a: test.a.label(),
-        b: test.b.label(),
-        goal: test.goal,
-        on_goal: (test.goal != Goal::Throughput).then(|| outcome.judgement.clone()),
-        throughput: match test.goal {
-            Goal::Throughput => outcome.judgement.clone(),
-            _ => judge_beside(
-                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
-                &outcome.judgement,
-                &test.rule,
-            ),
-        },
-        unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
-        cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
-        latency_p50: beside(
-            scored()
-                .filter_map(|duel| Some(duel.latency_scores?[0]))
-                .collect(),
-        ),
-        latency_p95: beside(
-            scored()
-                .filter_map(|duel| Some(duel.latency_scores?[1]))
-                .collect(),
-        ),
-        latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
-        taken: of_sides(&slices, outcome, |slice| slice.taken),
-        nodes: on_nodes(study, test, outcome),
-        caution: limited_by_generator(&slices, test, outcome)
-            .or_else(|| taken_from_one_side(&slices, outcome)),
-        tps,
-        dropped,
-        couples: all.iter().map(|duel| duel.couples).sum(),
-        replay: replayed(study, test, outcome)?,
-    })
-}
-
-/// Of a capture: what the scored duels say of its replay.
-fn replayed(
-    study: &Study,
-    test: &SequentialTest<'_>,
-    outcome: &TestOutcome,
-) -> Result<Option<ReplaySummary>> {
-    let records = study.store().replays()?;
-    let of = |duel: &DuelRecord, wanted: u8| {
-        let mut found = records
-            .iter()
-            .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
-        found.next().map(|(_, _, record)| record)
-    };
-    let duels: Vec<[&ReplayRecord; 2]> = outcome
-        .duels
-        .iter()
-        .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
-        .collect();
-    Ok(replay_summary(&duels, test.errors.alpha))
-}
-
-/// The machines that the duels were run on, where those are others than this one.
-fn on_nodes(study: &Study, test: &SequentialTest<'_>, outcome: &TestOutcome) -> Option<OnNodes> {
-    let scored = || {
-        let judged = outcome.judgement.duels;
-        let duels = outcome.duels.iter();
-        duels
-            .filter(|duel| test.goal.gain(duel).is_some())
-            .take(judged)
-    };
-    let numbers = study.node_numbers(scored());
-    if numbers.is_empty() {
-        return None;
-    }
-    let scores: Vec<f64> = scored().filter_map(|duel| test.goal.gain(duel)).collect();
-    // Numbers are given in the order of first appearance within the study; those that count here come first to last.
-    let mut used = numbers.clone();
-    used.sort_unstable();
-    used.dedup();
-    let place = |number: &usize| used.binary_search(number).unwrap_or(0);
-    let places: Vec<usize> = numbers.iter().map(place).collect();
-    let names = study.node_names();
-    Some(OnNodes {
-        names: used
-            .iter()
-            .filter_map(|number| names.get(*number).cloned())
-            .collect(),
-        heterogeneity: heterogeneity(&scores, &places, test.errors.alpha),
-    })
-}
-
-/// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with
-/// them is at most a bound.
-fn limited_by_generator(
-    slices: &[SliceRecord],
-    test: &SequentialTest<'_>,
-    outcome: &TestOutcome,
-) -> Option<String> {
-    let busy = of_sides(slices, outcome, |slice| slice.generator_busy)?;
-    let sides = ["A", "B"].into_iter().zip([test.a, test.b]).zip(busy);
-    let limited: Vec<String> = sides
-        .filter(|(_, busy)| *busy >= GENERATOR_BUSY)
-        .map(|((side, variant), busy)| {
-            format!(
-                "{side} ({}): its busiest loop used {:.0} % of a CPU",
-                variant.label(),
-                busy * 100.0
-            )
-        })
-        .collect();
-    (!limited.is_empty()).then(|| {
-        format!(
-            "limited by the load generator, not by the server: {}; the server's own difference may be larger, so take the \
-             figures for a bound (fewer --threads, or the load from another machine: --client-host)",
-            limited.join("; ")
-        )
-    })
-}
-
-/// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
-/// the variant's own doing, of which the adjustment takes a part away.
-fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
-    let of_duels: Vec<f64> = outcome
-        .duels
-        .iter()
-        .filter(|duel| duel.score.is_some())
-        .filter_map(|duel| {
-            let own: Vec<&SliceRecord> = slices.iter().filter(|s| s.duel == duel.seq).collect();
-            mean_difference(&own)
-        })
-        .collect();
-    let side = ["A", "B"][taken_more_from(&of_duels)?];
-    Some(format!(
-        "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
-         throughput as measured, without allowing for it, is the figure to go by"
-    ))
-}
-
-/// The mean of a figure over A's and over B's slices of the duels that count.
-fn of_sides(
-    slices: &[SliceRecord],
-    outcome: &TestOutcome,
-    figure: impl Fn(&SliceRecord) -> f64,
-) -> Option<[f64; 2]> {
-    let of = |side: u8| {
-        let of_side = slices.iter().filter(|slice| {
-            let mut counted = outcome.duels.iter().filter(|duel| duel.score.is_some());
-            slice.side == side && counted.any(|duel| duel.seq == slice.duel)
-        });
-        let figures: Vec<f64> = of_side.map(&figure).collect();
-        let count = figures.len() as f64;
-        (count > 0.0).then(|| figures.iter().sum::<f64>() / count)
-    };
-    Some([of(0)?, of(1)?])
 }
 
 #[cfg(test)]

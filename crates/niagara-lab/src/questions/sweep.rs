@@ -16,7 +16,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::client_host::ClientHost;
-use crate::duels::duel::throughput;
+use crate::duels::score::throughput;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
@@ -25,6 +25,7 @@ use crate::questions::build_note::build_notes;
 use crate::questions::ladder::in_short;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
+use crate::studies::series::DuelRequest;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
@@ -225,15 +226,14 @@ impl<'a> Run<'a> {
         };
         let subject = point.subject();
         let seed = derive_seed(self.options.seed, &subject, u64::from(round));
-        let record = study.duel(
-            bench,
-            Phase::Sweep,
-            &subject,
-            sides,
-            self.options.couples,
+        let request = DuelRequest {
+            phase: Phase::Sweep,
+            subject,
+            variants: sides,
+            couples: self.options.couples,
             seed,
-            observer,
-        )?;
+        };
+        let record = study.duel(bench, &request, observer)?;
         match record.ending {
             Ending::Failed { reason, .. } => {
                 let failures = self.failures.entry(point).or_default();

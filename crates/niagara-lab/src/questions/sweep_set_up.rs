@@ -32,7 +32,7 @@ impl SweepSetUp {
         let mut benches = BTreeMap::new();
         let mut variants: Vec<(String, Variant)> = Vec::new();
         for &threads in &set_up.study.threads {
-            let mut bench = set_up.bench(0, threads);
+            let mut bench = set_up.bench(set_up.study.load(0, threads));
             for (index, recipe) in recipes.iter().enumerate() {
                 match variants.get(index) {
                     Some((_, variant)) => bench.set_up_variant(variant, observer)?,

@@ -5,7 +5,7 @@ use niagara_stats::{COUPLES, Components, design_order, detectable, optimal_coupl
 use niagara_store::Goal;
 
 use crate::asking::duel_defaults::DefaultCouples;
-use crate::duels::duel_plan::{assumed_sd, couple_seconds, couples_within, duel_seconds};
+use crate::duels::duel_plan::{couple_seconds, couples_within, duel_seconds, expected_sd};
 use crate::duels::spec::DuelSettings;
 use crate::lever::Role;
 use crate::studies::announced::TunePlan;
@@ -78,16 +78,15 @@ impl TuneTime<'_> {
         }
         let (kept, left_out) = self.kept(affordable);
         let duels = design_order(kept.len() + SPARE_ROWS).min(affordable);
-        let sd = |couples: u32| {
-            let known = self.noise.map(|noise| noise.duel_sd(couples));
-            known.unwrap_or_else(|| assumed_sd(couples))
-        };
+        let (screening_sd, noise) = expected_sd(self.noise, screen_couples);
+        let (total_sd, _) = expected_sd(self.noise, couples);
         // Of the noise of other goals nothing is known before their first duels.
         let known = self.goal == Goal::Throughput;
         Ok(TunePlan {
             detectable_lever: (known && kept.len() < duels)
-                .then(|| detectable(sd(screen_couples), duels)),
-            detectable_total: known.then(|| detectable(sd(couples), total_duels)),
+                .then(|| detectable(screening_sd, duels)),
+            detectable_total: known.then(|| detectable(total_sd, total_duels)),
+            noise,
             levers: kept,
             left_out,
             screening_duels: duels,
@@ -168,6 +167,7 @@ mod tests {
     use niagara_server::machine::Fingerprint;
 
     use super::*;
+    use crate::duels::duel_plan::NoiseSource;
     use crate::lever::{Context, load};
 
     /// All shipped levers that apply to MariaDB 10.11 with a workload that writes, on 2 CPUs.
@@ -259,6 +259,31 @@ mod tests {
         };
         let plan = asked.plan().expect("enough time");
         assert_eq!((plan.couples, plan.screen_couples), (Some(5), Some(3)));
+    }
+
+    #[test]
+    fn what_shows_goes_by_this_machines_noise_where_it_is_known() {
+        let candidates = candidates();
+        let of = |noise: Option<Components>| {
+            let time = TuneTime {
+                noise,
+                couples: Some(20),
+                screen_couples: Some(4),
+                ..time(&candidates, 60.0, 1.0)
+            };
+            time.plan().expect("enough time")
+        };
+        let quiet = Components {
+            within: 0.01_f64.powi(2),
+            restart: 0.0,
+            within_df: 1000.0,
+            between_df: 30.0,
+        };
+        let (assumed, known) = (of(None), of(Some(quiet)));
+        assert_eq!(assumed.noise, NoiseSource::Assumed);
+        assert_eq!(known.noise, NoiseSource::History);
+        assert!(known.detectable_total < assumed.detectable_total);
+        assert!(known.detectable_lever < assumed.detectable_lever);
     }
 
     #[test]

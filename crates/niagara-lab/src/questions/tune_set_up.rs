@@ -9,7 +9,7 @@ use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
 use crate::questions::prepare_builds::prepare_builds;
-use crate::questions::tune::TuneOptions;
+use crate::questions::tune_options::TuneOptions;
 use crate::studies::debug_symbols::debug_symbols;
 use crate::studies::history::History;
 use crate::studies::observer::{Event, Observer};
@@ -19,7 +19,6 @@ use crate::variants::lever_context::lever_context;
 
 /// A tuning's parts.
 pub(crate) struct TuneSetUp {
-    pub bench: Workbench,
     candidates: Vec<Candidate>,
     not_applicable: Vec<NotTried>,
     profile: Option<ShortProfile>,
@@ -29,28 +28,27 @@ impl TuneSetUp {
     /// Sets up the server, chooses its levers, and builds what they want built.
     pub(crate) fn new(
         set_up: &SetUp<'_>,
+        bench: &mut Workbench,
         tune: &TuneQuestion,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let (inventory, base) = (set_up.inventory, &set_up.base);
-        tune.check_names(&inventory.levers)?;
-        let mut bench = set_up.first_bench();
+        let tune = tune.clone().with_ids(&inventory.levers)?;
         bench.set_up_variant(base, observer)?;
-        let context = lever_context(&inventory.fingerprint()?, &bench, &base.server)?;
+        let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
         let (mut candidates, mut not_applicable) =
             tune.choose(&inventory.levers, context, bench.load().workload.name());
         let builds = builds_ahead(&BuildStore::new(&inventory.cache), base, &candidates);
         if !builds.is_empty() {
             observer.see(Event::ToBuild(&builds));
-            let left_out = prepare_builds(&mut bench, base, &mut candidates, observer)?;
+            let left_out = prepare_builds(bench, base, &mut candidates, observer)?;
             not_applicable.extend(left_out);
         }
         let profile = match set_up.study.profile {
-            true => Some(debug_symbols(inventory, &bench, [base], observer)?),
+            true => Some(debug_symbols(inventory, bench, [base], observer)?),
             false => None,
         };
         Ok(Self {
-            bench,
             candidates,
             not_applicable,
             profile,
@@ -61,6 +59,7 @@ impl TuneSetUp {
     pub(crate) fn options(
         &self,
         set_up: &SetUp<'_>,
+        bench: &Workbench,
         tune: &TuneQuestion,
         duel_settings: &DuelSettings,
         seed: u64,
@@ -84,7 +83,7 @@ impl TuneSetUp {
             // The history is of loads that came from this host.
             noise: match &inventory.client {
                 Some(_) => None,
-                None => History::of(&inventory.cache).components(self.bench.load(), duel_settings),
+                None => History::of(&inventory.cache).components(bench.load(), duel_settings),
             },
         })
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::duels::duel_plan::NoiseSource;
 use crate::duels::spec::Protocol;
 
 /// What is about to happen.
@@ -43,6 +44,8 @@ pub struct ComparePlan {
     pub duels: usize,
     /// Smallest difference that those show 4 times in 5, as a fraction; `None` of protocols other than duels.
     pub detectable: Option<f64>,
+    /// Where the noise that this goes by is from.
+    pub noise: NoiseSource,
     /// Smallest gain that is worth the trouble, as a fraction.
     pub min_effect: f64,
 }
@@ -70,6 +73,9 @@ pub struct TunePlan {
     /// what is tuned for.
     #[serde(default)]
     pub detectable_total: Option<f64>,
+    /// Where the noise that these go by is from.
+    #[serde(default)]
+    pub noise: NoiseSource,
     /// Couples of a screening duel; `None` of studies begun before the budget decided it.
     #[serde(default)]
     pub screen_couples: Option<u32>,

@@ -2,6 +2,7 @@
 //! chosen, servers are set up, the study is opened, measured and summed up.
 
 use anyhow::{Result, bail};
+use niagara_server::Cancelled;
 
 use crate::asking::question::{Question, StudyDescription};
 use crate::questions::combinations::combinations;
@@ -11,14 +12,17 @@ use crate::questions::ladder::Climbing;
 use crate::questions::matrix::Filling;
 use crate::questions::sweep::Run;
 use crate::questions::sweep_set_up::SweepSetUp;
-use crate::questions::tune::Ladder;
+use crate::questions::tune::Tuning;
 use crate::questions::tune_set_up::TuneSetUp;
-use crate::studies::measuring::{Found, conduct};
+use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::opening::Opening;
 use crate::studies::session::Session;
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
+
+/// What every summary of a study that was stopped says.
+const STOPPED: &str = "stopped on request: the same command continues from here";
 
 /// A study with what came of it.
 pub struct Answer {
@@ -42,10 +46,12 @@ pub fn answer(
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
     let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
+    // Servers for the study's first load; a matrix and a sweep have benches for all of theirs.
+    let first_bench = || set_up.bench(question.load(0, question.threads[0]));
     let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {
-            let mut bench = set_up.first_bench();
+            let mut bench = first_bench();
             let a = set_up.variant(&sides[0], &mut bench, observer)?;
             let b = set_up.variant(&sides[1], &mut bench, observer)?;
             let mut study = open(observer)?;
@@ -54,15 +60,16 @@ pub fn answer(
             (study, found)
         }
         Question::Tune(tune) => {
-            let parts = TuneSetUp::new(&set_up, tune, observer)?;
+            let mut bench = first_bench();
+            let parts = TuneSetUp::new(&set_up, &mut bench, tune, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, tune, duel_settings, study.seed())?;
-            let mut ladder = Ladder::new(&parts.bench, &options);
-            let found = conduct(&mut ladder, &mut study, observer)?;
+            let options = parts.options(&set_up, &bench, tune, duel_settings, study.seed())?;
+            let mut tuning = Tuning::new(&bench, &options);
+            let found = conduct(&mut tuning, &mut study, observer)?;
             (study, found)
         }
         Question::Ladder { start, rungs } => {
-            let mut bench = set_up.first_bench();
+            let mut bench = first_bench();
             let start = set_up.variant(start, &mut bench, observer)?;
             let mut study = open(observer)?;
             let mut climbing = Climbing::new(
@@ -91,7 +98,7 @@ pub fn answer(
             (study, found)
         }
         Question::Noise => {
-            let mut bench = set_up.first_bench();
+            let mut bench = first_bench();
             bench.set_up_variant(&set_up.base, observer)?;
             let mut study = open(observer)?;
             let mut watching = Watching::new(&set_up, &bench, duel_settings.couples, study.seed());
@@ -131,4 +138,34 @@ fn begin(
         set_up.note_start(&study)?;
     }
     Ok(study)
+}
+
+/// Measures to the end, the end of the time or a stop, which is no error: what was found until then comes back incomplete.
+/// The summary is kept with the results.
+///
+/// # Errors
+/// What no stop is to blame for.
+pub(crate) fn conduct(
+    measuring: &mut dyn Measuring,
+    study: &mut Study,
+    observer: &mut dyn Observer,
+) -> Result<Found> {
+    let ended = measuring.prepare(study, observer).and_then(|()| {
+        study.start_clock();
+        measuring.measure(study, observer)
+    });
+    study.end_sitting()?;
+    let complete = match ended {
+        Ok(()) => true,
+        Err(error) if error.is::<Cancelled>() => {
+            measuring.warn(STOPPED);
+            false
+        }
+        Err(error) => return Err(error),
+    };
+    let found = measuring.found(study, complete)?;
+    if let Found::Summary(summary) = &found {
+        study.store().set_summary(summary)?;
+    }
+    Ok(found)
 }

@@ -11,8 +11,8 @@ use niagara_stats::{Components, DuelScore, components, optimal_couples};
 use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::duels::duel::score_alone;
 use crate::duels::duel_plan::{couple_seconds, duel_seconds};
+use crate::duels::score::score_alone;
 use crate::duels::spec::{DuelSettings, Load};
 
 /// File in the cache, a comparison a line.

@@ -3,13 +3,16 @@
 pub(crate) mod announced;
 pub(crate) mod answer;
 pub(crate) mod checkpoint;
+pub(crate) mod clock;
 pub(crate) mod debug_symbols;
 pub(crate) mod history;
 pub(crate) mod inventory;
 pub(crate) mod measuring;
+pub(crate) mod nodes;
 pub(crate) mod observer;
 pub(crate) mod opening;
 pub(crate) mod results_folder;
+pub(crate) mod series;
 pub(crate) mod session;
 pub(crate) mod set_up;
 pub(crate) mod study;

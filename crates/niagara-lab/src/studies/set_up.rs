@@ -47,7 +47,7 @@ impl<'a> SetUp<'a> {
             base: Variant::base(&server),
             starts: BTreeMap::new(),
         };
-        let mut bench = set_up.first_bench();
+        let mut bench = set_up.bench(study.load(0, study.threads[0]));
         set_up.base = bench.base(&server, observer)?;
         set_up.starts.clone_from(bench.starts());
         Ok(set_up)
@@ -62,14 +62,8 @@ impl<'a> SetUp<'a> {
             .try_for_each(|line| study.note(ORIGIN, line))
     }
 
-    /// A workbench for the first load.
-    pub(crate) fn first_bench(&self) -> Workbench {
-        self.bench(0, self.study.threads[0])
-    }
-
     /// A workbench for one of the study's loads.
-    pub(crate) fn bench(&self, workload: usize, threads: u32) -> Workbench {
-        let load = self.study.load(workload, threads);
+    pub(crate) fn bench(&self, load: Load) -> Workbench {
         self.inventory
             .workbench(load, self.cancel.clone())
             .starting_from(&self.study.origin)

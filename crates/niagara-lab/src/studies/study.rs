@@ -1,4 +1,5 @@
-//! A study under way: duels run or recalled, results kept after each, time counted.
+//! A study with its results file: what it has measured, decided and used of its time, in this sitting and earlier ones. Its
+//! duels are run in `series`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,21 +8,20 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 use niagara_load::StepTime;
 use niagara_stats::TakenSlope;
-use niagara_store::{
-    DuelRecord, Ending, Phase, RunTime, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord,
-};
+use niagara_store::{DuelRecord, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::duels::arena::unix_ms;
-use crate::duels::duel::{fight, learn_taken};
 use crate::duels::duel_plan::unit_seconds;
+use crate::duels::score::learn_taken;
 use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions, FleetReport, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
-use crate::studies::observer::{Event, Observer};
+use crate::studies::clock::Clock;
+use crate::studies::nodes::Nodes;
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
@@ -31,8 +31,6 @@ const DECISION: &str = "decision";
 const STEPS: &str = "steps";
 /// Event kind under which it is kept which node ran a duel.
 const FOUGHT_ON: &str = "fought on";
-/// Times one duel is repeated when the machine disturbed it.
-const MAX_REPEATS: u32 = 3;
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
@@ -48,23 +46,17 @@ pub struct Study {
     _lock: StudyLock,
     seed: u64,
     folder: PathBuf,
-    recalled: Vec<DuelRecord>,
-    next: usize,
-    done: Vec<DuelRecord>,
+    pub(super) recalled: Vec<DuelRecord>,
+    pub(super) next: usize,
+    pub(super) done: Vec<DuelRecord>,
     duel_settings: DuelSettings,
     warm_up: WarmUpPlan,
-    protocol: Protocol,
+    pub(super) protocol: Protocol,
     /// Who runs its duels, if not this machine.
-    fleet: Option<Fleet>,
-    /// Machines that ran its duels elsewhere, in the order of their first.
-    node_names: Vec<String>,
-    /// By duel: the number of its machine.
-    node_of: BTreeMap<u32, usize>,
-    budget_seconds: f64,
-    used_before: RunTime,
-    clock: Option<Instant>,
-    load_seconds: f64,
-    rate: Option<f64>,
+    pub(super) fleet: Option<Fleet>,
+    nodes: Nodes,
+    pub(super) clock: Clock,
+    pub(super) rate: Option<f64>,
     /// By load: what its duels so far tell of throughput and CPU time taken by others.
     taken_slopes: BTreeMap<String, TakenSlope>,
     /// Slices of earlier sittings, by duel, until their duels are recalled.
@@ -132,15 +124,11 @@ impl Study {
             duel_settings: options.duel_settings,
             protocol: options.protocol,
             fleet: None,
-            node_names: Vec::new(),
-            node_of: BTreeMap::new(),
-            budget_seconds: options.budget_seconds,
+            nodes: Nodes::default(),
+            clock: Clock::new(options.budget_seconds, used_before),
             recalled,
             next: 0,
             done: Vec::new(),
-            used_before,
-            clock: None,
-            load_seconds: 0.0,
             rate: None,
             taken_slopes: BTreeMap::new(),
             recalled_slices,
@@ -150,7 +138,7 @@ impl Study {
         };
         study.recall_warm_up()?;
         for fought_on in study.fought_on()? {
-            study.was_fought_on(&fought_on);
+            study.nodes.add(&fought_on);
         }
         Ok(study)
     }
@@ -232,53 +220,19 @@ impl Study {
         }
     }
 
-    /// Variants and seeds of duels that are likely to be asked for next, in this order.
-    pub(crate) fn expect(
-        &mut self,
-        bench: &Workbench,
-        phase: Phase,
-        subject: &str,
-        couples: u32,
-        duels: impl Iterator<Item = ([Variant; 2], u64)>,
-    ) {
-        let specs = duels
-            .zip(self.next as u32..)
-            .map(|((variants, seed), seq)| {
-                let spec = self.spec(bench, phase, subject, variants, couples, seed);
-                DuelSpec { seq, ..spec }
-            })
-            .collect();
-        if let Some(fleet) = &mut self.fleet {
-            fleet.expect(specs);
-        }
+    /// Machines that ran its duels elsewhere.
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
     }
 
-    fn was_fought_on(&mut self, fought_on: &FoughtOn) {
-        let known = self
-            .node_names
-            .iter()
-            .position(|name| *name == fought_on.node);
-        let number = known.unwrap_or_else(|| {
-            self.node_names.push(fought_on.node.clone());
-            self.node_names.len() - 1
-        });
-        self.node_of.insert(fought_on.seq, number);
-    }
-
-    /// Machines that ran its duels elsewhere; the number of one is its place here.
-    pub(crate) fn node_names(&self) -> &[String] {
-        &self.node_names
-    }
-
-    /// The number of the machine of each duel; nothing where one of them was run here.
-    pub(crate) fn node_numbers<'a>(
-        &self,
-        duels: impl Iterator<Item = &'a DuelRecord>,
-    ) -> Vec<usize> {
-        let numbers: Option<Vec<usize>> = duels
-            .map(|duel| self.node_of.get(&duel.seq).copied())
-            .collect();
-        numbers.unwrap_or_default()
+    /// Keeps which machine ran a duel.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub(super) fn keep_node(&mut self, fought_on: &FoughtOn) -> Result<()> {
+        self.note(FOUGHT_ON, &serde_json::to_string(fought_on)?)?;
+        self.nodes.add(fought_on);
+        Ok(())
     }
 
     /// Whether its duels are run on other machines.
@@ -313,16 +267,14 @@ impl Study {
 
     /// Set-up is done: from here on time counts against the budget.
     pub(crate) fn start_clock(&mut self) {
-        self.clock = Some(Instant::now());
+        self.clock.start();
     }
 
     /// Does something that is no measuring (fetching, building, loading): its time does not count against the budget.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
-        if let Some(clock) = &mut self.clock {
-            *clock += began.elapsed();
-        }
+        self.clock.leave_out(began.elapsed());
         done
     }
 
@@ -334,25 +286,22 @@ impl Study {
 
     /// Seconds used, excluding setup, earlier sittings included.
     pub fn used_seconds(&self) -> f64 {
-        let now = self
-            .clock
-            .map_or(0.0, |clock| clock.elapsed().as_secs_f64());
-        self.used_before.elapsed_seconds + now
+        self.clock.used_seconds()
     }
 
     /// Seconds of those under load.
     pub fn load_seconds(&self) -> f64 {
-        self.used_before.load_seconds + self.load_seconds
+        self.clock.load_seconds()
     }
 
     /// Counts seconds of load that no duel has.
     pub(crate) fn was_under_load(&mut self, seconds: f64) {
-        self.load_seconds += seconds;
+        self.clock.add_load(seconds);
     }
 
     /// Seconds left of the budget; never negative.
     pub(crate) fn left_seconds(&self) -> f64 {
-        (self.budget_seconds - self.used_seconds()).max(0.0)
+        self.clock.left_seconds()
     }
 
     /// The study's lengths, with the warm-up as it stands.
@@ -385,7 +334,7 @@ impl Study {
 
     /// Seconds that were asked for.
     pub fn budget_seconds(&self) -> f64 {
-        self.budget_seconds
+        self.clock.budget_seconds()
     }
 
     /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
@@ -485,127 +434,46 @@ impl Study {
             .add_event(unix_ms(SystemTime::now()), kind, text)?)
     }
 
-    /// The scored duel, run now or recalled; a disturbed one is repeated a few times. The record
-    /// of a side that failed comes back as such.
+    /// The next duel as an earlier sitting measured it; `None` where there was none.
     ///
     /// # Errors
-    /// The study was stopped, or cannot continue here.
-    #[expect(clippy::too_many_arguments, reason = "a duel is all of these")]
-    pub fn duel(
-        &mut self,
-        bench: &Workbench,
-        phase: Phase,
-        subject: &str,
-        variants: [Variant; 2],
-        couples: u32,
-        seed: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<DuelRecord> {
-        let mut repeats = 0;
-        loop {
-            let record = self.once(
-                bench,
-                self.spec(
-                    bench,
-                    phase,
-                    subject,
-                    variants.clone(),
-                    couples,
-                    seed.wrapping_add(u64::from(repeats) << 48),
-                ),
-                observer,
-            )?;
-            observer.see(Event::Duel(&record));
-            self.done.push(record.clone());
-            repeats += 1;
-            let again = seed.wrapping_add(u64::from(repeats) << 48);
-            let no_more = match self.recalled.get(self.next) {
-                Some(next) => next.seed != again,
-                None => repeats > MAX_REPEATS || self.left_seconds() <= record.wall_seconds,
-            };
-            if record.ending != Ending::Disturbed || no_more {
-                return Ok(record);
-            }
+    /// That sitting ran another duel here.
+    pub(super) fn recall_duel(&mut self, spec: &DuelSpec) -> Result<Option<DuelRecord>> {
+        let Some(record) = self.recalled.get(self.next).cloned() else {
+            return Ok(None);
+        };
+        if record.variants != spec.variants.each_ref().map(Variant::id)
+            || record.phase != spec.phase
+            || record.subject != spec.subject
+            || record.seed != spec.seed
+        {
+            bail!(
+                "{}: duel {} is not the one this command would have run next; \
+                 levers or servers changed since: start again with another --out",
+                self.folder.join(RESULTS_FILE).display(),
+                self.next
+            );
         }
+        let slices = self.recalled_slices.remove(&record.seq);
+        self.learn_taken(&spec.load, &slices.unwrap_or_default());
+        self.next += 1;
+        Ok(Some(record))
     }
 
-    fn spec(
-        &self,
-        bench: &Workbench,
-        phase: Phase,
-        subject: &str,
-        variants: [Variant; 2],
-        couples: u32,
-        seed: u64,
-    ) -> DuelSpec {
-        DuelSpec {
-            seq: self.next as u32,
-            phase,
-            subject: subject.to_owned(),
-            variants,
-            load: bench.load().clone(),
-            duel_settings: DuelSettings {
-                couples,
-                ..self.duel_settings()
-            },
-            seed,
-            taken_slope: self.taken_slope(bench.load()),
-            rate: self.rate,
-        }
-    }
-
-    /// The one place where it is decided who runs a duel: this machine, or a node.
-    fn outcome(
+    /// Keeps what came of a duel, and learns from it.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub(super) fn keep_duel(
         &mut self,
         bench: &Workbench,
         spec: &DuelSpec,
-        observer: &mut dyn Observer,
-    ) -> Result<DuelOutcome> {
-        let Some(fleet) = &mut self.fleet else {
-            return fight(bench, spec, self.protocol, observer);
-        };
-        let (outcome, fought_on, unattended) = fleet.run(bench, spec, self.protocol, observer)?;
-        // A queue's time is not the study's.
-        if let Some(clock) = &mut self.clock {
-            *clock += unattended;
-        }
-        self.note(FOUGHT_ON, &serde_json::to_string(&fought_on)?)?;
-        self.was_fought_on(&fought_on);
-        Ok(outcome)
-    }
-
-    fn once(
-        &mut self,
-        bench: &Workbench,
-        spec: DuelSpec,
-        observer: &mut dyn Observer,
+        outcome: DuelOutcome,
     ) -> Result<DuelRecord> {
-        let ids = spec.variants.each_ref().map(Variant::id);
-        if let Some(record) = self.recalled.get(self.next) {
-            if record.variants != ids
-                || record.phase != spec.phase
-                || record.subject != spec.subject
-                || record.seed != spec.seed
-            {
-                bail!(
-                    "{}: duel {} is not the one this command would have run next; \
-                     levers or servers changed since: start again with another --out",
-                    self.folder.join(RESULTS_FILE).display(),
-                    self.next
-                );
-            }
-            let record = record.clone();
-            let slices = self.recalled_slices.remove(&record.seq);
-            self.learn_taken(&spec.load, &slices.unwrap_or_default());
-            self.next += 1;
-            return Ok(record);
-        }
-        bench.cancel().check()?;
-        let outcome = self.outcome(bench, &spec, observer)?;
-        for (variant, id) in spec.variants.iter().zip(ids) {
+        for variant in &spec.variants {
             let install = bench.install_of(variant)?;
             self.store.add_variant(&VariantRecord {
-                id,
+                id: variant.id(),
                 label: variant.label(),
                 content: serde_json::to_value(variant)?,
                 command: niagara_server::command_line(install, &variant.runtime, &variant.config),
@@ -627,12 +495,12 @@ impl Study {
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.learn_taken(&spec.load, &outcome.slices);
         self.next += 1;
-        self.load_seconds += outcome.record.load_seconds;
+        self.clock.add_load(outcome.record.load_seconds);
         self.learn_warm_up(&curves)?;
         Ok(outcome.record)
     }
 
-    fn taken_slope(&self, load: &Load) -> TakenSlope {
+    pub(super) fn taken_slope(&self, load: &Load) -> TakenSlope {
         let known = self.taken_slopes.get(&load.one_line());
         known.copied().unwrap_or_default()
     }
@@ -650,12 +518,9 @@ impl Study {
         if let Some(fleet) = &mut self.fleet {
             fleet.end();
         }
-        if let Some(clock) = self.clock.take() {
-            let used = clock.elapsed().as_secs_f64();
-            self.store.add_run_time(used, self.load_seconds)?;
-            self.used_before.elapsed_seconds += used;
-            self.used_before.load_seconds += self.load_seconds;
-            self.load_seconds = 0.0;
+        if let Some(sitting) = self.clock.end() {
+            self.store
+                .add_run_time(sitting.elapsed_seconds, sitting.load_seconds)?;
         }
         Ok(())
     }
@@ -670,185 +535,4 @@ fn as_kept(curve: Vec<f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    use niagara_store::SliceRecord;
-    use serde_json::json;
-
-    const LONGEST: f64 = 4.0;
-
-    fn open(folder: &Path) -> Result<Study> {
-        let record = StudyRecord {
-            kind: "compare".into(),
-            command: "niagara compare base base".into(),
-            key: "k".into(),
-            seed: 5,
-            started_unix_ms: 0,
-            plan: json!({}),
-            machine: json!({}),
-            niagara_version: "0".into(),
-        };
-        Study::open(
-            &record,
-            StudyOptions {
-                folder: folder.to_owned(),
-                budget_seconds: 600.0,
-                duel_settings: DuelSettings {
-                    couples: 4,
-                    slice_seconds: 0.5,
-                    ramp_seconds: 0.05,
-                    warm_up_seconds: LONGEST,
-                    disturbance: 0.05,
-                },
-                protocol: Protocol::Duel,
-            },
-        )
-    }
-
-    /// A start that is steady after `ramp` of 40 tenths of a second.
-    fn start(ramp: usize) -> Vec<f64> {
-        (0..40)
-            .map(|i| {
-                let wobble = ((i * 7919) % 13) as f64 / 3.0;
-                1000.0 + wobble
-                    - if i < ramp {
-                        700.0 - 20.0 * i as f64
-                    } else {
-                        0.0
-                    }
-            })
-            .collect()
-    }
-
-    /// What `once` does with a duel that was fought.
-    fn fought(study: &mut Study, seq: u32) {
-        for id in ["a", "b"] {
-            study
-                .store
-                .add_variant(&VariantRecord {
-                    id: id.into(),
-                    label: id.into(),
-                    content: json!({}),
-                    command: String::new(),
-                    server_version: String::new(),
-                })
-                .expect("room");
-        }
-        let curves = [start(5 + seq as usize), start(6)].map(as_kept);
-        study.keep_curves(seq, &curves).expect("room");
-        let record = DuelRecord {
-            seq,
-            phase: Phase::Compare,
-            subject: String::new(),
-            variants: ["a".into(), "b".into()],
-            seed: u64::from(seq),
-            started_unix_ms: 0,
-            wall_seconds: 5.0,
-            load_seconds: 4.0,
-            score: Some(0.0),
-            cpu_score: None,
-            raw_score: None,
-            latency_scores: None,
-            p99_score: None,
-            couples: 4,
-            dropped: [0, 0],
-            ending: Ending::Scored,
-        };
-        study
-            .store
-            .add_duel(&record, &[] as &[SliceRecord])
-            .expect("room");
-        study.learn_warm_up(&curves).expect("room");
-    }
-
-    #[test]
-    fn a_continued_study_settles_the_same_warm_up_after_the_same_duel() {
-        let whole = tempfile::tempdir().expect("a temporary folder");
-        let mut study = open(whole.path()).expect("new");
-        for seq in 0..3 {
-            assert_eq!(
-                study.duel_settings().warm_up_seconds,
-                LONGEST,
-                "after {seq} duels"
-            );
-            fought(&mut study, seq);
-        }
-        let settled = study.duel_settings().warm_up_seconds;
-        assert!(settled < LONGEST);
-
-        let parts = tempfile::tempdir().expect("a temporary folder");
-        for seq in 0..3 {
-            let mut study = open(parts.path()).expect("new, or continued");
-            assert_eq!(
-                study.duel_settings().warm_up_seconds,
-                LONGEST,
-                "after {seq} duels"
-            );
-            fought(&mut study, seq);
-        }
-        let study = open(parts.path()).expect("continued");
-        assert_eq!(study.duel_settings().warm_up_seconds, settled);
-    }
-
-    #[test]
-    fn curves_of_a_duel_that_was_lost_do_not_count() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut study = open(folder.path()).expect("new");
-        fought(&mut study, 0);
-        fought(&mut study, 1);
-        // Killed between the curves and the duel.
-        let steep = [start(30), start(30)];
-        study.keep_curves(2, &steep).expect("room");
-        drop(study);
-        let mut study = open(folder.path()).expect("continued");
-        assert_eq!(study.duel_settings().warm_up_seconds, LONGEST);
-        fought(&mut study, 2);
-        assert!(study.duel_settings().warm_up_seconds < LONGEST);
-    }
-
-    #[test]
-    fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let study = open(folder.path()).expect("new");
-        for line in [
-            "couples\t23",
-            "warm-up\t1",
-            "ended Claim malloc-jemalloc\t7",
-        ] {
-            study.note(DECISION, line).expect("room");
-        }
-        let couples = || study.recall_or(&checkpoint::couples(), || Ok(40));
-        assert_eq!(couples().expect("readable"), 23);
-        assert_eq!(
-            study.recall(&checkpoint::warm_up()).expect("readable"),
-            Some(1.0)
-        );
-        let ended = checkpoint::ended(Phase::Claim, "malloc-jemalloc");
-        assert_eq!(study.recall(&ended).expect("readable"), Some(7));
-        let other = checkpoint::ended(Phase::Claim, "malloc");
-        assert_eq!(study.recall(&other).expect("readable"), None);
-        let promoted = || vec!["transport-unix".to_owned()];
-        for decided in [promoted(), Vec::new()] {
-            let kept = study.recall_or(&checkpoint::promoted(), || Ok(decided));
-            assert_eq!(kept.expect("readable"), promoted());
-        }
-        study.note(DECISION, "couples\tmany").expect("room");
-        let error = format!("{:#}", couples().expect_err("no number"));
-        assert!(
-            error.contains("couples") && error.contains("--out"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let study = open(folder.path()).expect("new");
-        let error = open(folder.path()).err().expect("taken");
-        assert!(format!("{error:#}").contains("--out"), "{error:#}");
-        assert_eq!(study.seed(), 5);
-        drop(study);
-        open(folder.path()).expect("free again");
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ use crate::engine::replay::tally::Tally;
 use crate::engine::script_loop::ScriptLoop;
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
+use crate::generator::LoadGenerator;
 use crate::net::endpoint::Endpoint;
 use crate::net::io_choice::IoChoice;
 use crate::script::command::script_run;
@@ -208,18 +209,6 @@ impl Driver {
         }
     }
 
-    /// Of a capture: how many of its segments a side has not been given yet.
-    pub fn segments_left(&self, side: usize) -> Option<usize> {
-        let left = self.replay.as_ref()?.left.get(side)?;
-        Some(left.load(Ordering::Relaxed))
-    }
-
-    /// Of a capture: what was replayed on a side so far.
-    pub fn replayed(&self, side: usize) -> Option<Tally> {
-        let tally = self.replay.as_ref()?.tallies.get(side)?;
-        Some(tally.lock().unwrap_or_else(PoisonError::into_inner).clone())
-    }
-
     /// Loads one side for one slice: every connection starts a transaction at once, the ramp passes, counted time
     /// passes, transactions in flight are finished, and that is it. Of a capture a slice is its next segment, whatever the
     /// duration: the same piece of work on every side.
@@ -384,6 +373,34 @@ impl Driver {
             return Err(LoadError::Cancelled);
         }
         Ok(whole)
+    }
+}
+
+impl LoadGenerator for Driver {
+    fn run(
+        &mut self,
+        side: usize,
+        options: &RunOptions,
+        on_interval: &mut dyn FnMut(&SliceStats),
+    ) -> Result<SliceStats, LoadError> {
+        Driver::run(self, side, options, &mut |interval| {
+            on_interval(interval);
+            true
+        })
+    }
+
+    fn segments_left(&self, side: usize) -> Option<usize> {
+        let left = self.replay.as_ref()?.left.get(side)?;
+        Some(left.load(Ordering::Relaxed))
+    }
+
+    fn replayed(&self, side: usize) -> Option<Tally> {
+        let tally = self.replay.as_ref()?.tallies.get(side)?;
+        Some(tally.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn cpu_seconds_here(&self, stats: &SliceStats) -> f64 {
+        stats.client_cpu_seconds
     }
 }
 

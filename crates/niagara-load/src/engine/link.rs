@@ -312,10 +312,13 @@ impl Link {
         }
     }
 
-    /// Sends what was written.
+    /// Hands what was written to the kernel: into the ring that the loop waits by, to be sent when it waits next, or, without
+    /// one, straight into the socket.
     #[inline]
     pub(crate) fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
-        if io.send(token, &self.out)? {
+        if let Some(ring) = io.ring()
+            && ring.send(token, &self.out)?
+        {
             self.written = self.out.len();
             return Ok(());
         }

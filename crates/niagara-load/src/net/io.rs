@@ -1,4 +1,4 @@
-//! How a loop waits for its sockets and sends: by epoll, or by io_uring where the kernel allows it.
+//! How a loop waits for its sockets: by epoll, or by io_uring where the kernel allows it.
 
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
@@ -102,12 +102,12 @@ impl Io {
         }
     }
 
-    /// Sends a command with the next [`wait`](Self::wait). False: it is for the caller to write.
+    /// What sends commands with the next [`wait`](Self::wait); where there is none, they are written to the socket.
     #[inline]
-    pub(crate) fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
+    pub(crate) fn ring(&mut self) -> Option<&mut Ring> {
         match self {
-            Io::Epoll { .. } => Ok(false),
-            Io::Uring(ring) => ring.send(token, command),
+            Io::Epoll { .. } => None,
+            Io::Uring(ring) => Some(ring),
         }
     }
 

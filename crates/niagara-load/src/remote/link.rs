@@ -2,9 +2,11 @@
 
 use super::frame::{self, FrameError};
 use super::message::{Answer, Greeting, Request};
-use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions, SliceOptions};
+use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions};
+use crate::engine::replay::tally::Tally;
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
+use crate::generator::LoadGenerator;
 use crate::job::JobTimes;
 use crate::net::endpoint::Endpoint;
 use crate::workload::WorkloadSpec;
@@ -216,20 +218,8 @@ impl fmt::Debug for RemoteDriver {
     }
 }
 
-impl RemoteDriver {
-    /// As [`Driver::slice`](crate::Driver::slice).
-    ///
-    /// # Errors
-    /// As there; the agent was lost.
-    pub fn slice(&mut self, side: usize, options: &SliceOptions) -> Result<SliceStats, LoadError> {
-        self.run(side, &options.into(), &mut |_| {})
-    }
-
-    /// As [`Driver::run`](crate::Driver::run), but that it continues to its end whatever the intervals say.
-    ///
-    /// # Errors
-    /// As there; the agent was lost.
-    pub fn run(
+impl LoadGenerator for RemoteDriver {
+    fn run(
         &mut self,
         side: usize,
         options: &RunOptions,
@@ -264,8 +254,18 @@ impl RemoteDriver {
         }
     }
 
-    /// Says goodbye to the servers.
-    pub fn disconnect(self) {}
+    /// None: captures are replayed from the machine that they lie on.
+    fn segments_left(&self, _side: usize) -> Option<usize> {
+        None
+    }
+
+    fn replayed(&self, _side: usize) -> Option<Tally> {
+        None
+    }
+
+    fn cpu_seconds_here(&self, _stats: &SliceStats) -> f64 {
+        0.0
+    }
 }
 
 impl Drop for RemoteDriver {

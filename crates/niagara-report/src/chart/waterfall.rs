@@ -47,6 +47,6 @@ pub(crate) fn waterfall_of(steps: &[Step]) -> Markup {
         .iter()
         .map(|step| format!("{} {}, {}", step.title, step.numbers, step.standing))
         .collect();
-    let label = format!("Waterfall of gains: {}", said.join("; "));
+    let label = format!("Waterfall: {}", said.join("; "));
     both(|size: Size| row_chart(size, &rows, domain, true, &label))
 }

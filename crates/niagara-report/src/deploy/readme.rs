@@ -127,6 +127,16 @@ impl Sections {
             ));
             self.code(&[format!("sudo systemctl restart {service}")]);
         }
+        if let Some(engine) = &input.variant.engine {
+            self.line(format!(
+                "{} The tables, each of them; every one is copied, and written by nobody else meanwhile:",
+                step.next()
+            ));
+            self.code(&[format!(
+                "{} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
+                input.client()
+            )]);
+        }
         if step.0 == 0 {
             self.line("There is nothing to install.");
         }
@@ -252,6 +262,11 @@ impl Sections {
             }
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
+        }
+        if let Some(engine) = &input.variant.engine {
+            self.line(format!(
+                "\nTables that were converted stay in {engine}: convert them back in the same way."
+            ));
         }
         if !input.variant.host_steps.is_empty() {
             self.line("\nThe steps outside the server, above, are to be undone by hand.");

@@ -1,26 +1,113 @@
 //! `niagara compare A B`: is B faster than A?
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
 use niagara_lab::lever::Lever;
-use niagara_lab::{Protocol, Question, StudyDescription, VariantRecipe, server_name};
+use niagara_lab::{Protocol, Question, StudyDescription, VariantRecipe, answer, server_name};
 
-use crate::args::CompareArgs;
-use crate::cmd::ask::{Asking, ask, known};
+use crate::cmd::session::{OpenSession, known};
+use crate::load_args::LoadArgs;
 use crate::origin::origin;
-use crate::setting::load;
+use crate::progress::Terminal;
+use crate::shared_args::{
+    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+};
+
+/// Is B faster than A?
+///
+/// A and B are variants: a server's name (`mysql-9.7`), the path of a server's binary, `base`
+/// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
+/// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
+/// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
+/// A with an interval that holds over restarts of both servers.
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
+  niagara compare base malloc=jemalloc,transport=unix
+  niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
+  niagara compare base base --max-duels 12            (what noise looks like)")]
+pub struct CompareArgs {
+    /// The baseline
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The candidate
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// The server that `base` and bare changes speak of
+    #[arg(long, default_value = "mariadb-10.11")]
+    pub server: String,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Time for all measurements, excluding set-up
+    #[arg(long, default_value = "10m", value_parser = budget)]
+    pub budget: Duration,
+    /// Stop after this many duels at the latest
+    #[arg(long, default_value_t = 44, value_parser = max_duels)]
+    pub max_duels: usize,
+    /// Continue to the last duel or the end of the budget even after a verdict, for a narrower interval
+    #[arg(long)]
+    pub to_the_end: bool,
+    /// How A and B meet: `duel` (both alive, load alternating), `pair` (one after the other, order
+    /// by coin), `trimmed` (2008: five runs each, best and worst dropped, no interval)
+    #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
+    pub protocol: ProtocolArg,
+    #[command(flatten)]
+    pub duel_settings: DuelArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    Duel,
+    Pair,
+    Trimmed,
+}
+
+impl From<ProtocolArg> for Protocol {
+    fn from(arg: ProtocolArg) -> Self {
+        match arg {
+            ProtocolArg::Duel => Self::Duel,
+            ProtocolArg::Pair => Self::Pair,
+            ProtocolArg::Trimmed => Self::Trimmed,
+        }
+    }
+}
+
+fn max_duels(text: &str) -> Result<usize, String> {
+    text.parse::<usize>()
+        .ok()
+        .filter(|value| (1..=128).contains(value))
+        .ok_or_else(|| "expected a number of duels from 1 to 128".to_owned())
+}
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let (levers, servers) = known(&args.study)?;
     let question = question(&args, &levers, &servers)?;
-    let asking = Asking {
-        name: &format!("{}-vs-{}", args.a, args.b),
-        study: &args.study,
-        client: args.client.clone(),
-        fleet: &args.fleet,
-    };
-    ask(&question, &asking, |_| None)
+    let name = format!("{}-vs-{}", args.a, args.b);
+    let mut terminal = Terminal::new(question.budget);
+    let opened = OpenSession::open(
+        &question,
+        &name,
+        &args.study,
+        &args.client,
+        &args.fleet,
+        &mut terminal,
+    )?;
+    let answered = answer(&question, &opened.session(), &mut terminal)?;
+    drop(terminal);
+    opened.show(&question, &answered, &args.study)
 }
 
 /// What the arguments ask.
@@ -28,7 +115,7 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
 /// # Errors
 /// A variant or a load that means nothing; a protocol that the load cannot have.
 fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<StudyDescription> {
-    let load = load(&args.load)?;
+    let load = args.load.load()?;
     let is_job = load.workload.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
     let protocol = match Protocol::from(args.protocol) {

@@ -12,10 +12,10 @@ use niagara_server::machine::{MachineState, Tools};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
+use crate::command_line::command_line;
 use crate::doctor;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::{Terminal, colour_on_stdout};
-use crate::setting::{command_line, load};
 
 /// Couples of a duel here: a minute should hold several duels.
 const NOISE_COUPLES: u32 = 20;
@@ -85,7 +85,7 @@ fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {
         budget: args.budget,
         couples: Some(NOISE_COUPLES),
         warm_up: Duration::from_secs(1),
-        ..StudyDescription::of(server, load(&args.load)?, Question::Noise)
+        ..StudyDescription::of(server, args.load.load()?, Question::Noise)
     };
     // Nobody wants to keep these: the machine's history remembers what counts.
     let folder = inventory.cache.work_folder("noise")?;

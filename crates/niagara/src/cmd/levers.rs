@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
 use crate::progress::Terminal;
-use crate::setting::load;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -57,7 +56,7 @@ impl Row<'_> {
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
     let inventory = Inventory::open(&[], &args.levers)?;
-    let load = load(&LoadArgs::small())?;
+    let load = LoadArgs::small().load()?;
     let mut terminal = Terminal::new(std::time::Duration::ZERO);
     let mut bench = inventory.workbench(load, Cancel::default());
     let server = server_name(&args.server)?;

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 
 use crate::args::{Cli, ManArgs};
 use crate::cmd::formats;
-use crate::setting::write;
+use crate::whole_file::write;
 
 /// The page that `--markdown` writes.
 const PAGE: &str = "commands.md";

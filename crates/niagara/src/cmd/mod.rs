@@ -1,6 +1,5 @@
 //! One file per subcommand, each a `run` that reads from top to bottom.
 
-pub mod ask;
 pub mod bench;
 pub mod build;
 pub mod capture;
@@ -18,6 +17,7 @@ pub mod profile;
 pub mod report;
 pub mod run;
 pub mod server;
+pub mod session;
 pub mod side_by_side;
 pub mod study;
 pub mod sweep;

@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{
-    MAX_SWEPT, Question, StudyDescription, VariantRecipe, load_of, quantity, sweep_protocol,
+    MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, load_of, quantity, sweep_protocol,
 };
 use niagara_load::WorkloadOption;
 
 use crate::args::SweepArgs;
-use crate::cmd::ask::{Asking, ask, known};
 use crate::cmd::run::plan_of;
+use crate::cmd::session::{OpenSession, known};
 use crate::origin::origin;
-use crate::setting::workload;
+use crate::progress::Terminal;
 
 pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let threads = match quantity::threads(&args.threads) {
@@ -34,7 +34,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let base = workload(&args.workload)?;
+    let base = args.workload.spec()?;
     if base.capture().is_some() {
         bail!(
             "{} is a capture, whose connections are those that were captured: there is nothing to sweep\n\
@@ -84,13 +84,17 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         profile: !args.no_profile,
         ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })
     };
-    let asking = Asking {
-        name: &name,
-        study: &args.study,
-        client: args.client.clone(),
-        fleet: &args.fleet,
-    };
-    ask(&study, &asking, |inventory| {
-        Some(plan_of(&study, &inventory.cache).text())
-    })
+    let mut terminal = Terminal::new(study.budget);
+    let opened = OpenSession::open(
+        &study,
+        &name,
+        &args.study,
+        &args.client,
+        &args.fleet,
+        &mut terminal,
+    )?;
+    terminal.line(&plan_of(&study, &opened.inventory.cache).text());
+    let answered = answer(&study, &opened.session(), &mut terminal)?;
+    drop(terminal);
+    opened.show(&study, &answered, &args.study)
 }

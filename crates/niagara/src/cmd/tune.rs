@@ -1,28 +1,113 @@
 //! `niagara tune`: try every lever that applies, keep what is proven, report.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
-use niagara_lab::{Question, StudyDescription, TuneQuestion, lever, server_name};
+use clap::{Args, ValueEnum};
+use niagara_lab::lever::{self, Risk};
+use niagara_lab::{Question, StudyDescription, TuneQuestion, answer, server_name};
 
-use crate::args::{App, TuneArgs};
-use crate::cmd::ask::{Asking, ask};
+use crate::cmd::session::OpenSession;
+use crate::load_args::LoadArgs;
 use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
-use crate::setting::load;
+use crate::progress::Terminal;
+use crate::shared_args::{
+    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+};
+
+/// Try every lever that applies, keep what is proven, report
+///
+/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever (a
+/// known change: a setting, a malloc, CPU placement) is tried, all at once, in duels: both servers
+/// freshly started on identical data, the load switched between them in short slices. What helped
+/// is put together, and the whole is proven by fresh duels against the start. The folder then holds report.html, report.md,
+/// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
+///
+/// Ctrl-C keeps what was measured; the same command continues from there.
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara tune mariadb-10.11
+  niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
+  niagara tune /usr/sbin/mariadbd --app remote --allow durability
+  niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16")]
+pub struct TuneArgs {
+    /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
+    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
+    pub server: String,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Time for all measurements, excluding set-up
+    #[arg(long, default_value = "10m", value_parser = budget)]
+    pub budget: Duration,
+    /// Try levers of these risks too (none and memory are always tried)
+    #[arg(long, value_name = "RISK", value_delimiter = ',')]
+    pub allow: Vec<Risk>,
+    /// Where the application runs: `remote` leaves out levers that need it on the same machine
+    #[arg(long, value_enum, default_value_t = App::Local)]
+    pub app: App,
+    /// Try servers built from source too: every level of the choice `build` in `niagara levers`; each takes minutes to an
+    /// hour to build once, and has to have passed `niagara server check`
+    #[arg(long)]
+    pub with_builds: bool,
+    /// Only these levers (ids as in `niagara levers`), comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub only: Vec<String>,
+    /// These levers too, which are tried only when asked for by name, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub also: Vec<String>,
+    /// All but these levers, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LEVER")]
+    pub without: Vec<String>,
+    /// Do not profile what limits the final variant (a short profile at the end, within the budget)
+    #[arg(long)]
+    pub no_profile: bool,
+    /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
+    pub screen_couples: Option<u32>,
+    #[command(flatten)]
+    pub duel_settings: DuelArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum App {
+    /// On the same machine: a Unix socket can be used
+    Local,
+    /// Elsewhere: transport stays TCP, the machine is the server's
+    Remote,
+}
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let question = question(&args)?;
     let workload = question.workloads[0].load.workload.name();
-    let asking = Asking {
-        name: &format!("{}-{workload}", question.server),
-        study: &args.study,
-        client: args.client.clone(),
-        fleet: &args.fleet,
-    };
-    ask(&question, &asking, |inventory| {
-        what_root_would_add(&inventory.fingerprint().ok()?)
-    })
+    let name = format!("{}-{workload}", question.server);
+    let mut terminal = Terminal::new(question.budget);
+    let opened = OpenSession::open(
+        &question,
+        &name,
+        &args.study,
+        &args.client,
+        &args.fleet,
+        &mut terminal,
+    )?;
+    let machine = opened.inventory.fingerprint().ok();
+    if let Some(text) = machine.and_then(|machine| what_root_would_add(&machine)) {
+        terminal.line(&text);
+    }
+    let answered = answer(&question, &opened.session(), &mut terminal)?;
+    drop(terminal);
+    opened.show(&question, &answered, &args.study)
 }
 
 /// What the arguments ask.
@@ -38,9 +123,9 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         without: args.without.clone(),
         with_builds: args.with_builds,
         screen_couples: args.screen_couples,
-    };
-    tune.check_names(&lever::load(&args.study.levers)?)?;
-    let load = load(&args.load)?;
+    }
+    .with_ids(&lever::load(&args.study.levers)?)?;
+    let load = args.load.load()?;
     args.judge.check_job(&load)?;
     Ok(StudyDescription {
         goal: args.judge.goal,

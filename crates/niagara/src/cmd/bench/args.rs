@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
-use crate::shared_args::{LoadArgs, OriginArgs, duration};
+use crate::load_args::LoadArgs;
+use crate::shared_args::{OriginArgs, duration};
 
 /// Where servers listen unless told otherwise.
 const DEFAULT_PORT: u16 = 3306;

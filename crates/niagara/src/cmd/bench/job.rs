@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::args::BenchArgs;
 use super::target::Target;
+use crate::command_line::command_line;
 use crate::interrupt::exit_code;
 use crate::progress::Terminal;
-use crate::setting::command_line;
 use crate::steps;
 
 /// What is printed with `--json`.

@@ -32,12 +32,12 @@ use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
+use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;
-use crate::setting::{command_line, load};
 
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
-    let load = load(&args.load)?;
+    let load = args.load.load()?;
     replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
         check_private(&args)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_lab::Load;
-use niagara_load::{CaptureWorkload, Driver, Fidelity};
+use niagara_load::{CaptureWorkload, Driver, Fidelity, LoadGenerator};
 
 use super::args::{BenchArgs, RunArgs};
 use super::target::Target;

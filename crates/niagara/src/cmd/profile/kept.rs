@@ -10,8 +10,8 @@ use niagara_report::{
 use niagara_store::{ProfileRecord, Store};
 use serde::Serialize;
 
-use crate::setting::write;
 use crate::shared_args::Format;
+use crate::whole_file::write;
 
 /// What the results of a profile call themselves.
 pub const KIND: &str = "profile";

@@ -4,7 +4,7 @@ pub mod kept;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -15,11 +15,12 @@ use niagara_lab::{
 use niagara_store::{Store, StudyRecord};
 use serde::Serialize;
 
+use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::load_args::LoadArgs;
 use crate::origin::origin;
 use crate::progress::Terminal;
-use crate::setting::{command_line, load, unix_ms};
-use crate::shared_args::{Format, LoadArgs, OriginArgs, duration};
+use crate::shared_args::{Format, OriginArgs, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
@@ -97,7 +98,7 @@ struct Plan<'a> {
 pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let inventory = Inventory::open(&args.servers, &args.levers)?;
-    let load = load(&args.load)?;
+    let load = args.load.load()?;
     let folder = folder(&args)?;
     let views = match args.views.is_empty() {
         true => View::ALL.to_vec(),
@@ -192,6 +193,14 @@ fn results(
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)
+}
+
+/// This moment, milliseconds since the Unix epoch.
+fn unix_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_millis() as i64
 }
 
 /// A folder that is free.

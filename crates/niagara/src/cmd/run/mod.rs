@@ -6,13 +6,14 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use niagara_build::BuildStore;
-use niagara_lab::{History, StudyDescription, StudySize};
+use niagara_lab::{History, StudyDescription, StudySize, answer};
 use niagara_server::Cache;
 
 use crate::args::{RunArgs, SizeArg};
-use crate::cmd::ask::{Asking, ask, known};
 use crate::cmd::run::plan::RunPlan;
+use crate::cmd::session::{OpenSession, known};
 use crate::cmd::study::read;
+use crate::progress::Terminal;
 
 pub fn run(args: RunArgs) -> Result<ExitCode> {
     let (levers, servers) = known(&args.study)?;
@@ -49,15 +50,20 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    let asking = Asking {
-        name: &format!("{stem}-{size}"),
-        study: &args.study,
-        client: args.client.clone(),
-        fleet: &args.fleet,
-    };
-    ask(&study, &asking, |inventory| {
-        Some(plan_of(&study, &inventory.cache).text())
-    })
+    let name = format!("{stem}-{size}");
+    let mut terminal = Terminal::new(study.budget);
+    let opened = OpenSession::open(
+        &study,
+        &name,
+        &args.study,
+        &args.client,
+        &args.fleet,
+        &mut terminal,
+    )?;
+    terminal.line(&plan_of(&study, &opened.inventory.cache).text());
+    let answered = answer(&study, &opened.session(), &mut terminal)?;
+    drop(terminal);
+    opened.show(&study, &answered, &args.study)
 }
 
 /// What `study` is about to do, as far as that is known before anything is set up.

@@ -3,8 +3,8 @@
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::{
-    DuelSettings, History, Protocol, Question, StudyDescription, VariantRecipe, assumed_sd,
-    client_host_remark, couples_of, level_sets, rung_errors, unit_seconds,
+    DuelSettings, History, Load, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
+    client_host_remark, couples_of, expected_sd, level_sets, rung_errors, unit_seconds,
 };
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
 use serde::Serialize;
@@ -53,6 +53,8 @@ pub struct RunPlan {
     pub builds: Vec<BuildPlan>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
     pub detectable: Option<f64>,
+    /// Where the noise that this goes by is from.
+    pub noise: NoiseSource,
     /// Smallest gain that is worth the trouble, as a fraction.
     pub min_effect: f64,
 }
@@ -124,7 +126,8 @@ pub fn plan(
             seconds_at_most: duel_seconds * most as f64,
         }
     });
-    let detectable = time.and_then(|time| detectable_of(study, &duel_settings, questions, &time));
+    let (sd, noise) = noise_of(study, &duel_settings, history);
+    let detectable = time.and_then(|time| detectable_of(study, sd, questions, &time));
     let recipes = builds(&study.question);
     RunPlan {
         kind: study.question.kind().to_string(),
@@ -153,6 +156,7 @@ pub fn plan(
             })
             .collect(),
         detectable,
+        noise,
         min_effect: study.min_effect,
     }
 }
@@ -169,20 +173,38 @@ fn duel_settings_of(study: &StudyDescription, history: Option<&History>) -> Duel
     }
 }
 
+/// Standard deviation of what one duel (pair, start) says, and where it is from. Of duels the machine's history tells it for
+/// the study's first load.
+fn noise_of(
+    study: &StudyDescription,
+    duel_settings: &DuelSettings,
+    history: Option<&History>,
+) -> (f64, NoiseSource) {
+    match study.protocol {
+        Protocol::Duel => {
+            let load = Load {
+                threads: study.threads[0],
+                ..study.workloads[0].load.clone()
+            };
+            let known = history.and_then(|history| history.components(&load, duel_settings));
+            expected_sd(known, duel_settings.couples)
+        }
+        Protocol::Pair | Protocol::Trimmed => (ASSUMED_PAIR_SD, NoiseSource::Assumed),
+        Protocol::Solo => (ASSUMED_START_SD, NoiseSource::Assumed),
+    }
+}
+
 /// The smallest difference that a question shows 4 times in 5, by the looks that it will be judged at; `None` where
 /// its share of the time is too short for a verdict, or there is none by this protocol.
 fn detectable_of(
     study: &StudyDescription,
-    duel_settings: &DuelSettings,
+    sd: f64,
     questions: usize,
     time: &TimePlan,
 ) -> Option<f64> {
-    let sd = match study.protocol {
-        Protocol::Duel => assumed_sd(duel_settings.couples),
-        Protocol::Pair => ASSUMED_PAIR_SD,
-        Protocol::Solo => ASSUMED_START_SD,
-        Protocol::Trimmed => return None,
-    };
+    if study.protocol == Protocol::Trimmed {
+        return None;
+    }
     let errors = match &study.question {
         // Points have intervals of their own, and nothing is tested before the end.
         Question::Sweep { .. } => {
@@ -309,13 +331,15 @@ impl RunPlan {
         lines.push(self.builds_text());
         lines.push(match self.detectable {
             Some(effect) if effect > self.min_effect && self.kind != "sweep" => format!(
-                "  it shows a difference of {:.1} % or more, 4 times in 5; a smaller one may go unseen in this time: \
+                "  it shows a difference of {:.1} % or more, 4 times in 5 ({}); a smaller one may go unseen in this time: \
                  a longer --budget sees more",
-                effect * 100.0
+                effect * 100.0,
+                self.noise
             ),
             Some(effect) => format!(
-                "  it shows a difference of {:.1} % or more, 4 times in 5",
-                effect * 100.0
+                "  it shows a difference of {:.1} % or more, 4 times in 5 ({})",
+                effect * 100.0,
+                self.noise
             ),
             None if self.protocol == "trimmed" => {
                 "  no interval and no verdict: the protocol of 2008".to_owned()
@@ -335,11 +359,16 @@ mod tests {
 
     use niagara_lab::StudySize;
     use niagara_lab::study_file::{Known, read_study};
+    use niagara_server::Cache;
 
     use super::*;
 
     /// The plan of a study with these lines, a line of words aside.
     fn plan_of(lines: &str) -> RunPlan {
+        plan_with(lines, None)
+    }
+
+    fn plan_with(lines: &str, history: Option<&History>) -> RunPlan {
         let text =
             format!("title = \"t\"\nasked = \"a\"\nchanged = \"c\"\nmeasured = \"m\"\n{lines}");
         let known = Known {
@@ -348,7 +377,7 @@ mod tests {
             folder: Path::new(""),
         };
         let file = read_study("x.toml", &text, &known).expect("valid");
-        plan(file.in_size(StudySize::Small), None, &|recipes| {
+        plan(file.in_size(StudySize::Small), history, &|recipes| {
             vec![Forecast::Unknown; recipes.len()]
         })
     }
@@ -377,11 +406,54 @@ mod tests {
         let share = 500.0 * 60.0 / 11.0;
         assert_eq!(
             ten.detectable,
-            detectable_in(share, seconds, assumed_sd(20), &looks)
+            detectable_in(share, seconds, expected_sd(None, 20).0, &looks)
         );
         assert!(shown(&ten) > 1.1 * shown(&one), "{one:?} {ten:?}");
         // Too few duels for an error probability of 0.5 % each.
         assert_eq!(ladder(10, 30).detectable, None);
+    }
+
+    #[test]
+    fn what_a_plan_shows_goes_by_this_machines_noise_or_says_that_it_is_assumed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(folder.path()).expect("a cache");
+        // Twenty duels of a quiet machine: couples that spread by 1 %, starts that hardly differ.
+        let duels: Vec<String> = (0..20)
+            .map(|duel| {
+                let score = 0.002 * f64::from(duel % 5 - 2);
+                format!("{{\"score\":{score},\"couple_sd\":0.01,\"used\":20}}")
+            })
+            .collect();
+        let line = format!(
+            "{{\"workload\":\"oltp_read_only\",\"threads\":32,\"slice_seconds\":0.5,\"duels\":[{}]}}\n",
+            duels.join(",")
+        );
+        std::fs::write(folder.path().join("noise-history.jsonl"), line).expect("room");
+        let history = History::of(&cache);
+        let with = |history: Option<&History>, threads: u32| {
+            let lines = format!(
+                "kind = \"ladder\"\nduels = 16\ncouples = 20\nslice = \"500ms\"\nbudget = \"60m\"\nthreads = {threads}\n\
+                 [[rungs]]\ntitle = \"r\"\nconfig = {{ x = 1 }}\n"
+            );
+            plan_with(&lines, history)
+        };
+        let known = with(Some(&history), 32);
+        let assumed = with(None, 32);
+        assert_eq!(known.noise, NoiseSource::History);
+        assert!(known.detectable < assumed.detectable, "{known:?}");
+        assert!(
+            known.text().contains("earlier comparisons here"),
+            "{}",
+            known.text()
+        );
+        assert_eq!(assumed.noise, NoiseSource::Assumed);
+        assert!(
+            assumed.text().contains("an assumed noise"),
+            "{}",
+            assumed.text()
+        );
+        // Another load's noise is not this one's.
+        assert_eq!(with(Some(&history), 8).noise, NoiseSource::Assumed);
     }
 
     #[test]

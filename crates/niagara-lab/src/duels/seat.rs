@@ -1,0 +1,123 @@
+//! One side of a duel: a server on a clone of its own, and what can go wrong with it.
+
+use std::time::Duration;
+
+use niagara_load::LoadError;
+use niagara_server::{Cancelled, RunningServer, WorkFolder};
+
+use crate::duels::workbench::Workbench;
+
+/// Why a duel could not be run to its end.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// One side did not start or did not survive: a result about that side.
+    Side { side: usize, reason: String },
+    /// The duel cannot be run here, or was stopped: no result.
+    Fatal(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Trouble {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl From<Cancelled> for Trouble {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Fatal(cancelled.into())
+    }
+}
+
+/// A server of a duel.
+pub(crate) struct Seat {
+    /// 0 = A, 1 = B.
+    pub side: usize,
+    pub server: RunningServer,
+    /// Dropped after the server: its folder goes when nothing uses it any more.
+    pub _clone: WorkFolder,
+}
+
+impl Seat {
+    /// CPU time and context switches of the server so far.
+    pub(crate) fn usage(&self) -> Result<(Duration, u64), Trouble> {
+        let usage = || Ok((self.server.cpu_time()?, self.server.context_switches()?));
+        usage().map_err(|error| self.trouble(error))
+    }
+
+    /// Lets the server run on.
+    pub(crate) fn thaw(&self) -> Result<(), Trouble> {
+        self.server.thaw().map_err(|error| self.trouble(error))
+    }
+
+    /// Stops it until it is let run on.
+    pub(crate) fn freeze(&self) -> Result<(), Trouble> {
+        self.server.freeze().map_err(|error| self.trouble(error))
+    }
+
+    /// An error while handling a server that has ended is that side's; any other is ours.
+    pub(crate) fn trouble(&self, error: anyhow::Error) -> Trouble {
+        match self.end() {
+            None => Trouble::Fatal(error),
+            Some(reason) => Trouble::Side {
+                side: self.side,
+                reason,
+            },
+        }
+    }
+
+    /// What there is to say where the server has ended.
+    fn end(&self) -> Option<String> {
+        (!self.server.is_alive()).then(|| {
+            format!(
+                "the server has ended; last lines of its log:\n{}",
+                self.server.log_tail(20)
+            )
+        })
+    }
+}
+
+/// A failure of one side; called while its clone is still there, for a full disk is nobody's failure.
+pub(crate) fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error) -> Trouble {
+    if let Err(full) = bench.check_disk() {
+        return Trouble::Fatal(full);
+    }
+    Trouble::Side {
+        side,
+        reason: format!("{error:#}"),
+    }
+}
+
+/// A failure of the load generator: of the side that it speaks of, where it speaks of one.
+pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) -> Trouble {
+    if let Err(full) = bench.check_disk() {
+        return Trouble::Fatal(full);
+    }
+    match error {
+        LoadError::Cancelled => Cancelled.into(),
+        error => match seat_of(&error, seats) {
+            Some(seat) => {
+                let end = seat.end().map(|end| format!("\n{end}"));
+                Trouble::Side {
+                    side: seat.side,
+                    reason: format!("{error}{}", end.unwrap_or_default()),
+                }
+            }
+            None => Trouble::Fatal(error.into()),
+        },
+    }
+}
+
+/// The seat that an error of the load generator speaks of.
+fn seat_of<'s>(error: &LoadError, seats: &'s [Seat]) -> Option<&'s Seat> {
+    match error {
+        LoadError::ServerLost { side, .. }
+        | LoadError::Statement { side, .. }
+        | LoadError::Data { side, .. } => seats.get(*side),
+        // A server that does not take its connections is known by its address.
+        LoadError::Connect { endpoint, .. } => seats.iter().find(|seat| {
+            endpoint.contains(&seat.server.socket().display().to_string())
+                || endpoint.contains(&seat.server.tcp().to_string())
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,201 @@
+//! What a sequential test came to, with everything that was recorded beside the goal.
+
+use anyhow::Result;
+use niagara_load::GENERATOR_BUSY;
+use niagara_stats::{heterogeneity, judge_beside, signed_rank, taken_more_from};
+use niagara_store::{
+    Comparison, DuelRecord, Goal, OnNodes, ReplayRecord, ReplaySummary, SliceRecord,
+};
+
+use crate::duels::score::mean_difference;
+use crate::questions::by_digest::replay_summary;
+use crate::questions::sequential_test::{SequentialTest, TestOutcome};
+use crate::studies::study::Study;
+
+/// The answer with everything that was recorded beside throughput.
+pub(crate) fn comparison(
+    study: &Study,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Result<Comparison> {
+    let slices = study.store().slices(None)?;
+    let critical = outcome.judgement.critical;
+    // Beside the verdict, with the critical value of its last look.
+    let beside = |mut scores: Vec<f64>| {
+        scores.truncate(outcome.judgement.duels);
+        let (low, high) = signed_rank::interval(&scores, critical?);
+        let centre = signed_rank::hodges_lehmann(&scores)?;
+        Some(niagara_stats::Estimate::from_log(centre, low, high))
+    };
+    let scored = || outcome.duels.iter().filter(|duel| duel.score.is_some());
+    let tps = [0, 1].map(|side| {
+        let rates: Vec<f64> = slices
+            .iter()
+            .filter(|slice| {
+                slice.side == side
+                    && slice.seconds > 0.0
+                    && scored().any(|duel| duel.seq == slice.duel)
+            })
+            .map(|slice| slice.transactions as f64 / slice.seconds)
+            .collect();
+        niagara_stats::median(&rates).unwrap_or(0.0)
+    });
+    // Duels that were repeated count here: what was dropped is told whole.
+    let all: Vec<&DuelRecord> = study
+        .done()
+        .iter()
+        .filter(|duel| duel.phase == test.phase && duel.subject == test.subject)
+        .collect();
+    let dropped = [0, 1].map(|side| all.iter().map(|duel| duel.dropped[side]).sum());
+    Ok(Comparison {
+        a: test.a.label(),
+        b: test.b.label(),
+        goal: test.goal,
+        on_goal: (test.goal != Goal::Throughput).then(|| outcome.judgement.clone()),
+        throughput: match test.goal {
+            Goal::Throughput => outcome.judgement.clone(),
+            _ => judge_beside(
+                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
+                &outcome.judgement,
+                &test.rule,
+            ),
+        },
+        unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
+        cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
+        latency_p50: beside(
+            scored()
+                .filter_map(|duel| Some(duel.latency_scores?[0]))
+                .collect(),
+        ),
+        latency_p95: beside(
+            scored()
+                .filter_map(|duel| Some(duel.latency_scores?[1]))
+                .collect(),
+        ),
+        latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
+        taken: of_sides(&slices, outcome, |slice| slice.taken),
+        nodes: on_nodes(study, test, outcome),
+        caution: limited_by_generator(&slices, test, outcome)
+            .or_else(|| taken_from_one_side(&slices, outcome)),
+        tps,
+        dropped,
+        couples: all.iter().map(|duel| duel.couples).sum(),
+        replay: replayed(study, test, outcome)?,
+    })
+}
+
+/// Of a capture: what the scored duels say of its replay.
+fn replayed(
+    study: &Study,
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Result<Option<ReplaySummary>> {
+    let records = study.store().replays()?;
+    let of = |duel: &DuelRecord, wanted: u8| {
+        let mut found = records
+            .iter()
+            .filter(|(seq, side, _)| (*seq, *side) == (duel.seq, wanted));
+        found.next().map(|(_, _, record)| record)
+    };
+    let duels: Vec<[&ReplayRecord; 2]> = outcome
+        .duels
+        .iter()
+        .filter_map(|duel| Some([of(duel, 0)?, of(duel, 1)?]))
+        .collect();
+    Ok(replay_summary(&duels, test.errors.alpha))
+}
+
+/// The machines that the duels were run on, where those are others than this one.
+fn on_nodes(study: &Study, test: &SequentialTest<'_>, outcome: &TestOutcome) -> Option<OnNodes> {
+    let scored = || {
+        let judged = outcome.judgement.duels;
+        let duels = outcome.duels.iter();
+        duels
+            .filter(|duel| test.goal.gain(duel).is_some())
+            .take(judged)
+    };
+    let numbers = study.nodes().numbers(scored());
+    if numbers.is_empty() {
+        return None;
+    }
+    let scores: Vec<f64> = scored().filter_map(|duel| test.goal.gain(duel)).collect();
+    // Numbers are given in the order of first appearance within the study; those that count here come first to last.
+    let mut used = numbers.clone();
+    used.sort_unstable();
+    used.dedup();
+    let place = |number: &usize| used.binary_search(number).unwrap_or(0);
+    let places: Vec<usize> = numbers.iter().map(place).collect();
+    let names = study.nodes().names();
+    Some(OnNodes {
+        names: used
+            .iter()
+            .filter_map(|number| names.get(*number).cloned())
+            .collect(),
+        heterogeneity: heterogeneity(&scores, &places, test.errors.alpha),
+    })
+}
+
+/// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with
+/// them is at most a bound.
+fn limited_by_generator(
+    slices: &[SliceRecord],
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Option<String> {
+    let busy = of_sides(slices, outcome, |slice| slice.generator_busy)?;
+    let sides = ["A", "B"].into_iter().zip([test.a, test.b]).zip(busy);
+    let limited: Vec<String> = sides
+        .filter(|(_, busy)| *busy >= GENERATOR_BUSY)
+        .map(|((side, variant), busy)| {
+            format!(
+                "{side} ({}): its busiest loop used {:.0} % of a CPU",
+                variant.label(),
+                busy * 100.0
+            )
+        })
+        .collect();
+    (!limited.is_empty()).then(|| {
+        format!(
+            "limited by the load generator, not by the server: {}; the server's own difference may be larger, so take the \
+             figures for a bound (fewer --threads, or the load from another machine: --client-host)",
+            limited.join("; ")
+        )
+    })
+}
+
+/// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
+/// the variant's own doing, of which the adjustment takes a part away.
+fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
+    let of_duels: Vec<f64> = outcome
+        .duels
+        .iter()
+        .filter(|duel| duel.score.is_some())
+        .filter_map(|duel| {
+            let own: Vec<&SliceRecord> = slices.iter().filter(|s| s.duel == duel.seq).collect();
+            mean_difference(&own)
+        })
+        .collect();
+    let side = ["A", "B"][taken_more_from(&of_duels)?];
+    Some(format!(
+        "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
+         throughput as measured, without allowing for it, is the figure to go by"
+    ))
+}
+
+/// The mean of a figure over A's and over B's slices of the duels that count.
+fn of_sides(
+    slices: &[SliceRecord],
+    outcome: &TestOutcome,
+    figure: impl Fn(&SliceRecord) -> f64,
+) -> Option<[f64; 2]> {
+    let of = |side: u8| {
+        let of_side = slices.iter().filter(|slice| {
+            let mut counted = outcome.duels.iter().filter(|duel| duel.score.is_some());
+            slice.side == side && counted.any(|duel| duel.seq == slice.duel)
+        });
+        let figures: Vec<f64> = of_side.map(&figure).collect();
+        let count = figures.len() as f64;
+        (count > 0.0).then(|| figures.iter().sum::<f64>() / count)
+    };
+    Some([of(0)?, of(1)?])
+}

@@ -1,0 +1,89 @@
+//! How a server is tuned, and what that means for the time of its parts.
+
+use niagara_stats::{Components, ErrorBudget, Rule};
+use niagara_store::{Goal, NotTried};
+
+use crate::asking::duel_defaults::DefaultCouples;
+use crate::asking::question::MAX_DUELS;
+use crate::profile::{ShortProfile, seconds_each};
+use crate::questions::rate::RateChoice;
+use crate::questions::screen::ScreenTime;
+use crate::questions::sequential_test::SPARE_TIME;
+use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS};
+use crate::variants::candidate::Candidate;
+use crate::variants::variant::Variant;
+
+/// How a server is tuned.
+#[derive(Debug, Clone)]
+pub(crate) struct TuneOptions {
+    /// Where the ladder starts.
+    pub base: Variant,
+    /// Levers that apply here, the controls among them.
+    pub candidates: Vec<Candidate>,
+    /// Levers that do not apply here, each with the reason.
+    pub not_applicable: Vec<NotTried>,
+    /// What is tuned for.
+    pub goal: Goal,
+    /// The rate at which latencies are compared, where they are the goal.
+    pub rate: Option<RateChoice>,
+    /// Error probability of the total and, shared, of the claims.
+    pub alpha: f64,
+    /// Smallest worthwhile gain, futility.
+    pub rule: Rule,
+    /// Seconds for all of it, excluding setup.
+    pub budget_seconds: f64,
+    /// Couples of a screening duel, where asked for.
+    pub screen_couples: Option<u32>,
+    /// Couples of a duel that judges, where asked for.
+    pub couples: Option<u32>,
+    /// Counted time of a slice.
+    pub slice_seconds: f64,
+    /// Seed.
+    pub seed: u64,
+    /// The machine in one line, for the person who deploys what was found.
+    pub machine: String,
+    /// How the final variant is profiled; `None` leaves it out.
+    pub profile: Option<ShortProfile>,
+    /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.
+    pub noise: Option<Components>,
+}
+
+impl TuneOptions {
+    /// The total: is the final variant faster than the start? A tuning that loses hands nothing over, so only a gain is
+    /// claimed.
+    pub(crate) fn total_errors(&self) -> ErrorBudget {
+        ErrorBudget::one_sided(self.alpha, MAX_DUELS)
+    }
+
+    /// Duels without which the total has no interval.
+    pub(crate) fn fewest_total_duels(&self) -> usize {
+        self.total_errors().fewest_duels().unwrap_or(TOTAL_DUELS)
+    }
+
+    /// Couples of a study that was begun before its budget decided them.
+    pub(crate) fn usual_couples(&self, usual: DefaultCouples, asked: Option<u32>) -> u32 {
+        asked.unwrap_or_else(|| usual.of(self.slice_seconds))
+    }
+
+    pub(crate) fn screen_time(&self, couples: u32) -> ScreenTime {
+        ScreenTime {
+            budget_seconds: self.budget_seconds,
+            share: MAX_SCREENING,
+            judging_couples: couples,
+            total_duels: [
+                TOTAL_DUELS.max(self.fewest_total_duels()),
+                self.fewest_total_duels(),
+            ],
+            spare: SPARE_TIME,
+        }
+    }
+
+    /// Seconds of the budget that the profile of the final variant takes.
+    pub(crate) fn profile_seconds(&self) -> f64 {
+        let seconds = self
+            .profile
+            .as_ref()
+            .and_then(|_| seconds_each(self.budget_seconds, 1));
+        seconds.unwrap_or(0.0)
+    }
+}

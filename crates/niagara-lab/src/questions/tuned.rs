@@ -1,0 +1,249 @@
+//! What a tuning has found so far, and what is told of it.
+
+use anyhow::Result;
+use niagara_stats::{Bond, Prior, Prospect, Verdict, promote};
+use niagara_store::{
+    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, Screened, Searched, Together,
+    TuneSummary,
+};
+
+use crate::client_host::ClientHost;
+use crate::duels::workbench::Workbench;
+use crate::lever::Role;
+use crate::questions::build_note::{FINAL, build_notes, not_recommended};
+use crate::questions::deployment::{Part, deployment};
+use crate::questions::final_check::failed_checks;
+use crate::questions::screen::Screening;
+use crate::questions::tune_options::TuneOptions;
+use crate::studies::study::Study;
+use crate::variants::candidate::{Candidate, factors};
+use crate::variants::variant::Variant;
+
+/// A control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
+const ALARM_STD_ERRS: f64 = 2.6;
+
+/// What a tuning has found so far.
+pub(crate) struct Tuned {
+    pub candidates: Vec<Candidate>,
+    pub not_tried: Vec<NotTried>,
+    pub warnings: Vec<String>,
+    pub screening: Option<Screening>,
+    pub searched: Option<Searched>,
+    pub checks: Vec<FinalCheck>,
+    pub rungs: Vec<Rung>,
+    pub total: Option<Comparison>,
+    pub complete: bool,
+    /// The final variant, as far as it is known.
+    pub last: Variant,
+}
+
+impl Tuned {
+    /// Nothing yet.
+    pub(crate) fn new(options: &TuneOptions) -> Self {
+        Self {
+            candidates: options.candidates.clone(),
+            not_tried: options.not_applicable.clone(),
+            warnings: Vec::new(),
+            screening: None,
+            searched: None,
+            checks: Vec::new(),
+            rungs: Vec::new(),
+            total: None,
+            complete: false,
+            last: options.base.clone(),
+        }
+    }
+
+    pub(crate) fn screened(&self, role: Role) -> impl Iterator<Item = (usize, &Screened)> {
+        self.candidates
+            .iter()
+            .enumerate()
+            .filter(move |(_, candidate)| candidate.lever.role() == role)
+            .filter_map(|(index, _)| Some((index, self.effect(index)?)))
+    }
+
+    pub(crate) fn effect(&self, index: usize) -> Option<&Screened> {
+        self.screening.as_ref()?.effects.get(index)?.as_ref()
+    }
+
+    pub(crate) fn together(&self) -> &[([usize; 2], Together)] {
+        self.screening
+            .as_ref()
+            .map_or(&[], |screening| &screening.together)
+    }
+
+    /// What is known of a lever from elsewhere; it speaks of throughput.
+    fn prior(&self, goal: Goal, index: usize) -> Option<Prior> {
+        match goal {
+            Goal::Throughput => self.candidates[index].prior,
+            Goal::Cpu | Goal::P95 | Goal::P99 => None,
+        }
+    }
+
+    /// What the screening promotes, by identifiers.
+    pub(crate) fn newly_promoted(&self, options: &TuneOptions) -> Vec<String> {
+        let factors = factors(&self.candidates);
+        let prospects: Vec<Prospect> = self
+            .screened(Role::Lever)
+            .filter_map(|(index, screened)| {
+                Some(Prospect {
+                    index,
+                    factor: factors.iter().position(|f| f.levels.contains(&index))?,
+                    log_effect: screened.effect.ratio.ln(),
+                    std_err: screened.std_err,
+                    prior: self.prior(options.goal, index),
+                })
+            })
+            .collect();
+        let bonds: Vec<Bond> = self
+            .together()
+            .iter()
+            .map(|(levers, together)| Bond {
+                levers: *levers,
+                log_effect: together.effect.ratio.ln(),
+                std_err: together.std_err,
+            })
+            .collect();
+        promote(&prospects, &bonds, options.rule.min_effect)
+            .into_iter()
+            .map(|index| self.candidates[index].lever.id().to_owned())
+            .collect()
+    }
+
+    /// Whether fresh duels proved the final variant faster.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.total
+            .as_ref()
+            .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
+    }
+
+    /// A tuning without one of its controls says so.
+    pub(crate) fn missing_controls(&self) -> Vec<String> {
+        [(Role::NegativeControl, "negative control"), (Role::PositiveControl, "positive control")]
+            .into_iter()
+            .filter(|(role, _)| self.screened(*role).next().is_none())
+            .map(|(_, name)| {
+                format!("this tuning has no {name}: it could not be measured here, so nothing checks the method")
+            })
+            .collect()
+    }
+
+    fn alarms(&self) -> Vec<String> {
+        let mut alarms = Vec::new();
+        for (_, control) in self.screened(Role::NegativeControl) {
+            if control.effect.ratio.ln().abs() > ALARM_STD_ERRS * control.std_err {
+                alarms.push(format!(
+                    "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
+                     else moves these figures, distrust the small ones",
+                    control.effect.ratio, control.effect.low, control.effect.high
+                ));
+            }
+        }
+        for (_, control) in self.screened(Role::PositiveControl) {
+            if control.effect.high >= 1.0 {
+                alarms.push(format!(
+                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: a \
+                     slowdown that is there was not seen, so gains may have been missed as well (too much noise, or too little time)",
+                    control.effect.ratio, control.effect.low, control.effect.high
+                ));
+            }
+        }
+        alarms
+    }
+
+    /// With all that the report and deploy/ are made from: whatever happens from here on, they can be made again.
+    ///
+    /// # Errors
+    /// A server that was not set up; what checks of builds are kept cannot be read.
+    pub(crate) fn summary(
+        &self,
+        bench: &Workbench,
+        study: &Study,
+        options: &TuneOptions,
+    ) -> Result<TuneSummary> {
+        let install = bench.install_of(&options.base)?;
+        let in_ladder = |lever: &str| self.rungs.iter().any(|rung| rung.screened.lever == lever);
+        let mut not_helped: Vec<Screened> = self
+            .screened(Role::Lever)
+            .filter(|(_, screened)| !in_ladder(&screened.lever))
+            .map(|(_, screened)| screened.clone())
+            .collect();
+        not_helped.sort_by(|x, y| y.effect.ratio.total_cmp(&x.effect.ratio));
+        let mut not_tried = self.not_tried.clone();
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            let lever = &candidate.lever;
+            let known = self.effect(index).is_some()
+                || not_tried.iter().any(|other| other.lever == lever.id());
+            if !known && lever.role() == Role::Lever {
+                not_tried.push(NotTried {
+                    lever: lever.id().to_owned(),
+                    title: lever.title().to_owned(),
+                    reason: "the time ended before the screening could tell it apart".to_owned(),
+                });
+            }
+        }
+        let mut warnings = self.alarms();
+        let builds = build_notes(bench, &[(FINAL, &self.last)])?;
+        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let deployment = match &not_recommended {
+            None => self.deployment(bench, options)?,
+            Some(_) => None,
+        };
+        if self.is_proven() {
+            warnings.extend(not_recommended);
+        }
+        warnings.extend(self.warnings.clone());
+        warnings.extend(bench.client().map(ClientHost::remark));
+        Ok(TuneSummary {
+            server: options.base.server.clone(),
+            server_version: install.version_string.clone(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            seed: options.seed,
+            goal: options.goal,
+            rate: study.rate(),
+            alpha: options.alpha,
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: self.complete,
+            total: self.total.clone(),
+            negative_control: self
+                .screened(Role::NegativeControl)
+                .next()
+                .map(|(_, s)| s.clone()),
+            positive_control: self
+                .screened(Role::PositiveControl)
+                .next()
+                .map(|(_, s)| s.clone()),
+            sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
+            rungs: self.rungs.clone(),
+            not_helped,
+            together: self.together().iter().map(|(_, t)| t.clone()).collect(),
+            searched: self.searched.clone(),
+            not_tried,
+            builds,
+            checks: self.checks.clone(),
+            deployment,
+            warnings,
+        })
+    }
+
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster, and with the same answers.
+    fn deployment(&self, bench: &Workbench, options: &TuneOptions) -> Result<Option<Deployment>> {
+        let total = self.total.as_ref();
+        if !self.is_proven() || !total.is_some_and(Comparison::may_be_recommended) {
+            return Ok(None);
+        }
+        let install = bench.install_of(&self.last)?;
+        let parts = Part::of_candidates(&self.last, &self.candidates);
+        deployment(
+            install,
+            &self.last,
+            &parts,
+            &options.machine,
+            bench.start(&self.last.server),
+        )
+        .map(Some)
+    }
+}

@@ -1,0 +1,225 @@
+//! The duels of a study, one after the other: a question asks for them, [`Study::run`] has them fought or recalls them.
+
+use anyhow::Result;
+use niagara_server::Cancelled;
+use niagara_store::{DuelRecord, Ending, Phase};
+
+use crate::duels::duel::fight;
+use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec};
+use crate::duels::workbench::Workbench;
+use crate::studies::checkpoint::Checkpoint;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+
+/// Times one duel is repeated when the machine disturbed it.
+const MAX_REPEATS: u32 = 3;
+
+/// A duel that a question asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct DuelRequest {
+    /// What it is for.
+    pub phase: Phase,
+    /// The lever of a claim, the point of a sweep; else empty.
+    pub subject: String,
+    /// A and B.
+    pub variants: [Variant; 2],
+    /// Couples of slices.
+    pub couples: u32,
+    /// Seed of the order within couples and of the load.
+    pub seed: u64,
+}
+
+impl DuelRequest {
+    fn seed_of_repeat(&self, repeats: u32) -> u64 {
+        self.seed.wrapping_add(u64::from(repeats) << 48)
+    }
+}
+
+/// Duels each of which is chosen by what those before it showed: a screening, a sequential test, a search. It says what to
+/// measure; [`Study::run`] measures it.
+pub(crate) trait Series {
+    /// What comes of it.
+    type Outcome;
+
+    /// Where it is kept after how many duels its time ended.
+    fn ended_key(&self) -> Checkpoint<u64>;
+
+    /// The duel that comes next; `None`: the question is answered, or cannot be.
+    ///
+    /// # Errors
+    /// Results that cannot be read or written.
+    fn next(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<Option<DuelRequest>>;
+
+    /// Whether the time is too short for that duel.
+    fn is_late(&mut self, study: &Study, observer: &mut dyn Observer) -> bool;
+
+    /// At most so many duels that are likely to be asked for next, the one that comes next among them, as far as they are known before
+    /// it is over.
+    fn likely(&self, _most: usize) -> Vec<DuelRequest> {
+        Vec::new()
+    }
+
+    /// The duel that was asked for last is over.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when stopped; results that cannot be written.
+    fn take(
+        &mut self,
+        study: &Study,
+        record: DuelRecord,
+        observer: &mut dyn Observer,
+    ) -> Result<()>;
+
+    /// What came of it, ended like this.
+    fn outcome(self, end: SeriesEnd) -> Self::Outcome;
+}
+
+/// How a series came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SeriesEnd {
+    /// There was nothing more to ask.
+    Finished,
+    /// The time was up.
+    OutOfTime,
+    /// On request: the same study can be continued.
+    Stopped,
+}
+
+impl Study {
+    /// Runs the duels of a series, each of them asked for when those before it are known, until there is no further one,
+    /// the time is up or a stop is asked for; what came of them.
+    ///
+    /// # Errors
+    /// The study cannot continue here; the results cannot be written.
+    pub(crate) fn run<S: Series>(
+        &mut self,
+        bench: &Workbench,
+        mut series: S,
+        observer: &mut dyn Observer,
+    ) -> Result<S::Outcome> {
+        let key = series.ended_key();
+        let ended = self.recall(&key)?;
+        let mut begun = 0;
+        let end = loop {
+            let Some(request) = series.next(self, observer)? else {
+                break SeriesEnd::Finished;
+            };
+            let is_late = match ended {
+                Some(duels) => begun >= duels,
+                None => !self.has_recalled() && series.is_late(self, observer),
+            };
+            if is_late {
+                if ended.is_none() {
+                    self.keep(&key, &begun)?;
+                }
+                break SeriesEnd::OutOfTime;
+            }
+            self.expect(bench, series.likely(self.ahead()));
+            begun += 1;
+            let taken = self
+                .duel(bench, &request, observer)
+                .and_then(|record| series.take(self, record, observer));
+            match taken {
+                Ok(()) => {}
+                Err(error) if error.is::<Cancelled>() => break SeriesEnd::Stopped,
+                Err(error) => return Err(error),
+            }
+        };
+        Ok(series.outcome(end))
+    }
+
+    /// Tells whoever runs several duels at a time which ones are likely to be asked for next, in this order.
+    fn expect(&mut self, bench: &Workbench, requests: Vec<DuelRequest>) {
+        let specs = requests
+            .iter()
+            .zip(self.next as u32..)
+            .map(|(request, seq)| DuelSpec {
+                seq,
+                ..self.spec(bench, request, 0)
+            })
+            .collect();
+        if let Some(fleet) = &mut self.fleet {
+            fleet.expect(specs);
+        }
+    }
+
+    /// One duel, scored: run now or recalled, repeated a few times where it was disturbed. The record of a side that failed
+    /// comes back as such.
+    ///
+    /// # Errors
+    /// The study was stopped, or cannot continue here.
+    pub(crate) fn duel(
+        &mut self,
+        bench: &Workbench,
+        request: &DuelRequest,
+        observer: &mut dyn Observer,
+    ) -> Result<DuelRecord> {
+        let mut repeats = 0;
+        loop {
+            let spec = self.spec(bench, request, repeats);
+            let record = self.recalled_or_fought(bench, &spec, observer)?;
+            observer.see(Event::Duel(&record));
+            self.done.push(record.clone());
+            repeats += 1;
+            let no_more = match self.recalled.get(self.next) {
+                Some(next) => next.seed != request.seed_of_repeat(repeats),
+                None => repeats > MAX_REPEATS || self.left_seconds() <= record.wall_seconds,
+            };
+            if record.ending != Ending::Disturbed || no_more {
+                return Ok(record);
+            }
+        }
+    }
+
+    /// The duel as it is run: under the bench's load, by the study's settings, after so many repeats.
+    fn spec(&self, bench: &Workbench, request: &DuelRequest, repeats: u32) -> DuelSpec {
+        let load = bench.load();
+        DuelSpec {
+            seq: self.next as u32,
+            phase: request.phase,
+            subject: request.subject.clone(),
+            variants: request.variants.clone(),
+            load: load.clone(),
+            duel_settings: DuelSettings {
+                couples: request.couples,
+                ..self.duel_settings()
+            },
+            seed: request.seed_of_repeat(repeats),
+            taken_slope: self.taken_slope(load),
+            rate: self.rate,
+        }
+    }
+
+    /// A duel as an earlier sitting measured it, or measured now.
+    fn recalled_or_fought(
+        &mut self,
+        bench: &Workbench,
+        spec: &DuelSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<DuelRecord> {
+        if let Some(record) = self.recall_duel(spec)? {
+            return Ok(record);
+        }
+        bench.cancel().check()?;
+        let outcome = self.fight(bench, spec, observer)?;
+        self.keep_duel(bench, spec, outcome)
+    }
+
+    /// The one place where it is decided who runs a duel: this machine, or a node.
+    fn fight(
+        &mut self,
+        bench: &Workbench,
+        spec: &DuelSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<DuelOutcome> {
+        let Some(fleet) = &mut self.fleet else {
+            return fight(bench, spec, self.protocol, observer);
+        };
+        let (outcome, fought_on, unattended) = fleet.run(bench, spec, self.protocol, observer)?;
+        // A queue's time is not the study's.
+        self.clock.leave_out(unattended);
+        self.keep_node(&fought_on)?;
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,180 @@
+use super::*;
+
+use niagara_store::{Ending, Phase, SliceRecord};
+use serde_json::json;
+
+const LONGEST: f64 = 4.0;
+
+fn open(folder: &Path) -> Result<Study> {
+    let record = StudyRecord {
+        kind: "compare".into(),
+        command: "niagara compare base base".into(),
+        key: "k".into(),
+        seed: 5,
+        started_unix_ms: 0,
+        plan: json!({}),
+        machine: json!({}),
+        niagara_version: "0".into(),
+    };
+    Study::open(
+        &record,
+        StudyOptions {
+            folder: folder.to_owned(),
+            budget_seconds: 600.0,
+            duel_settings: DuelSettings {
+                couples: 4,
+                slice_seconds: 0.5,
+                ramp_seconds: 0.05,
+                warm_up_seconds: LONGEST,
+                disturbance: 0.05,
+            },
+            protocol: Protocol::Duel,
+        },
+    )
+}
+
+/// A start that is steady after `ramp` of 40 tenths of a second.
+fn start(ramp: usize) -> Vec<f64> {
+    (0..40)
+        .map(|i| {
+            let wobble = ((i * 7919) % 13) as f64 / 3.0;
+            1000.0 + wobble
+                - if i < ramp {
+                    700.0 - 20.0 * i as f64
+                } else {
+                    0.0
+                }
+        })
+        .collect()
+}
+
+/// What `once` does with a duel that was fought.
+fn fought(study: &mut Study, seq: u32) {
+    for id in ["a", "b"] {
+        study
+            .store
+            .add_variant(&VariantRecord {
+                id: id.into(),
+                label: id.into(),
+                content: json!({}),
+                command: String::new(),
+                server_version: String::new(),
+            })
+            .expect("room");
+    }
+    let curves = [start(5 + seq as usize), start(6)].map(as_kept);
+    study.keep_curves(seq, &curves).expect("room");
+    let record = DuelRecord {
+        seq,
+        phase: Phase::Compare,
+        subject: String::new(),
+        variants: ["a".into(), "b".into()],
+        seed: u64::from(seq),
+        started_unix_ms: 0,
+        wall_seconds: 5.0,
+        load_seconds: 4.0,
+        score: Some(0.0),
+        cpu_score: None,
+        raw_score: None,
+        latency_scores: None,
+        p99_score: None,
+        couples: 4,
+        dropped: [0, 0],
+        ending: Ending::Scored,
+    };
+    study
+        .store
+        .add_duel(&record, &[] as &[SliceRecord])
+        .expect("room");
+    study.learn_warm_up(&curves).expect("room");
+}
+
+#[test]
+fn a_continued_study_settles_the_same_warm_up_after_the_same_duel() {
+    let whole = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(whole.path()).expect("new");
+    for seq in 0..3 {
+        assert_eq!(
+            study.duel_settings().warm_up_seconds,
+            LONGEST,
+            "after {seq} duels"
+        );
+        fought(&mut study, seq);
+    }
+    let settled = study.duel_settings().warm_up_seconds;
+    assert!(settled < LONGEST);
+
+    let parts = tempfile::tempdir().expect("a temporary folder");
+    for seq in 0..3 {
+        let mut study = open(parts.path()).expect("new, or continued");
+        assert_eq!(
+            study.duel_settings().warm_up_seconds,
+            LONGEST,
+            "after {seq} duels"
+        );
+        fought(&mut study, seq);
+    }
+    let study = open(parts.path()).expect("continued");
+    assert_eq!(study.duel_settings().warm_up_seconds, settled);
+}
+
+#[test]
+fn curves_of_a_duel_that_was_lost_do_not_count() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    fought(&mut study, 0);
+    fought(&mut study, 1);
+    // Killed between the curves and the duel.
+    let steep = [start(30), start(30)];
+    study.keep_curves(2, &steep).expect("room");
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    assert_eq!(study.duel_settings().warm_up_seconds, LONGEST);
+    fought(&mut study, 2);
+    assert!(study.duel_settings().warm_up_seconds < LONGEST);
+}
+
+#[test]
+fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let study = open(folder.path()).expect("new");
+    for line in [
+        "couples\t23",
+        "warm-up\t1",
+        "ended Claim malloc-jemalloc\t7",
+    ] {
+        study.note(DECISION, line).expect("room");
+    }
+    let couples = || study.recall_or(&checkpoint::couples(), || Ok(40));
+    assert_eq!(couples().expect("readable"), 23);
+    assert_eq!(
+        study.recall(&checkpoint::warm_up()).expect("readable"),
+        Some(1.0)
+    );
+    let ended = checkpoint::ended(Phase::Claim, "malloc-jemalloc");
+    assert_eq!(study.recall(&ended).expect("readable"), Some(7));
+    let other = checkpoint::ended(Phase::Claim, "malloc");
+    assert_eq!(study.recall(&other).expect("readable"), None);
+    let promoted = || vec!["transport-unix".to_owned()];
+    for decided in [promoted(), Vec::new()] {
+        let kept = study.recall_or(&checkpoint::promoted(), || Ok(decided));
+        assert_eq!(kept.expect("readable"), promoted());
+    }
+    study.note(DECISION, "couples\tmany").expect("room");
+    let error = format!("{:#}", couples().expect_err("no number"));
+    assert!(
+        error.contains("couples") && error.contains("--out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let study = open(folder.path()).expect("new");
+    let error = open(folder.path()).err().expect("taken");
+    assert!(format!("{error:#}").contains("--out"), "{error:#}");
+    assert_eq!(study.seed(), 5);
+    drop(study);
+    open(folder.path()).expect("free again");
+}

@@ -1,0 +1,114 @@
+//! What every study on the command line begins and ends with: what it draws on is opened, the answer is printed and written.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use niagara_lab::lever::{self, Lever};
+use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
+use niagara_server::{Cancel, Catalog};
+
+use crate::args::{ClientArgs, FleetArgs, StudyArgs};
+use crate::client;
+use crate::cmd::fleet::{fleet_options, in_words, too_many_nodes};
+use crate::cmd::report::{Shown, print_result, write_files};
+use crate::cmd::study::server_names;
+use crate::command_line::command_line;
+use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::progress::Terminal;
+use crate::steps;
+
+/// The levers and the names of the servers that questions may speak of.
+pub fn known(args: &StudyArgs) -> Result<(Vec<Lever>, Vec<String>)> {
+    let levers = lever::load(&args.levers)?;
+    Ok((levers, server_names(&Catalog::load(&args.servers)?)))
+}
+
+/// All that a question is asked with, opened.
+pub struct OpenSession {
+    pub inventory: Inventory,
+    cancel: Cancel,
+    fleet: Option<FleetOptions>,
+    name: String,
+    folder: Option<PathBuf>,
+    command: String,
+}
+
+impl OpenSession {
+    /// Opens what `question` is asked with; the results folder is called by `name` unless one is named.
+    ///
+    /// # Errors
+    /// A cache that cannot be written to, a mistake in a data file; a client host or a fleet that cannot be had.
+    pub fn open(
+        question: &StudyDescription,
+        name: &str,
+        study: &StudyArgs,
+        client: &ClientArgs,
+        fleet: &FleetArgs,
+        terminal: &mut Terminal,
+    ) -> Result<Self> {
+        let cancel = on_ctrl_c()?;
+        let fleet = fleet_options(fleet, question, study)?;
+        let cache = fleet.as_ref().map(|fleet| fleet.node_dir.as_path());
+        let mut inventory = Inventory::open_in(cache, &study.servers, &study.levers)?;
+        let client = ClientArgs {
+            client_host: question.client_host.clone(),
+            ..client.clone()
+        };
+        inventory.client = client::open(&client, &cancel, terminal)?;
+        let too_many = fleet
+            .as_ref()
+            .and_then(|fleet| too_many_nodes(fleet, question));
+        if let Some(text) = too_many {
+            terminal.line(&text);
+        }
+        Ok(Self {
+            inventory,
+            cancel,
+            fleet,
+            name: name.to_owned(),
+            folder: study.out.clone(),
+            command: command_line(),
+        })
+    }
+
+    /// As the lab takes it.
+    pub fn session(&self) -> Session<'_> {
+        Session {
+            inventory: &self.inventory,
+            cancel: &self.cancel,
+            name: &self.name,
+            folder: self.folder.as_deref(),
+            command: &self.command,
+            fleet: self.fleet.as_ref(),
+        }
+    }
+
+    /// Writes and prints what came of `question`; how the process ends.
+    ///
+    /// # Errors
+    /// Results that cannot be read, files that cannot be written.
+    pub fn show(
+        &self,
+        question: &StudyDescription,
+        answered: &Answer,
+        args: &StudyArgs,
+    ) -> Result<ExitCode> {
+        let study = &answered.study;
+        if let Some(report) = study.fleet_report()? {
+            tell!("{}", in_words(&report));
+        }
+        if let Found::Summary(summary) = &answered.found {
+            write_files(study.folder(), study.store())?;
+            print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
+        }
+        let is_job = question.workloads[0].load.workload.is_job();
+        if is_job && matches!(question.question, Question::Compare { .. }) {
+            steps::hand_over(study, question.alpha, args.json)?;
+        }
+        Ok(exit_code(
+            self.cancel.is_cancelled(),
+            answered.found.is_complete(),
+        ))
+    }
+}

@@ -1,0 +1,130 @@
+//! The options of a load, and the load that they describe.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use niagara_lab::{Load, file_workload, is_workload_file, load_of, with_replay_options};
+use niagara_load::{WorkloadBuilder, WorkloadKind, WorkloadSpec};
+
+use crate::shared_args::assignment;
+
+/// A workload as the command line names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadArg {
+    /// One that is built in.
+    Named(WorkloadKind),
+    /// The file of one's own.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for WorkloadArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(kind) => kind.fmt(f),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for WorkloadArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if is_workload_file(text) {
+            return Ok(Self::File(text.into()));
+        }
+        text.parse().map(Self::Named).map_err(|error| {
+            format!("{error}; a file of your own is named by its path: ./{text}.toml, or ./{text}.lua for a script of sysbench's")
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
+    #[arg(
+        long,
+        visible_alias = "capture",
+        default_value = "oltp_read_only",
+        value_name = "WORKLOAD"
+    )]
+    pub workload: WorkloadArg,
+    /// Connections
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub threads: u32,
+    /// Tables
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tables: u32,
+    /// Rows in each table
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub table_size: u64,
+    /// Warehouses of tpcc
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub warehouses: u32,
+    /// Storage engine of the tables
+    #[arg(long, default_value = "InnoDB")]
+    pub engine: String,
+    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
+    /// data and had ended before), strict (after all that had ended before), none [default: normal]
+    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
+    pub commit_order: Option<String>,
+    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
+    #[arg(long, value_name = "TIMES")]
+    pub speed: Option<String>,
+    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
+    #[arg(long, value_name = "WORKLOAD")]
+    pub tables_of: Option<String>,
+    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+}
+
+impl WorkloadArg {
+    /// The workload, nothing set yet.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or has a mistake.
+    pub fn spec(&self) -> Result<WorkloadSpec> {
+        match self {
+            Self::Named(kind) => Ok(WorkloadSpec::of(*kind)),
+            Self::File(path) => file_workload(path),
+        }
+    }
+}
+
+impl LoadArgs {
+    /// The load: the workload on so many connections; --set has the last word.
+    ///
+    /// # Errors
+    /// An option that the workload does not have, a value that it does not take; a mistake in its file.
+    pub fn load(&self) -> Result<Load> {
+        let named = self.workload.spec()?;
+        let of_capture = [
+            ("commit_order", &self.commit_order),
+            ("speed", &self.speed),
+            ("tables_of", &self.tables_of),
+        ];
+        let of_capture: Vec<(&str, &str)> = of_capture
+            .iter()
+            .filter_map(|(name, value)| Some((*name, value.as_deref()?)))
+            .collect();
+        if let (None, Some((name, _))) = (named.capture(), of_capture.first()) {
+            bail!(
+                "--{} is for captures, and {} is none\nremedy: leave it out, or name a capture: --workload shop.capture",
+                name.replace('_', "-"),
+                named.spelling()
+            );
+        }
+        let named = with_replay_options(named, &of_capture)?;
+        let mut base = WorkloadBuilder::from(named);
+        // Not every workload has each of these; its own defaults are not the command line's.
+        base.set("tables", &self.tables.to_string())?;
+        base.set("table_size", &self.table_size.to_string())?;
+        base.set("warehouses", &self.warehouses.to_string())?;
+        let set = self.set.iter();
+        let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
+        load_of(base.build()?, options, &self.engine, self.threads)
+    }
+}

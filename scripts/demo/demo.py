@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""A real application made faster: MediaWiki over PHP on MariaDB, captured, tuned, and its pages per second compared before and after.
+
+Everything happens in one folder and on the loopback: a MariaDB with a configuration of its own, MediaWiki as Debian packages it, made-up articles, readers
+and writers. Their traffic is captured from the running server, `niagara tune` tunes a private copy of that server for it (from its backup and its
+configuration), and what it hands over is installed beside the old configuration. Then both are compared at the level of HTTP.
+"""
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import duels
+from browser import browse, requests
+from database import SERVER, Database
+from wiki import Wiki, unpack
+
+OPTIONS = """\
+# The configuration that the wiki's server has had: small, and never looked at again.
+[mariadb]
+innodb_buffer_pool_size = 128M
+max_connections = 100
+tmp_table_size = 16M
+max_heap_table_size = 16M
+"""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--niagara", type=Path, required=True, help="the program")
+    parser.add_argument("--out", type=Path, required=True, help="folder for all of it; made, or emptied with --again")
+    parser.add_argument("--again", action="store_true", help="empty the folder first")
+    parser.add_argument("--articles", type=int, default=1500, help="how many (default: %(default)s)")
+    parser.add_argument("--capture", type=int, default=120, metavar="SECONDS", help="how long traffic is captured (default: %(default)s)")
+    parser.add_argument("--budget", default="10m", help="for the tuning (default: %(default)s)")
+    parser.add_argument("--duels", type=int, default=8, help="of the two wikis; six at least for an interval (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of articles, requests and coins (default: %(default)s)")
+    return parser.parse_args()
+
+
+def tell(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens at now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def capture(args, database: Database, wiki: Wiki, titles: list[str]) -> Path:
+    """Captures what the server does while people browse the wiki."""
+    file = args.out / "wiki.capture"
+    command = [args.niagara, "capture", "start", "--socket", database.socket, "--user", "root", "--for", f"{args.capture}s",
+               "--output", file]
+    # More than can be served in the time.
+    wanted = requests(titles, 300 * args.capture, args.seed + 17)
+    with open(args.out / "capture.log", "w") as log:
+        capturing = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        # Traffic that begins before the log does would be captured in part.
+        time.sleep(2)
+        seconds, pages = browse(wiki.port, wanted, time.monotonic() + args.capture - 4)
+        if capturing.wait():
+            raise SystemExit(f"demo: capturing failed: {args.out / 'capture.log'} has the reason")
+    tell(f"captured {pages} pages in {seconds:.0f} s, {pages / seconds:.1f} a second, with the log on")
+    return file
+
+
+def deployed(deploy: Path) -> tuple[list[Path], dict[str, str], str, bool]:
+    """What `deploy/` says: option files, the environment and the scheduling of the unit, whether the application is to use the socket."""
+    environment, scheduling = {}, "other"
+    for unit in deploy.glob("*.conf"):
+        for line in unit.read_text().splitlines():
+            key, _, value = line.partition("=")
+            if key == "Environment":
+                name, _, content = value.strip('"').partition("=")
+                environment[name] = content
+            elif key == "CPUSchedulingPolicy":
+                scheduling = value
+            elif line and not line.startswith(("#", "[")) and key not in ("ExecStart",):
+                tell(f"left out of the comparison, for systemd alone can do it: {line}")
+    return sorted(deploy.glob("*.cnf")), environment, scheduling, "Unix socket" in (deploy / "README.md").read_text()
+
+
+def main() -> int:
+    args = arguments()
+    args.niagara, args.out = args.niagara.resolve(), args.out.resolve()
+    if args.out.exists() and any(args.out.iterdir()):
+        if not args.again:
+            print(f"demo: {args.out} is not empty: name another folder, or --again to empty it", file=sys.stderr)
+            return 2
+        # What was downloaded stays.
+        for entry in args.out.iterdir():
+            if entry.name != "mediawiki":
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    args.out.mkdir(parents=True, exist_ok=True)
+    root = unpack(args.out)
+    options = args.out / "my.cnf"
+    options.write_text(OPTIONS)
+    ports = free_ports(4)
+    database, wiki = Database(args.out / "production", ports[0]), Wiki(root, args.out / "wiki", ports[1])
+    backup = args.out / "backup"
+    try:
+        tell("a server, a wiki on it, and articles")
+        database.create()
+        database.start([options])
+        wiki.install(database.port)
+        titles = wiki.fill(args.articles, args.seed)
+        wiki.serve()
+        # Pages are parsed at the first request and kept; people come to a wiki that has been read before.
+        seconds, pages = browse(wiki.port, requests(titles, args.articles, args.seed + 16))
+        tell(f"{args.articles} articles; the wiki serves {pages / seconds:.1f} pages a second")
+        database.back_up(backup)
+        recorded = capture(args, database, wiki, titles)
+    finally:
+        wiki.stop()
+        database.stop()
+    tuned = args.out / "tune"
+    tell("tuning a private copy for the captured traffic")
+    tuning = [args.niagara, "tune", SERVER, "--workload", recorded, "--data", backup, "--config", options,
+              "--schema", "wiki", "--budget", args.budget, "--out", tuned]
+    if subprocess.run(tuning).returncode:
+        raise SystemExit("demo: the tuning ended with an error, see above")
+    deploy = tuned / "deploy"
+    if not deploy.exists():
+        tell("nothing was proven to help this traffic: there is nothing to compare")
+        return 0
+
+    files, environment, scheduling, by_socket = deployed(deploy)
+    before = Database(args.out / "before", ports[2])
+    after = Database(args.out / "after", ports[3])
+    wikis = [Wiki(root, args.out / f"wiki-{name}", port) for name, port in zip(["before", "after"], free_ports(2))]
+
+    def start(server: Database, served: Wiki, *how) -> None:
+        server.copy_of(backup)
+        server.start(*how)
+        at = f"localhost:{server.socket}" if by_socket and server is after else f"127.0.0.1:{server.port}"
+        served.settings_of(wiki, at)
+        served.serve()
+
+    stacks = [duels.Stack(before, wikis[0], lambda: start(before, wikis[0], [options])),
+              duels.Stack(after, wikis[1], lambda: start(after, wikis[1], [options, *files], environment, scheduling))]
+    tell("the wiki before and after, side by side")
+    result = duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell)
+    (args.out / "pages.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"\npages per second: {result['pages_per_second'][0]:.1f} before, {result['pages_per_second'][1]:.1f} after: "
+          f"× {result['ratio']:.3f} [{result['low']:.3f}, {result['high']:.3f}] from {result['duels']} duels\n"
+          f"the tuning: {tuned / 'report.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
