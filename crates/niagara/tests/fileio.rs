@@ -159,7 +159,10 @@ fn what_is_wrong_is_said() {
         let text = fail(folder, words);
         assert!(text.contains(said), "{words}\n{text}");
     }
-    succeed(folder, "--file-total-size=3K --file-block-size=1024 prepare");
+    succeed(
+        folder,
+        "--file-total-size=3K --file-block-size=1024 prepare",
+    );
     let text = fail(folder, "--file-test-mode=rndrd run");
     assert!(
         text.contains("Size of file 'test_file.0' is 1KiB, but at least 128KiB is expected."),
