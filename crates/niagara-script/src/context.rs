@@ -219,9 +219,9 @@ impl Context {
                     });
                     continue;
                 }
-                Some(AnswerValue::Int(number)) => append(&mut own.scratch, &number.to_string()),
-                Some(AnswerValue::Float(number)) => append(&mut own.scratch, &number.to_string()),
-                Some(AnswerValue::Time(bytes)) => append(&mut own.scratch, &time_in_words(bytes)),
+                Some(AnswerValue::Int(number)) => append(&mut own.scratch, number),
+                Some(AnswerValue::Float(number)) => append(&mut own.scratch, number),
+                Some(AnswerValue::Time(bytes)) => append(&mut own.scratch, time_in_words(bytes)),
                 Some(AnswerValue::Null) | None => {
                     own.values.push(Value {
                         len: 0,
@@ -244,8 +244,9 @@ impl Context {
     }
 }
 
-fn append(to: &mut Vec<u8>, text: &str) {
-    to.extend_from_slice(text.as_bytes());
+fn append(to: &mut Vec<u8>, value: impl std::fmt::Display) {
+    // Writing to memory does not fail.
+    let _ = std::io::Write::write_fmt(to, format_args!("{value}"));
 }
 
 /// A date or time of the binary protocol as the server would write it.

@@ -110,7 +110,7 @@ pub fn run(
         ));
     }
     let interrupted = interrupt.load(Ordering::Relaxed);
-    let (rest, elapsed, code) = match result {
+    let (mut rest, elapsed, mut code) = match result {
         Ok(stats) => {
             if !interrupted {
                 let events = settings
@@ -144,8 +144,16 @@ pub fn run(
         Err(error) => return Err(failed(&error)),
     };
     // Threads of a script take leave before the report, which counts their statements too.
-    let mut rest = rest;
-    rest.add_outside(driver.leave().map_err(|error| failed(&error))?);
+    match driver.leave() {
+        Ok(counts) => rest.add_outside(counts),
+        // What was measured stays true.
+        Err(error) => {
+            for line in failed(&error).lines {
+                log.say(Level::Fatal, &line);
+            }
+            code = ExitCode::FAILURE;
+        }
+    }
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)

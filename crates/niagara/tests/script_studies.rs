@@ -125,7 +125,14 @@ fn a_script_tunes_a_server() {
     let mut command = place.niagara(&["tune", "mariadb-10.11", "--workload"]);
     command
         .arg(script)
-        .args(["--threads", "2", "--budget", "45s", "--seed", "5"])
+        .args([
+            "--only",
+            "transport-unix,adaptive-hash-on",
+            "--threads",
+            "2",
+        ])
+        .args(["--budget", "60s", "--slice", "100ms", "--couples", "2"])
+        .args(["--screen-couples", "2", "--warm-up", "300ms", "--seed", "5"])
         .args(["--disturbance", "100%", "--out"])
         .arg(place.out());
     let (code, stdout, stderr) = run(&mut command);

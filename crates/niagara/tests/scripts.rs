@@ -520,6 +520,7 @@ fn soak() {
     let output = child.stdout.take().expect("its standard output");
     let mut done = 0.0;
     let mut next = 10_000.0;
+    let mut said = String::new();
     let mut seen: Vec<(f64, u64)> = Vec::new();
     println!("{:>12} {:>12}", "events", "RSS in KiB");
     for line in std::io::BufRead::lines(std::io::BufReader::new(output)) {
@@ -527,7 +528,14 @@ fn soak() {
         let rate = line
             .split_once("tps: ")
             .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
-        let Some(rate) = rate else { continue };
+        let Some(rate) = rate else {
+            // It says each of its errors.
+            if !line.contains("nowhere") && !line.starts_with("(last message") {
+                said += &line;
+                said.push('\n');
+            }
+            continue;
+        };
         // An interval has a second.
         done += rate;
         if done >= next {
@@ -537,7 +545,7 @@ fn soak() {
         }
     }
     let status = child.wait().expect("a child of ours");
-    assert!(status.success(), "{status}");
+    assert!(status.success(), "{status}\n{said}");
     let settled = seen.iter().find(|(done, _)| *done >= events as f64 / 10.0);
     let (Some((_, settled)), Some((_, last))) = (settled, seen.last()) else {
         panic!("too few events to see memory: {seen:?}");

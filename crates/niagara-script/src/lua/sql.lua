@@ -196,9 +196,9 @@ end
 
 -- The result of the statement that was answered last. A connection has one result, as in sysbench, which is that of each statement in
 -- turn.
-local function renew_result(self, statement, nrows, nfields)
+local function renew_result(self, statement, nrows, nfields, is_open)
    local one = self.result
-   one.nrows, one.nfields, one.statement, one.is_open = nrows, nfields, statement, true
+   one.nrows, one.nfields, one.statement, one.is_open = nrows, nfields, statement, is_open
    return one
 end
 
@@ -243,10 +243,11 @@ end
 local function answer(self, status, nrows, nfields, what, query, statement)
    if status == ROWS then
       self.error = NONE
-      return renew_result(self, statement, nrows, nfields)
+      return renew_result(self, statement, nrows, nfields, true)
    elseif status == DONE then
       self.error = NONE
-      return renew_result(self, statement, nrows, 0)
+      -- There is nothing to be fetched or freed.
+      return renew_result(self, statement, nrows, 0, false)
    end
    keep_error(self, what, query)
 end
