@@ -72,12 +72,13 @@ pub use protocol::command::write_packets;
 pub use protocol::decode::decode;
 pub use protocol::rows::Row;
 pub use script::command::{ScriptHost, run_command};
+pub use script::dry_run::DryRun;
 pub use script::program::{
     CommandKind, Counts, Interrupter, Program, Refusal, Reply, Server, Want,
 };
 pub use script::runtime::{
-    ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts, read_script,
-    runtime as script_runtime,
+    ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
+    read_script, runtime as script_runtime,
 };
 pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;

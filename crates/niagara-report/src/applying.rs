@@ -1,67 +1,250 @@
-//! What it costs to apply a final variant, and what it risks: for whoever decides, in a few lines.
+//! What it costs to apply what was found, and what it risks: for whoever decides, in a few lines.
+
+use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
-use niagara_store::{Deployment, Rung, TuneSummary};
+use niagara_store::{Comparison, Deployment, FinalCheck, Rung, Summary};
 
 use crate::number;
+use crate::wording::{capital, comparison_of};
 
-/// Name and words, in the order in which they are asked.
-pub fn applying(tune: &TuneSummary) -> Vec<(&'static str, String)> {
-    let Some(deployment) = &tune.deployment else {
-        let verdict = tune.total.as_ref().and_then(|total| total.judged().verdict);
-        return vec![(
-            "To apply",
-            match verdict {
-                Some(Verdict::Faster) => {
-                    "These results do not hold what it takes: a warning above says why, or deploy/ is from before."
-                }
-                _ => "Nothing: no gain was proven, so nothing is handed over.",
-            }
-            .to_owned(),
-        )];
-    };
-    let mut lines = vec![(
-        "To apply",
-        format!(
-            "{}; then one restart of the server. The files and every step are in deploy/.",
-            steps(deployment)
-        ),
-    )];
-    if deployment.transport == "unix" {
-        lines.push((
-            "The application",
-            "has to run on the server's machine and connect through the Unix socket: most of what the socket brings is \
-             lost if it continues to connect over TCP."
-                .to_owned(),
-        ));
-    }
-    lines.push(("Risk", risk(&tune.rungs)));
-    lines.push((
-        "To undo",
-        "Remove the same files and restart; deploy/README.md has the commands.".to_owned(),
-    ));
-    lines.push((
-        "Holds for",
-        format!(
-            "{}; this workload ({}). Measure again where you deploy, and with your own workload.",
-            match deployment.machine.is_empty() {
-                true => "the machine below",
-                false => deployment.machine.as_str(),
-            },
-            tune.workload
-        ),
-    ));
-    lines
+/// The heading above these lines, in every form of the report.
+pub const HEADING: &str = "What it costs to apply, and what it risks";
+
+/// Name and words, in the order in which they are asked; `None` of a study that ends with nothing to apply.
+pub fn applying(summary: &Summary) -> Option<Vec<(&'static str, String)>> {
+    let found = Found::of(summary)?;
+    Some(match found.deployment {
+        Some(deployment) => found.lines(deployment),
+        None => vec![("To apply", found.why_nothing().to_owned())],
+    })
 }
 
-/// What has to be put where.
-fn steps(deployment: &Deployment) -> String {
-    let mut parts = Vec::new();
-    if !deployment.config.is_empty() {
-        parts.push(format!(
-            "{} in one option file",
-            number::count(deployment.config.len(), "server variable")
+/// What a study came to, as far as it can be applied.
+struct Found<'a> {
+    deployment: Option<&'a Deployment>,
+    /// The comparison that it rests on.
+    proof: Option<&'a Comparison>,
+    checks: &'a [FinalCheck],
+    /// Levers with their risks, for results whose deployment did not keep them.
+    rungs: &'a [Rung],
+    /// Where it holds, in words: the workload.
+    workload: String,
+    /// Whether its files are in deploy/.
+    hands_over: bool,
+}
+
+impl<'a> Found<'a> {
+    fn of(summary: &'a Summary) -> Option<Self> {
+        let proof = comparison_of(summary);
+        let found = |deployment, checks, workload: &str| Self {
+            deployment,
+            proof,
+            checks,
+            rungs: &[],
+            workload: workload.to_owned(),
+            hands_over: true,
+        };
+        Some(match summary {
+            Summary::Tune(tune) => Self {
+                rungs: &tune.rungs,
+                ..found(tune.deployment.as_ref(), &tune.checks, &tune.workload)
+            },
+            Summary::Ladder(ladder) => {
+                found(ladder.deployment.as_ref(), &ladder.checks, &ladder.workload)
+            }
+            Summary::Matrix(matrix) => {
+                let workload = matrix.confirmed.as_ref().map_or(String::new(), |best| {
+                    let threads = number::count(best.threads as usize, "thread");
+                    format!("{}, {threads}", matrix.workloads[best.workload].one_line)
+                });
+                found(matrix.deployment.as_ref(), &matrix.checks, &workload)
+            }
+            Summary::Compare(compare) => Self {
+                hands_over: false,
+                ..found(compare.deployment.as_ref(), &[], &compare.workload)
+            },
+            Summary::Sweep(_) => return None,
+        })
+    }
+
+    /// Why there is nothing to apply.
+    fn why_nothing(&self) -> &'static str {
+        match self.proof.and_then(|proof| proof.judged().verdict) {
+            Some(Verdict::Faster) => {
+                "Nothing is recommended although it was proven: a warning above says why. Results of an older version do \
+                 not hold what it takes."
+            }
+            Some(Verdict::Slower) => "Nothing: it was proven to be worse.",
+            _ => "Nothing: no gain was proven, so nothing is recommended.",
+        }
+    }
+
+    fn lines(&self, deployment: &Deployment) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("To apply", self.to_apply(deployment))];
+        if deployment.transport == "unix" {
+            lines.push((
+                "The application",
+                "has to run on the server's machine and connect through the Unix socket: most of what the socket brings is \
+                 lost if it continues to connect over TCP."
+                    .to_owned(),
+            ));
+        }
+        lines.push(("Risk", self.risk(deployment)));
+        lines.extend(self.checked().map(|words| ("Checked", words)));
+        lines.push(("To undo", self.to_undo(deployment)));
+        lines.push((
+            "Holds for",
+            format!(
+                "{}; this workload ({}). Measure again where you deploy, and with your own workload.",
+                self.machine(deployment),
+                self.workload
+            ),
         ));
+        lines
+    }
+
+    fn to_apply(&self, deployment: &Deployment) -> String {
+        let parts = steps(deployment, !self.hands_over);
+        let restart = match deployment.instead_of {
+            Some(_) => "then its data, dumped and loaded, and a test of every application",
+            None => "then one restart of the server",
+        };
+        match (parts.is_empty(), self.hands_over) {
+            (true, true) => {
+                "No file: only how the application connects. deploy/README.md has the steps."
+                    .to_owned()
+            }
+            (true, false) if deployment.transport == "unix" => {
+                "No file: only how the application connects.".to_owned()
+            }
+            (true, false) => "Nothing to install: B is the server as it comes.".to_owned(),
+            (false, true) => format!(
+                "{}; {restart}. The files and every step are in deploy/.",
+                parts.join(", ")
+            ),
+            (false, false) => format!(
+                "{}; {restart}. A comparison hands over no files: a tuning or a ladder does.",
+                parts.join(", ")
+            ),
+        }
+    }
+
+    fn to_undo(&self, deployment: &Deployment) -> String {
+        if deployment.instead_of.is_some() {
+            return "Keep the server that you have until the other has proven itself: there is no way back but its own data."
+                .to_owned();
+        }
+        match self.hands_over {
+            true => {
+                "Remove the same files and restart; deploy/README.md has the commands.".to_owned()
+            }
+            false => "Take the same changes back and restart.".to_owned(),
+        }
+    }
+
+    /// Where it was measured.
+    fn machine(&self, deployment: &Deployment) -> String {
+        let nodes = self.proof.and_then(|proof| proof.nodes.as_ref());
+        match (nodes, deployment.machine.as_str()) {
+            (Some(nodes), _) => format!("the nodes {}", nodes.names.join(", ")),
+            (None, "") => "the machine below".to_owned(),
+            (None, machine) => machine.to_owned(),
+        }
+    }
+
+    /// What is known of its correctness.
+    fn checked(&self) -> Option<String> {
+        if self.checks.is_empty() {
+            let replayed = self.proof.is_some_and(|proof| proof.replay.is_some());
+            return match (self.hands_over, replayed) {
+                (true, _) => None,
+                (false, true) => {
+                    Some("The answers to the captured statements are the same on both sides.".to_owned())
+                }
+                (false, false) => Some(
+                    "No: a comparison looks at speed alone. A tuning checks that what it hands over answers as the start does."
+                        .to_owned(),
+                ),
+            };
+        }
+        let told: Vec<String> = self
+            .checks
+            .iter()
+            .map(|check| {
+                let result = match check.passed {
+                    Some(true) => "passed",
+                    Some(false) => "FAILED",
+                    None => "could not be done",
+                };
+                let words = check.words.lines().next().unwrap_or_default();
+                format!("{}: {result} ({words})", check.part)
+            })
+            .collect();
+        Some(capital(&format!("{}.", told.join("; "))))
+    }
+
+    /// What the levers risk, those with a risk by name.
+    fn risk(&self, deployment: &Deployment) -> String {
+        let of_rungs = || {
+            let mut risks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for rung in self.rungs {
+                let titles = risks.entry(rung.risk.clone()).or_default();
+                titles.push(rung.screened.title.clone());
+            }
+            risks
+        };
+        let risks = deployment.risks.clone().unwrap_or_else(of_rungs);
+        let mut told: Vec<String> = MEANINGS
+            .iter()
+            .filter_map(|(word, meaning)| {
+                Some(format!("{meaning} ({})", risks.get(*word)?.join(", ")))
+            })
+            .collect();
+        if deployment.built.is_some() {
+            told.push(
+                "a server that was built gets no security updates from the distribution: build it again with each of them"
+                    .to_owned(),
+            );
+        }
+        let own = &deployment.own_changes;
+        if !own.is_empty() {
+            told.push(format!("the risk of {} is yours to judge", own.join(", ")));
+        }
+        let durability_kept = !risks.contains_key("durability") && own.is_empty();
+        match (told.is_empty(), durability_kept) {
+            (true, _) => "None of the levers touches durability, security or the host.".to_owned(),
+            (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
+            (false, false) => format!("{}.", capital(&told.join("; "))),
+        }
+    }
+}
+
+/// Risks of levers, the gravest first, and what each means.
+const MEANINGS: [(&str, &str); 4] = [
+    ("durability", "a crash may lose the last transactions"),
+    ("security", "something is protected less"),
+    ("system", "settings of the host change for everything on it"),
+    ("memory", "the server takes more memory"),
+];
+
+/// What has to be put where; `named`: each variable with its value, for there is no file that has them.
+fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
+    let mut parts = Vec::new();
+    parts.extend(
+        deployment
+            .instead_of
+            .as_ref()
+            .map(|old| format!("another server than {old}")),
+    );
+    if !deployment.config.is_empty() {
+        parts.push(match named {
+            true => format!("in the option file: {}", settings(&deployment.config)),
+            false => format!(
+                "{} in one option file",
+                number::count(deployment.config.len(), "server variable")
+            ),
+        });
     }
     let mut unit = Vec::new();
     if let Some(malloc) = &deployment.malloc {
@@ -88,55 +271,41 @@ fn steps(deployment: &Deployment) -> String {
     if let Some(built) = &deployment.built {
         parts.push(format!("another binary of the server ({})", built.one_line));
     }
-    if parts.is_empty() {
-        parts.push("no file: only how the application connects".to_owned());
+    if let Some(engine) = &deployment.engine {
+        parts.push(format!("the tables in {engine} (ALTER TABLE … ENGINE)"));
     }
-    parts.join(", ")
+    parts
 }
 
-/// What the levers risk, those with a risk by name.
-fn risk(rungs: &[Rung]) -> String {
-    let of = |risk: &str| -> Vec<&str> {
-        let risky = rungs.iter().filter(|rung| rung.risk == risk);
-        risky.map(|rung| rung.screened.title.as_str()).collect()
-    };
-    let told: Vec<String> = [
-        ("durability", "a crash may lose the last transactions"),
-        ("security", "something is protected less"),
-        ("system", "settings of the host change for everything on it"),
-        ("memory", "the server takes more memory"),
-    ]
-    .into_iter()
-    .filter_map(|(word, meaning)| {
-        let titles = of(word);
-        (!titles.is_empty()).then(|| format!("{meaning} ({})", titles.join(", ")))
-    })
-    .collect();
-    match told.is_empty() {
-        true => "None of the levers touches durability, security or the host.".to_owned(),
-        false => {
-            let mut text = told.join("; ");
-            text[..1].make_ascii_uppercase();
-            let touches = |word: &str| rungs.iter().any(|rung| rung.risk == word);
-            match touches("durability") {
-                true => format!("{text}."),
-                false => format!("{text}. Durability is untouched."),
-            }
-        }
-    }
+/// `innodb_flush_neighbors = 0, skip_log_bin`.
+fn settings(config: &BTreeMap<String, String>) -> String {
+    let told = config.iter().map(|(name, value)| match value.is_empty() {
+        true => name.clone(),
+        false => format!("{name} = {value}"),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use niagara_store::DeployMalloc;
+    use niagara_store::{DeployBuild, DeployMalloc};
+
+    fn found(hands_over: bool) -> Found<'static> {
+        Found {
+            deployment: None,
+            proof: None,
+            checks: &[],
+            rungs: &[],
+            workload: "oltp_read_only, 8 threads".to_owned(),
+            hands_over,
+        }
+    }
 
     #[test]
     fn what_has_to_be_put_where() {
         let mut deployment = Deployment {
-            config: BTreeMap::from([("a".into(), "1".into())]),
+            config: BTreeMap::from([("a".into(), "1".into()), ("skip_b".into(), String::new())]),
             malloc: Some(DeployMalloc {
                 name: "jemalloc".into(),
                 package: "libjemalloc2".into(),
@@ -146,13 +315,76 @@ mod tests {
             ..Deployment::default()
         };
         assert_eq!(
-            steps(&deployment),
-            "1 server variable in one option file, a drop-in for its systemd unit (jemalloc (package libjemalloc2), its scheduling)"
+            found(true).to_apply(&deployment),
+            "2 server variables in one option file, a drop-in for its systemd unit (jemalloc (package libjemalloc2), its \
+             scheduling); then one restart of the server. The files and every step are in deploy/."
+        );
+        // Where no file has them, they are spelled out.
+        assert!(
+            found(false)
+                .to_apply(&deployment)
+                .starts_with("in the option file: a = 1, skip_b, a drop-in")
         );
         deployment
             .host_steps
             .push("sysctl vm.nr_hugepages=64".into());
-        assert!(steps(&deployment).ends_with("settings of the host"));
-        assert!(steps(&Deployment::default()).starts_with("no file"));
+        assert_eq!(
+            steps(&deployment, true).last().map(String::as_str),
+            Some("settings of the host")
+        );
+        let nothing = Deployment::default();
+        assert!(found(true).to_apply(&nothing).starts_with("No file"));
+        assert!(found(false).to_apply(&nothing).contains("as it comes"));
+    }
+
+    #[test]
+    fn what_is_not_known_to_be_safe_is_not_called_safe() {
+        let mut deployment = Deployment {
+            risks: Some(BTreeMap::new()),
+            ..Deployment::default()
+        };
+        let told = |deployment: &Deployment| found(true).risk(deployment);
+        assert_eq!(
+            told(&deployment),
+            "None of the levers touches durability, security or the host."
+        );
+        deployment.own_changes = vec!["sync_binlog=0".into()];
+        assert_eq!(
+            told(&deployment),
+            "The risk of sync_binlog=0 is yours to judge."
+        );
+        deployment.own_changes.clear();
+        deployment.built = Some(DeployBuild::default());
+        let built = told(&deployment);
+        assert!(
+            built.contains("no security updates") && built.ends_with("Durability is untouched."),
+            "{built}"
+        );
+        deployment.risks = Some(BTreeMap::from([(
+            "durability".into(),
+            vec!["no doublewrite".into()],
+        )]));
+        let risky = told(&deployment);
+        assert!(
+            risky.starts_with("A crash may lose the last transactions (no doublewrite)")
+                && !risky.contains("untouched"),
+            "{risky}"
+        );
+    }
+
+    #[test]
+    fn another_server_is_more_than_a_restart() {
+        let deployment = Deployment {
+            instead_of: Some("mariadb-10.11".into()),
+            ..Deployment::default()
+        };
+        let lines = found(false).lines(&deployment);
+        let told = |name: &str| {
+            let line = lines.iter().find(|line| line.0 == name);
+            line.map(|line| line.1.as_str()).expect(name)
+        };
+        assert!(told("To apply").contains("another server than mariadb-10.11"));
+        assert!(told("To undo").contains("no way back"));
+        assert!(told("Checked").starts_with("No: a comparison"));
     }
 }

@@ -7,12 +7,12 @@ use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
 
 /// Beneath every waterfall.
-pub(crate) const HOW_TO_READ: &str = "Each rung starts where the one before it ended. The total comes from \
-    fresh duels of its own, start against final variant. It is not the product of the rungs: of many \
-    levers those are picked that look best, and they look a little better than they are.";
+pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
+    itself, in fresh duels of the start against the final variant. It need not be the product of the levers: those that look \
+    best are picked, and they look a little better than they are.";
 /// What `n = 12` and the brackets are.
-pub(crate) const N_MEANS: &str = "n: duels behind the figure; a duel is one measurement, both servers freshly started on identical \
-    data, the load alternating between them in short slices. In brackets: between what the true ratio lies, at 95 % confidence (1 − α).";
+pub(crate) const N_MEANS: &str = "n: duels behind the figure. A duel starts both servers afresh on identical data and \
+    switches the load between them in short slices; it gives one figure. In brackets: the confidence interval, of 95 % unless --alpha says otherwise.";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
@@ -34,6 +34,26 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
     })
     .map(|(_, meaning)| meaning)
     .collect()
+}
+
+/// Which numbers a search chose after the screening, so that screened figures are of other values; nothing where it chose none.
+pub(crate) fn searched_since(tune: &TuneSummary) -> Option<String> {
+    let chosen: Vec<String> = tune
+        .searched
+        .iter()
+        .flat_map(|searched| &searched.ranges)
+        .filter(|range| range.chosen != range.start)
+        .map(|range| {
+            let [chosen, start] = [range.chosen, range.start].map(number::sized);
+            format!("{} = {chosen} instead of {start}", range.variable)
+        })
+        .collect();
+    (!chosen.is_empty()).then(|| {
+        format!(
+            "A search chose {} after the screening: screened figures are of the value before, the total is of this one.",
+            chosen.join(", ")
+        )
+    })
 }
 
 /// One line of the waterfall.

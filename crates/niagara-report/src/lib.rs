@@ -36,4 +36,4 @@ pub use profile::{
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
-pub use terminal::{View, terminal};
+pub use terminal::{View, terminal, wrapped};

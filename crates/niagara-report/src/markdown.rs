@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
-use crate::applying::applying;
+use crate::applying::{HEADING, applying};
 use crate::study::Grid;
 use crate::{Report, Sides, ladder, number, profile, study, wording};
 
@@ -42,6 +42,9 @@ pub(crate) fn page(headline: &str, warnings: &[String], grids: &[Grid]) -> Strin
     page.0
 }
 
+/// What couples are, where they are counted.
+const COUPLES: &str = "Couples (matched pairs of slices, one of each server)";
+
 struct Page(String);
 
 impl Page {
@@ -59,6 +62,10 @@ impl Page {
 
     /// What a study of a file has: its words, its tables.
     fn study(&mut self, summary: &Summary, sides: Option<&Sides>) {
+        let own_form = matches!(summary, Summary::Tune(_) | Summary::Compare(_));
+        if !own_form {
+            self.costs(summary);
+        }
         if let Some(about) = summary.about() {
             self.line(&format!("## {}", text(&about.title)));
             for (heading, words) in study::opening(about) {
@@ -71,7 +78,6 @@ impl Page {
                 self.line(&format!("Source: {}", text(source)));
             }
         }
-        let own_form = matches!(summary, Summary::Tune(_) | Summary::Compare(_));
         let sides = sides.filter(|_| !own_form).map(Sides::grid);
         for grid in study::grids(summary).into_iter().chain(sides) {
             self.grid(&grid);
@@ -123,11 +129,7 @@ impl Page {
             text(&tune.workload)
         ));
         self.rungs(tune);
-        self.line("## What it costs to apply, and what it risks");
-        for (name, words) in applying(tune) {
-            self.row(&format!("- {name}: {}", text(&words)));
-        }
-        self.row("");
+        self.costs(&Summary::Tune(Box::new(tune.clone())));
         if let Some(sides) = sides {
             self.grid(&sides.grid());
         }
@@ -167,12 +169,21 @@ impl Page {
         self.row(&format!("- Time: {time}"));
         self.noise(tune.sd_duel);
         if let Some(total) = &tune.total {
-            self.row(&format!(
-                "- Couples of the total: {}",
-                wording::dropped(total)
-            ));
+            self.row(&format!("- {COUPLES}: {}", wording::dropped(total)));
         }
         self.row(&format!("- Error probability: α = {}", tune.alpha));
+        self.row("");
+    }
+
+    /// What it costs to apply; nothing of a study that ends with nothing to apply.
+    fn costs(&mut self, summary: &Summary) {
+        let Some(lines) = applying(summary) else {
+            return;
+        };
+        self.line(&format!("## {HEADING}"));
+        for (name, words) in lines {
+            self.row(&format!("- {name}: {}", text(&words)));
+        }
         self.row("");
     }
 
@@ -181,7 +192,7 @@ impl Page {
         if !tune.rungs.is_empty() {
             self.line("## From the starting point to the final variant");
             self.table(
-                &["Rung", "Change", wording::judged_by(tune.goal), "Standing"],
+                &["Lever", "Change", wording::judged_by(tune.goal), "Standing"],
                 "llrl",
             );
             for step in ladder::steps(tune) {
@@ -204,6 +215,9 @@ impl Page {
             let mut notes = vec![ladder::HOW_TO_READ];
             notes.extend(ladder::meanings(tune));
             self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
+            if let Some(searched) = ladder::searched_since(tune) {
+                self.line(&text(&searched));
+            }
         }
     }
 
@@ -251,6 +265,7 @@ impl Page {
             ));
         }
         self.row("");
+        self.costs(&Summary::Compare(Box::new(compare.clone())));
         if let Some(sides) = sides {
             self.grid(&sides.grid());
         }
@@ -261,7 +276,7 @@ impl Page {
         let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
         self.row(&format!("- Time: {time}"));
         self.noise(compare.sd_duel);
-        self.row(&format!("- Couples: {}", wording::dropped(comparison)));
+        self.row(&format!("- {COUPLES}: {}", wording::dropped(comparison)));
         if let Some(nodes) = wording::nodes(comparison) {
             self.row(&format!("- Nodes: {nodes}"));
         }
@@ -301,10 +316,7 @@ impl Page {
 
     fn noise(&mut self, sd_duel: Option<f64>) {
         if let Some(sd) = sd_duel {
-            self.row(&format!(
-                "- Noise: standard deviation {} a duel",
-                number::percent(sd)
-            ));
+            self.row(&format!("- Noise: {}", wording::noise(sd)));
         }
     }
 

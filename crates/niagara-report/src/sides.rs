@@ -1,9 +1,11 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
+use niagara_stats::Estimate;
 use niagara_store::{Comparison, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
 use crate::study::Grid;
+use crate::wording::comparison_of;
 use crate::{Report, number};
 
 /// Percentiles of transaction latency that are told.
@@ -23,6 +25,8 @@ pub struct Sides {
     /// Milliseconds at each of the percentiles, over all slices that nothing else disturbed; empty where no histogram is
     /// stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
+    /// B over A from the duels: throughput, each of the percentiles, server CPU per transaction, as far as they were judged.
+    pub ratios: Ratios,
     /// Transactions that ended in an error, and all that were counted.
     pub errors: [(u64, u64); 2],
     /// Main settings of the start, where they were kept.
@@ -31,10 +35,35 @@ pub struct Sides {
     pub origin: Vec<String>,
 }
 
+/// B over A, each from the ratios within duels; below 1 is better of all but throughput.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ratios {
+    /// Transactions per second.
+    pub throughput: Estimate,
+    /// At each of the percentiles that are told.
+    pub latency: [Option<Estimate>; 3],
+    /// Server CPU time per transaction.
+    pub cpu: Option<Estimate>,
+}
+
+impl Ratios {
+    fn of(comparison: &Comparison) -> Self {
+        Self {
+            throughput: comparison.throughput.estimate,
+            latency: [
+                comparison.latency_p50,
+                comparison.latency_p95,
+                comparison.latency_p99,
+            ],
+            cpu: comparison.cpu_per_transaction,
+        }
+    }
+}
+
 impl Sides {
     /// Of the comparison that carries the headline: `None` where there is none, or none of its duels is stored.
     pub fn of(report: &Report) -> Option<Sides> {
-        let comparison = main_comparison(report.summary.as_ref()?)?;
+        let comparison = comparison_of(report.summary.as_ref()?)?;
         let duels = report.scored(report.main_phase(), "");
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match first_is_start {
@@ -69,6 +98,7 @@ impl Sides {
             names,
             tps: comparison.tps,
             latency_ms,
+            ratios: Ratios::of(comparison),
             errors,
             origin: report
                 .events
@@ -87,29 +117,38 @@ impl Sides {
     /// As a table.
     pub(crate) fn grid(&self) -> Grid {
         let [a, b] = self.names.each_ref().map(String::as_str);
-        let mut grid = Grid::new("In figures", &[("", false), (a, true), (b, true)]);
-        let mut row = |name: &str, cells: [String; 2]| {
-            let [a, b] = cells;
-            grid.rows.push(vec![name.to_owned(), a, b]);
+        let columns = [("", false), (a, true), (b, true), ("B over A", false)];
+        let mut grid = Grid::new("In figures", &columns);
+        let mut row = |name: &str, [a, b]: [String; 2], ratio: Option<&Estimate>| {
+            let ratio = ratio.map_or(String::new(), number::estimate);
+            grid.rows.push(vec![name.to_owned(), a, b, ratio]);
         };
-        row("Transactions per second", self.tps.map(number::rate));
-        for (name, values) in &self.latency_ms {
-            row(name, values.map(milliseconds));
+        row(
+            "Transactions per second",
+            self.tps.map(number::rate),
+            Some(&self.ratios.throughput),
+        );
+        for ((name, values), ratio) in self.latency_ms.iter().zip(&self.ratios.latency) {
+            row(name, values.map(milliseconds), ratio.as_ref());
+        }
+        if let Some(cpu) = &self.ratios.cpu {
+            row("Server CPU a transaction", Default::default(), Some(cpu));
         }
         row(
             "Errors",
             self.errors.map(|(errors, transactions)| match errors {
                 0 => "none".to_owned(),
                 _ => format!(
-                    "{} in {} transactions",
+                    "{} of {}",
                     number::grouped(errors as f64),
                     number::grouped(transactions as f64)
                 ),
             }),
+            None,
         );
         grid.notes.push(
-            "For orientation: the machine's speed wanders, so only the ratio within each duel is judged. \
-             Throughput is the median of the slices."
+            "Of latency and CPU lower is better. What is judged are the ratios within duels, at the right: the machine's speed \
+             wanders, and the columns (throughput: the median of the slices) with it."
                 .to_owned(),
         );
         if let Some(start) = &self.start {
@@ -117,17 +156,6 @@ impl Sides {
         }
         grid.notes.extend(self.origin.clone());
         grid
-    }
-}
-
-/// The comparison that the headline speaks of.
-pub(crate) fn main_comparison(summary: &Summary) -> Option<&Comparison> {
-    match summary {
-        Summary::Tune(tune) => tune.total.as_ref(),
-        Summary::Compare(compare) => Some(&compare.comparison),
-        Summary::Ladder(ladder) => ladder.total.as_ref(),
-        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
-        Summary::Sweep(_) => None,
     }
 }
 

@@ -4,6 +4,7 @@ use console::{measure_text_width, pad_str, truncate_str};
 use niagara_stats::Estimate;
 use niagara_store::{CompareSummary, Comparison, Goal, NotTried, Screened, Summary, TuneSummary};
 
+use crate::applying::{HEADING, applying};
 use crate::interval_bar::{Bar, draw};
 use crate::sides::Sides;
 use crate::study::{self, Grid};
@@ -32,6 +33,7 @@ pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
         Summary::Compare(compare) => screen.compare(compare),
         Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => screen.study(summary),
     }
+    screen.costs(summary);
     if matches!(summary, Summary::Tune(_) | Summary::Compare(_)) {
         // Of a replay.
         for grid in study::grids(summary) {
@@ -39,6 +41,15 @@ pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
         }
     }
     screen.out
+}
+
+/// `text` behind `lead` in lines of at most `width` columns, further lines indented to where it began; a longer word, or a
+/// ratio with its interval, keeps its line to itself.
+pub fn wrapped(lead: &str, text: &str, width: usize) -> String {
+    let indent = measure_text_width(lead);
+    let room = width.saturating_sub(indent).max(16);
+    let lines = wrap(text, room).join(&format!("\n{}", " ".repeat(indent)));
+    format!("{lead}{lines}")
 }
 
 /// A page of tables for a terminal of `width` columns.
@@ -62,8 +73,15 @@ pub(crate) fn page(
     screen.out
 }
 
+/// Behind the number of duels of a comparison.
+const DUEL_MEANS: &str = "; a duel starts both servers afresh on identical data and switches the load between them in short \
+                          slices: it gives one figure";
+
 /// Narrower than this, what stood beside goes beneath.
 const STACKED_BELOW: usize = 84;
+
+/// Before what stands beneath a row's name.
+const INDENT: &str = "    ";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Paint {
@@ -129,17 +147,96 @@ impl<'a> Screen<'a> {
         if let Some(total) = &tune.total {
             self.lesser(total);
         }
-        if !tune.not_helped.is_empty() {
-            self.heading("Measured and not kept (screened, 95 % intervals)");
-            let rows: Vec<_> = tune
-                .not_helped
-                .iter()
-                .map(|s| screened_row(s, ""))
-                .collect();
-            self.table(&rows);
-            if let Some(note) = wording::many_intervals(rows.len()) {
-                self.wrapped("  ", &note, Paint::Dim);
+        self.not_kept(tune);
+        let checks: Vec<_> = [
+            (&tune.negative_control, "negative control: changes nothing"),
+            (&tune.positive_control, "positive control: known to slow"),
+        ]
+        .into_iter()
+        .filter_map(|(lever, role)| {
+            let lever = lever.as_ref()?;
+            Some(match self.verbose {
+                true => screened_row(lever, role),
+                false => Row {
+                    note: role.to_owned(),
+                    ..screened_row(lever, role)
+                },
+            })
+        })
+        .collect();
+        if !checks.is_empty() {
+            self.heading("Checks on the method");
+            self.table(&checks);
+        }
+        if !tune.not_tried.is_empty() {
+            self.not_tried(&tune.not_tried);
+        }
+        self.heading("How it was measured");
+        let facts = self.facts_of_tune(tune);
+        self.facts(&facts_of(&facts));
+    }
+
+    /// Time and seed; in the long form, all there is to know.
+    fn facts_of_tune(&self, tune: &TuneSummary) -> Vec<(String, String)> {
+        let mut facts = wording::builds(&tune.builds);
+        let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+        let asked = Some(tune.budget_seconds);
+        let time = wording::time(tune.elapsed_seconds, tune.load_seconds, asked);
+        fact("time", time);
+        if self.verbose {
+            if let Some(total) = &tune.total {
+                fact("couples", couples(total));
             }
+            if let Some((name, value)) = noise(tune.sd_duel) {
+                fact(name, value);
+            }
+            fact("error probability", format!("α = {}", tune.alpha));
+        }
+        let taken = tune.total.as_ref().and_then(wording::others_took);
+        if let (Some(taken), false) = (taken, self.verbose) {
+            fact("others", taken);
+        }
+        fact("server", tune.server_version.clone());
+        fact("seed", tune.seed.to_string());
+        facts
+    }
+
+    /// What was measured and is not in the final variant: counted, or by name.
+    fn not_kept(&mut self, tune: &TuneSummary) {
+        let by_effect = |a: &&Screened, b: &&Screened| a.effect.ratio.total_cmp(&b.effect.ratio);
+        let best = tune.not_helped.iter().max_by(by_effect);
+        let worst = tune.not_helped.iter().min_by(by_effect);
+        let Some((best, worst)) = best.zip(worst) else {
+            return;
+        };
+        if !self.verbose {
+            let count = tune.not_helped.len();
+            self.heading(&format!(
+                "Measured and not kept: {}",
+                number::count(count, "lever")
+            ));
+            let range = match count {
+                1 => format!("{} {}", best.title, number::ratio(&best.effect)),
+                _ => format!(
+                    "from {} ({}) down to {} ({})",
+                    number::ratio(&best.effect),
+                    best.title,
+                    number::ratio(&worst.effect),
+                    worst.title
+                ),
+            };
+            self.wrapped("  ", &range, Paint::Plain);
+            return;
+        }
+        self.heading("Measured and not kept (screened, 95 % intervals)");
+        let rows: Vec<_> = tune
+            .not_helped
+            .iter()
+            .map(|s| screened_row(s, ""))
+            .collect();
+        self.table(&rows);
+        if let Some(note) = wording::many_intervals(rows.len()) {
+            self.wrapped("  ", &note, Paint::Dim);
         }
         if !tune.together.is_empty() {
             self.heading("Levers that act on each other (screened)");
@@ -153,49 +250,34 @@ impl<'a> Screen<'a> {
                 self.wrapped("  ", &line, Paint::Plain);
             }
         }
-        let checks: Vec<_> = [
-            (&tune.negative_control, "negative control: changes nothing"),
-            (&tune.positive_control, "positive control: known to slow"),
-        ]
-        .into_iter()
-        .filter_map(|(lever, role)| Some(screened_row(lever.as_ref()?, role)))
-        .collect();
-        if !checks.is_empty() {
-            self.heading("Checks on the method");
-            self.table(&checks);
+    }
+
+    /// What it costs to apply; in short nothing of a study that proved nothing.
+    fn costs(&mut self, summary: &Summary) {
+        let Some(mut lines) = applying(summary) else {
+            return;
+        };
+        if self.verbose {
+            self.heading(HEADING);
+            self.facts(&lines);
+        } else if lines.len() > 1 {
+            // deploy/README.md, which is named beneath, and the report have the rest.
+            lines.retain(|(name, _)| !["To undo", "Holds for"].contains(name));
+            self.heading(HEADING);
+            self.facts(&lines);
         }
-        if !tune.not_tried.is_empty() {
-            self.not_tried(&tune.not_tried);
-        }
-        self.heading("How it was measured");
-        let builds = wording::builds(&tune.builds);
-        let mut facts = facts_of(&builds);
-        facts.push((
-            "time",
-            wording::time(
-                tune.elapsed_seconds,
-                tune.load_seconds,
-                Some(tune.budget_seconds),
-            ),
-        ));
-        if let Some(total) = &tune.total {
-            facts.push(("couples", wording::dropped(total)));
-        }
-        facts.extend(noise(tune.sd_duel));
-        facts.push(("error probability", format!("α = {}", tune.alpha)));
-        facts.push(("server", tune.server_version.clone()));
-        facts.push(("seed", tune.seed.to_string()));
-        self.facts(&facts);
     }
 
     fn not_tried(&mut self, not_tried: &[NotTried]) {
         if !self.verbose {
-            self.heading(&format!("Not tried: {} levers", not_tried.len()));
+            self.heading(&format!(
+                "Not tried: {}",
+                number::count(not_tried.len(), "lever")
+            ));
             for (reason, count) in wording::counted(not_tried) {
                 self.wrapped(&format!("  {count:>3}  "), &reason, Paint::Plain);
             }
-            let where_else =
-                "By name with --verbose (niagara report --verbose) and in report.html.";
+            let where_else = "All levers by name: niagara report --verbose, and report.html.";
             self.wrapped("  ", where_else, Paint::Dim);
             return;
         }
@@ -213,7 +295,11 @@ impl<'a> Screen<'a> {
     /// What both sides did in absolute figures.
     fn in_figures(&mut self) {
         if let Some(sides) = self.sides {
-            self.full_grid(&sides.grid());
+            let mut grid = sides.grid();
+            if !self.verbose {
+                grid.notes.truncate(1);
+            }
+            self.full_grid(&grid);
         }
     }
 
@@ -244,20 +330,26 @@ impl<'a> Screen<'a> {
             (
                 "evidence",
                 format!(
-                    "{}, protocol {}, {}",
+                    "{}, {}{}",
                     number::count(judged.duels, "duel"),
-                    compare.protocol,
-                    wording::error_probability(judged)
+                    wording::error_probability(judged),
+                    match compare.protocol.as_str() {
+                        "duel" => DUEL_MEANS.to_owned(),
+                        other => format!("; protocol {other}"),
+                    }
                 ),
             ),
         ];
         let builds = wording::builds(&compare.builds);
         facts.extend(facts_of(&builds));
         if let (None, Some(next)) = (judged.verdict, judged.next_look) {
-            facts.push(("next look", format!("at {}", number::count(next, "duel"))));
+            facts.push((
+                "judged next",
+                format!("after {}", number::count(next, "duel")),
+            ));
         }
         facts.extend(noise(compare.sd_duel));
-        facts.push(("couples", wording::dropped(comparison)));
+        facts.push(("couples", couples(comparison)));
         facts.extend(wording::nodes(comparison).map(|nodes| ("nodes", nodes)));
         facts.push((
             "time",
@@ -333,10 +425,17 @@ impl<'a> Screen<'a> {
         for meaning in ladder::meanings(tune) {
             self.wrapped("  ", meaning, Paint::Dim);
         }
+        if let Some(searched) = ladder::searched_since(tune) {
+            self.wrapped("  ", &searched, Paint::Dim);
+        }
     }
 
     fn lesser(&mut self, comparison: &Comparison) {
-        let claims = wording::lesser_claims(comparison);
+        let mut claims = wording::lesser_claims(comparison);
+        if self.sides.is_some() && !self.verbose {
+            // The table of figures has the same ratios; what is said beside them is for those who read all.
+            claims.retain(|claim| claim.title.starts_with("Throughput"));
+        }
         if claims.is_empty() {
             return;
         }
@@ -391,18 +490,8 @@ impl<'a> Screen<'a> {
             return;
         }
         if 2 + widths.iter().map(|width| width + 2).sum::<usize>() > self.width {
-            for row in &grid.rows {
-                let parts: Vec<String> = grid
-                    .columns
-                    .iter()
-                    .zip(row)
-                    .filter(|(_, cell)| !cell.is_empty())
-                    .map(|((name, _), cell)| match name.as_str() {
-                        "" => cell.clone(),
-                        name => format!("{name}: {cell}"),
-                    })
-                    .collect();
-                self.wrapped("  ", &parts.join(" · "), Paint::Plain);
+            for (index, row) in grid.rows.iter().enumerate() {
+                self.block(&grid.columns, row, grid.strong.contains(&index));
             }
             return;
         }
@@ -435,6 +524,42 @@ impl<'a> Screen<'a> {
             let text = self.painted(&text, paint);
             self.line(&text);
         }
+    }
+
+    /// A row of a table that is too wide: its name, beneath it what stands in the columns.
+    fn block(&mut self, columns: &[(String, bool)], row: &[String], strong: bool) {
+        let named = columns.iter().take_while(|(name, _)| name.is_empty());
+        let named = named.count().max(1).min(row.len());
+        let filled = |cells: &[String]| -> Vec<String> {
+            let cells = cells.iter().filter(|cell| !cell.is_empty());
+            cells.cloned().collect()
+        };
+        let paint = if strong { Paint::Bold } else { Paint::Plain };
+        self.wrapped("  ", &filled(&row[..named]).join(" · "), paint);
+        let parts: Vec<String> = columns
+            .iter()
+            .zip(row)
+            .skip(named)
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|((name, _), cell)| match name.as_str() {
+                "" => cell.clone(),
+                name => format!("{name} {cell}"),
+            })
+            .collect();
+        // As many on a line as fit; none is broken unless it is longer than a line.
+        let mut line = String::new();
+        for part in parts {
+            let joined = format!("{line} · {part}");
+            if line.is_empty() {
+                line = part;
+            } else if INDENT.len() + measure_text_width(&joined) <= self.width {
+                line = joined;
+            } else {
+                self.wrapped(INDENT, &line, paint);
+                line = part;
+            }
+        }
+        self.wrapped(INDENT, &line, paint);
     }
 
     fn heading(&mut self, text: &str) {
@@ -555,11 +680,15 @@ fn screened_row(screened: &Screened, role: &str) -> Row {
 }
 
 fn noise(sd_duel: Option<f64>) -> Option<(&'static str, String)> {
-    let sd = sd_duel?;
-    Some((
-        "noise",
-        format!("standard deviation {} a duel", number::percent(sd)),
-    ))
+    Some(("noise", wording::noise(sd_duel?)))
+}
+
+/// Couples, with a word on what they are.
+fn couples(comparison: &Comparison) -> String {
+    format!(
+        "{} (a couple: two neighbouring slices, one of each server)",
+        wording::dropped(comparison)
+    )
 }
 
 fn paint_of(e: &Estimate) -> Paint {

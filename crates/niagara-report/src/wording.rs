@@ -104,7 +104,7 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
 }
 
 /// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.
-fn better(comparison: &Comparison) -> String {
+pub(crate) fn better(comparison: &Comparison) -> String {
     let gain = &comparison.judged().estimate;
     if comparison.goal == Goal::Throughput {
         return faster(gain);
@@ -361,8 +361,6 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     } else {
         "lower is better; follows throughput, as each connection waits for its answer"
     };
-    /// Share of the CPUs taken by others from which on the throughput as measured stands beside.
-    const WORTH_TELLING: f64 = 0.03;
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {
         comparison.caution.is_some() || taken.iter().any(|share| *share >= WORTH_TELLING)
@@ -417,15 +415,30 @@ pub fn dropped(comparison: &Comparison) -> String {
         0 => ", none dropped".to_owned(),
         _ => format!(", dropped: {a} for A's slice, {b} for B's"),
     };
-    if let Some([a, b]) = comparison.taken {
-        text += &format!(
-            "; others took {:.0} % of the CPUs from A, {:.0} % from B",
-            a * 100.0,
-            b * 100.0
-        );
+    if let Some(taken) = comparison.taken {
+        text += &format!("; others {}", took(taken));
     }
     text
 }
+
+/// `took 3 % of the CPUs from A, 4 % from B`.
+fn took([a, b]: [f64; 2]) -> String {
+    format!(
+        "took {:.0} % of the CPUs from A, {:.0} % from B",
+        a * 100.0,
+        b * 100.0
+    )
+}
+
+/// What others took of the machine, where it is worth telling.
+pub(crate) fn others_took(comparison: &Comparison) -> Option<String> {
+    let taken = comparison.taken?;
+    let is_much = taken.iter().any(|share| *share >= WORTH_TELLING);
+    is_much.then(|| format!("{}, which widens intervals", took(taken)))
+}
+
+/// Share of the CPUs taken by others from which on it is told beside the figures.
+const WORTH_TELLING: f64 = 0.03;
 
 /// ` on these 4 nodes`; nothing of a comparison on one machine.
 fn on_these_nodes(comparison: &Comparison) -> String {
@@ -505,26 +518,61 @@ pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     groups
 }
 
-/// Levers that were not tried, counted by kind of reason, most first. Reasons that begin alike, up to their first colon, are
-/// of one kind; the whole reason stands where all of a kind have the same.
+/// Levers that were not tried, counted by kind of reason, most first. Reasons that begin alike, up to their first colon and
+/// but for their numbers, are of one kind; the whole reason stands where all of a kind have the same, and where they differ
+/// in numbers alone, with the smallest and the largest: `matters from 100–700 MB of data`.
 pub fn counted(not_tried: &[NotTried]) -> Vec<(String, usize)> {
-    let mut kinds: Vec<(&str, Option<&str>, usize)> = Vec::new();
+    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for lever in not_tried {
         let reason = lever.reason.as_str();
-        let kind = reason.split(": ").next().unwrap_or(reason);
-        match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
-            Some((_, common, count)) => {
-                *count += 1;
-                *common = common.filter(|whole| *whole == reason);
-            }
-            None => kinds.push((kind, Some(reason), 1)),
+        let kind = without_numbers(reason.split(": ").next().unwrap_or(reason));
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, reasons)) => reasons.push(reason),
+            None => kinds.push((kind, vec![reason])),
         }
     }
-    kinds.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    kinds.sort_by_key(|(_, reasons)| std::cmp::Reverse(reasons.len()));
     kinds
         .into_iter()
-        .map(|(kind, whole, count)| (whole.unwrap_or(kind).to_owned(), count))
+        .map(|(_, reasons)| {
+            let whole = merged(&reasons).or_else(|| {
+                let kinds: Vec<&str> = reasons
+                    .iter()
+                    .map(|reason| reason.split(": ").next().unwrap_or(reason))
+                    .collect();
+                merged(&kinds)
+            });
+            (whole.unwrap_or_default(), reasons.len())
+        })
         .collect()
+}
+
+/// Each number that stands by itself as `#`.
+fn without_numbers(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.parse::<u64>() {
+        Ok(_) => "#",
+        Err(_) => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Texts that differ in numbers alone as one; nothing where they differ in more.
+fn merged(texts: &[&str]) -> Option<String> {
+    let first = texts.first()?;
+    let shape = without_numbers(first);
+    if texts.iter().any(|text| without_numbers(text) != shape) {
+        return None;
+    }
+    let words = first.split(' ').enumerate().map(|(place, word)| {
+        let numbers = texts
+            .iter()
+            .filter_map(|text| text.split(' ').nth(place)?.parse::<u64>().ok());
+        match (numbers.clone().min(), numbers.max()) {
+            (Some(least), Some(most)) if least != most => format!("{least}–{most}"),
+            _ => word.to_owned(),
+        }
+    });
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// What there is to know of built servers: whose, and what.
@@ -595,6 +643,7 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     all.extend(note.map(str::to_owned));
     all
 }
+
 /// The comparison that a summary is about: of its start with its end.
 pub(crate) fn comparison_of(summary: &Summary) -> Option<&Comparison> {
     match summary {
@@ -632,6 +681,22 @@ pub fn searched(searched: &Searched) -> Vec<String> {
         None => format!("nothing better in {duels} duels"),
     });
     lines
+}
+
+/// How much one duel's figure varies, in words.
+pub(crate) fn noise(sd_duel: f64) -> String {
+    format!(
+        "one duel's figure varies by {} (standard deviation)",
+        number::percent(sd_duel)
+    )
+}
+
+/// With a capital letter.
+pub(crate) fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |letter| {
+        letter.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// What two levers do together, in a sentence.

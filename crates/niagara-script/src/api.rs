@@ -18,9 +18,7 @@ use std::time::Duration;
 #[repr(C)]
 pub struct Functions {
     connect: unsafe extern "C" fn(*mut Context),
-    query: unsafe extern "C" fn(*mut Context, u32, *const c_char, usize),
     prepare: unsafe extern "C" fn(*mut Context, u32, *const c_char, usize),
-    execute: unsafe extern "C" fn(*mut Context, u32, u32, *const Bind, u32, bool) -> bool,
     execute_text:
         unsafe extern "C" fn(*mut Context, u32, *const c_char, usize, *const Bind, u32) -> bool,
     sleep: unsafe extern "C" fn(*mut Context, f64),
@@ -53,9 +51,7 @@ pub struct Functions {
 /// All of them.
 pub static FUNCTIONS: Functions = Functions {
     connect,
-    query,
     prepare,
-    execute,
     execute_text,
     sleep,
     event,
@@ -88,7 +84,7 @@ pub static FUNCTIONS: Functions = Functions {
 ///
 /// # Safety
 /// The pointer is the mailbox's, as the module's documentation says.
-unsafe fn context<'a>(context: *mut Context) -> &'a mut Context {
+pub unsafe fn context<'a>(context: *mut Context) -> &'a mut Context {
     // SAFETY: the caller's.
     unsafe { &mut *context }
 }
@@ -106,7 +102,7 @@ unsafe fn bytes<'a>(text: *const c_char, length: usize) -> &'a [u8] {
 ///
 /// # Safety
 /// There are `count` of them, or none and any pointer.
-unsafe fn all<'a>(binds: *const Bind, count: u32) -> &'a [Bind] {
+pub unsafe fn all<'a>(binds: *const Bind, count: u32) -> &'a [Bind] {
     match count {
         0 => &[],
         // SAFETY: the caller's.
@@ -124,7 +120,7 @@ unsafe fn text(text: *const c_char, length: usize) -> String {
 }
 
 /// Empties the command on a link, but for the statements that the server may forget before it.
-fn begin(context: &mut Context, link: u32, kind: CommandKind) -> &mut Vec<u8> {
+pub fn begin(context: &mut Context, link: u32, kind: CommandKind) -> &mut Vec<u8> {
     let own = &mut context.own;
     own.want = Some(Want::Answer {
         link: link as usize,
@@ -148,32 +144,10 @@ unsafe extern "C" fn connect(pointer: *mut Context) {
     unsafe { context(pointer) }.own.want = Some(Want::Connect);
 }
 
-unsafe extern "C" fn query(pointer: *mut Context, link: u32, sql: *const c_char, length: usize) {
-    // SAFETY: the module's.
-    let (context, sql) = unsafe { (context(pointer), bytes(sql, length)) };
-    command::query(begin(context, link, CommandKind::Text), sql);
-}
-
 unsafe extern "C" fn prepare(pointer: *mut Context, link: u32, sql: *const c_char, length: usize) {
     // SAFETY: the module's.
     let (context, sql) = unsafe { (context(pointer), bytes(sql, length)) };
     command::prepare(begin(context, link, CommandKind::Prepare), sql);
-}
-
-unsafe extern "C" fn execute(
-    pointer: *mut Context,
-    link: u32,
-    statement: u32,
-    binds: *const Bind,
-    count: u32,
-    sends_types: bool,
-) -> bool {
-    // SAFETY: the module's; the script's statement holds its parameters as long as the binds.
-    unsafe {
-        let command = begin(context(pointer), link, CommandKind::Execute);
-        command::execute(command, statement, all(binds, count), sends_types);
-    }
-    true
 }
 
 unsafe extern "C" fn execute_text(
@@ -184,7 +158,7 @@ unsafe extern "C" fn execute_text(
     binds: *const Bind,
     count: u32,
 ) -> bool {
-    // SAFETY: as in `execute`.
+    // SAFETY: the module's; the script's statement holds its parameters as long as the binds.
     unsafe {
         let command = begin(context(pointer), link, CommandKind::Text);
         command::query_with(command, bytes(sql, length), all(binds, count))
@@ -203,7 +177,10 @@ unsafe extern "C" fn event(pointer: *mut Context, completed: bool) {
 }
 
 /// Waits where the script stands.
-unsafe extern "C" fn ask(pointer: *mut Context) {
+///
+/// # Safety
+/// The pointer is the mailbox's, as the module's documentation says.
+pub unsafe extern "C" fn ask(pointer: *mut Context) {
     // SAFETY: the module's.
     let context = unsafe { context(pointer) };
     let (Some(want), Some(server)) = (context.own.want.take(), context.own.server) else {

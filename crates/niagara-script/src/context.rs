@@ -24,6 +24,13 @@ pub struct Mailbox {
     pub state: [c_char; 8],
 }
 
+impl Mailbox {
+    /// What a statement that was waited for returns: how it went, its rows, its columns.
+    pub fn answer(&self) -> [i64; 3] {
+        [self.status.into(), self.nrows.into(), self.nfields.into()]
+    }
+}
+
 /// A column's value; null for NULL.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

@@ -76,12 +76,32 @@ const HARMLESS: [&str; 8] = [
     "gettimeofday",
 ];
 
+/// Calls that do something beside the server.
+const REACHING_OUT: [&str; 8] = [
+    "io.open",
+    "io.output",
+    "io.popen",
+    "os.execute",
+    "os.exit",
+    "os.remove",
+    "os.rename",
+    "os.tmpname",
+];
+
+/// The code on each line of a text, without its comment.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(|line| line.split("--").next().unwrap_or_default())
+}
+
+/// Whether a text calls what is not to be done just to try it.
+pub fn reaches_out(text: &str) -> bool {
+    code(text).any(|line| REACHING_OUT.iter().any(|call| line.contains(call)))
+}
+
 /// Whether a text calls what the load generator cannot wait for on its behalf.
 pub fn blocks(text: &str) -> bool {
-    let mut lines = text
-        .lines()
-        .map(|line| line.split("--").next().unwrap_or_default());
-    lines.any(|line| {
+    code(text).any(|line| {
         let rests = RESTING.iter().any(|call| line.contains(call));
         (!rests && BLOCKING.iter().any(|call| line.contains(call)))
             || line.match_indices("ffi.C.").any(|(place, found)| {
@@ -134,6 +154,12 @@ mod tests {
         assert!(info.commands["prepare"]);
         assert_eq!(hooks, ["report_cumulative"]);
         assert_eq!(read(&[]).0.options, None);
+    }
+
+    #[test]
+    fn what_is_not_done_just_to_try_it_is_seen() {
+        assert!(reaches_out("local f = io.open('rates.csv', 'a')"));
+        assert!(!reaches_out("print(os.time()) -- io.open is not called"));
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //!
 //! A thread of a script is an interpreter of its own ([`thread`]), whose globals are the thread's. Its script runs within a
 //! coroutine: a function that asks the server something writes the command into the thread's [`context`] and yields, so
-//! that one thread of the system has thousands of them wait. [`api`] is what the interpreter calls, by LuaJIT's foreign function interface;
+//! that one thread of the system has thousands of them wait. [`api`] is what the interpreter calls, by LuaJIT's foreign function interface,
+//! and [`ask`] what every statement goes through, which yields by itself;
 //! the rest of the interface is Lua (`src/lua`). [`runtime`] reads scripts and makes threads; LuaJIT itself is known to
-//! [`lua`], [`state`] and [`interrupt`] alone.
+//! [`lua`], [`state`], [`ask`] and [`interrupt`] alone.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod api;
+mod ask;
 mod command;
 mod context;
 mod describe;

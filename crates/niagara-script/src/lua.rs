@@ -20,6 +20,13 @@ pub type lua_Alloc = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, usize
 pub type lua_CFunction = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
 pub type lua_Hook = unsafe extern "C-unwind" fn(*mut lua_State, *mut lua_Debug);
 
+/// The number type of the interpreter.
+pub type lua_Integer = isize;
+
+/// The place of the first value that a function in C was made with.
+pub const FIRST_UPVALUE: c_int = LUA_GLOBALSINDEX - 1;
+/// The place of the table of global variables.
+pub const LUA_GLOBALSINDEX: c_int = -10002;
 /// A coroutine has yielded.
 pub const LUA_YIELD: c_int = 1;
 /// A hook after a number of instructions.
@@ -29,6 +36,13 @@ unsafe extern "C-unwind" {
     pub fn lua_newstate(alloc: lua_Alloc, data: *mut c_void) -> *mut lua_State;
     pub fn lua_close(state: *mut lua_State);
     pub fn lua_newthread(state: *mut lua_State) -> *mut lua_State;
+    pub fn lua_yield(state: *mut lua_State, results: c_int) -> c_int;
+    pub fn lua_isyieldable(state: *mut lua_State) -> c_int;
+    pub fn lua_pushinteger(state: *mut lua_State, number: lua_Integer);
+    pub fn lua_tointeger(state: *mut lua_State, index: c_int) -> lua_Integer;
+    pub fn lua_toboolean(state: *mut lua_State, index: c_int) -> c_int;
+    pub fn lua_topointer(state: *mut lua_State, index: c_int) -> *const c_void;
+    pub fn lua_pushcclosure(state: *mut lua_State, function: lua_CFunction, values: c_int);
     pub fn lua_resume(state: *mut lua_State, arguments: c_int) -> c_int;
     pub fn lua_cpcall(state: *mut lua_State, function: lua_CFunction, data: *mut c_void) -> c_int;
     pub fn lua_settop(state: *mut lua_State, index: c_int);

@@ -5,8 +5,8 @@ use crate::place::place;
 use crate::random::{Choice, Feedback, Kind, Random, Unique};
 use crate::thread::{Task, Then, Thread, preamble, quoted};
 use niagara_load::{
-    Endpoint, IgnoredErrors, LoadError, Program, Reply, ScriptHost, ScriptInfo, ScriptRun,
-    ScriptRuntime, ScriptSource, ScriptThreads, ScriptValue,
+    DryRun, Endpoint, IgnoredErrors, LoadError, Program, Reply, ScriptHost, ScriptInfo,
+    ScriptOutput, ScriptRun, ScriptRuntime, ScriptSource, ScriptThreads, ScriptValue,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,7 +34,8 @@ impl ScriptRuntime for LuaRuntime {
             global_options: false,
             words: Vec::new(),
             ignored: IgnoredErrors::default(),
-            quiet: true,
+            output: ScriptOutput::Error,
+            dry_run: false,
             // Scripts that want one refuse to be loaded without it.
             command: "help".into(),
             threads: 1,
@@ -150,7 +151,14 @@ impl Threads {
             all,
             then,
         );
-        Ok(Box::new(thread.map_err(LoadError::Script)?))
+        let mut thread = Box::new(thread.map_err(LoadError::Script)?);
+        if self.run.output == ScriptOutput::Error {
+            thread.tell_of_leave();
+        }
+        Ok(match self.run.dry_run {
+            true => Box::new(DryRun::new(thread)),
+            false => thread,
+        })
     }
 }
 
@@ -172,7 +180,7 @@ pub(crate) fn command_task(command: &str, info: &ScriptInfo) -> Task {
 impl ScriptThreads for Threads {
     fn thread(&self, number: u32) -> Result<Box<dyn Program>, LoadError> {
         let tasks = vec![Task::new("thread_init"), Task::new("thread_run")];
-        self.make(number, tasks, Then::TakeLeave)
+        self.make(number, tasks, Then::TakeLeave("thread_done"))
     }
 
     fn command(&self, number: u32, info: &ScriptInfo) -> Result<Box<dyn Program>, LoadError> {
@@ -188,7 +196,7 @@ impl ScriptThreads for Threads {
     }
 
     fn beginning(&self) -> Result<Box<dyn Program>, LoadError> {
-        self.make(0, vec![Task::new("init")], Then::End)
+        self.make(0, vec![Task::new("init")], Then::TakeLeave("done"))
     }
 }
 
@@ -254,12 +262,13 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
         path => format!("@{path}"),
     };
     let settings = format!(
-        "{{driver = {}, place = {}, as_text = {}, ignored = {ignored}, quiet = {}, text = {}, chunk_name = {}, \
+        "{{driver = {}, place = {}, as_text = {}, ignored = {ignored}, quiet = {}, mute = {}, text = {}, chunk_name = {}, \
          script_path = {}, luajit = {}}}",
         quoted(driver.as_deref().unwrap_or("mysql")),
         quoted(&place(&run.endpoint.transport)),
         text("db_ps_mode") == "disable",
-        run.quiet,
+        run.output != ScriptOutput::Standard,
+        run.output == ScriptOutput::Nowhere,
         quoted(&run.source.text),
         quoted(&name),
         quoted(&run.source.path),
@@ -323,7 +332,7 @@ impl Global {
         );
         let mut global = Global {
             thread: thread.map_err(LoadError::Script)?,
-            host: ScriptHost::new(std::slice::from_ref(&run.endpoint), &run.ignored, 0),
+            host: ScriptHost::new(run, std::slice::from_ref(&run.endpoint), 0),
             info: ScriptInfo::default(),
             hooks: Vec::new(),
         };
@@ -337,9 +346,10 @@ impl Global {
         })?;
         let said = global.thread.take_said();
         let files = global.thread.files();
-        let texts = files.values().chain([&run.source.text]);
+        let mut texts = files.values().chain([&run.source.text]);
         (global.info, global.hooks) = describe::read(&said);
-        global.info.blocks = texts.into_iter().any(|text| describe::blocks(text));
+        global.info.blocks = texts.clone().any(|text| describe::blocks(text));
+        global.info.reaches_out = texts.any(|text| describe::reaches_out(text));
         Ok(global)
     }
 

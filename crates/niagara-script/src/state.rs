@@ -3,9 +3,9 @@
 use crate::interrupt::Runs;
 use crate::log::log;
 use crate::lua::{
-    LUA_YIELD, lua_State, lua_close, lua_cpcall, lua_newstate, lua_newthread,
-    lua_pushlightuserdata, lua_resume, lua_settop, lua_tolstring, lua_touserdata, luaL_loadbuffer,
-    luaL_openlibs, luaL_traceback,
+    LUA_YIELD, lua_CFunction, lua_Integer, lua_State, lua_close, lua_cpcall, lua_newstate,
+    lua_newthread, lua_pushcclosure, lua_pushinteger, lua_pushlightuserdata, lua_resume,
+    lua_settop, lua_tolstring, lua_touserdata, luaL_loadbuffer, luaL_openlibs, luaL_traceback,
 };
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -35,11 +35,17 @@ struct Memory {
 }
 
 impl State {
-    /// An interpreter that runs `chunk`, called `name`, with two pointers as arguments. `None`: no memory.
+    /// An interpreter that runs `chunk` with two pointers as arguments, and `functions` after them, each of which has the first
+    /// pointer as its value.
     ///
     /// # Errors
     /// The chunk cannot be read.
-    pub fn new(limit: usize, chunk: &str, arguments: [*mut c_void; 2]) -> Result<Self, String> {
+    pub fn new(
+        limit: usize,
+        chunk: &str,
+        arguments: [*mut c_void; 2],
+        functions: &[lua_CFunction],
+    ) -> Result<Self, String> {
         let memory = Box::into_raw(Box::new(Memory { used: 0, limit }));
         // SAFETY: `memory` outlives the interpreter, which is closed first in `drop`.
         let main = unsafe { lua_newstate(allocate, memory.cast()) };
@@ -72,8 +78,21 @@ impl State {
             for pointer in arguments {
                 lua_pushlightuserdata(state.coroutine, pointer);
             }
+            for &function in functions {
+                lua_pushlightuserdata(state.coroutine, arguments[0]);
+                lua_pushcclosure(state.coroutine, function, 1);
+            }
         }
         Ok(state)
+    }
+
+    /// Runs on after a yield, which returns these numbers.
+    pub fn resume_with(&mut self, numbers: [i64; 3]) -> Resumed {
+        for number in numbers {
+            // SAFETY: a coroutine that has yielded has room for what it is resumed with: LUA_MINSTACK values.
+            unsafe { lua_pushinteger(self.coroutine, number as lua_Integer) };
+        }
+        self.resume(numbers.len() as c_int)
     }
 
     /// Runs on; `arguments` are on the stack.
@@ -192,7 +211,7 @@ mod tests {
     use super::*;
 
     fn failure(limit: usize, chunk: &str) -> String {
-        let mut state = State::new(limit, chunk, [null_mut(); 2]).unwrap();
+        let mut state = State::new(limit, chunk, [null_mut(); 2], &[]).unwrap();
         match state.resume(2) {
             Resumed::Failed(problem) => problem,
             other => panic!("{other:?}"),
@@ -207,11 +226,17 @@ mod tests {
 
     #[test]
     fn a_chunk_yields_returns_or_fails() {
-        let mut state = State::new(16 << 20, "coroutine.yield(1)", [null_mut(); 2]).unwrap();
+        let mut state = State::new(
+            16 << 20,
+            "local a, b, c = coroutine.yield(1) assert(a + b + c == 6)",
+            [null_mut(); 2],
+            &[],
+        )
+        .unwrap();
         assert_eq!(state.resume(2), Resumed::Yielded);
-        assert_eq!(state.resume(0), Resumed::Returned);
+        assert_eq!(state.resume_with([1, 2, 3]), Resumed::Returned);
         assert_eq!(failure(16 << 20, "error('it fails', 0)"), "it fails");
-        assert!(State::new(16 << 20, "error(", [null_mut(); 2]).is_err());
+        assert!(State::new(16 << 20, "error(", [null_mut(); 2], &[]).is_err());
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! A thread of a script: an interpreter of its own that does task after task.
 
 use crate::api::FUNCTIONS;
+use crate::ask::ASKING;
 use crate::context::Context;
 use crate::interrupt::interrupter;
+use crate::log::log;
 use crate::random::{Random, Unique};
 use crate::state::{Resumed, State};
 use niagara_load::{Answer, Counts, Interrupter, Program, Reply, Server, Want};
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 /// Bytes that the interpreter of one thread may take: as much as sysbench's, whose LuaJIT has addresses of 31 bits.
@@ -81,9 +83,10 @@ fn bracket(text: &str) -> String {
 
 /// What all interpreters of a script begin with; `settings` is a table in Lua, `own` what sets `sysbench` up.
 pub fn preamble(own: &str, settings: &str) -> String {
-    let mut chunk = String::from("local mailbox, functions = ...\nlocal N = (function(...)\n");
+    let mut chunk =
+        String::from("local mailbox, functions, query, execute = ...\nlocal N = (function(...)\n");
     chunk.push_str(BOOT);
-    chunk.push_str("\nend)(mailbox, functions)\n");
+    chunk.push_str("\nend)(mailbox, functions, query, execute)\n");
     chunk.push_str(own);
     for (name, text) in PARTS {
         let level = bracket(text);
@@ -104,8 +107,8 @@ pub fn preamble(own: &str, settings: &str) -> String {
 pub enum Then {
     /// It is over.
     End,
-    /// It waits for the end of the load, and does `thread_done`.
-    TakeLeave,
+    /// It waits for the end of the load, and does this.
+    TakeLeave(&'static str),
     /// It waits for more tasks.
     Wait,
 }
@@ -122,7 +125,12 @@ pub struct Thread {
     leaving: bool,
     link: usize,
     over: bool,
+    /// What fails when it takes leave is said in the log: nobody asks for it.
+    tells: bool,
 }
+
+/// The log's level for what ends a script.
+const FATAL: i32 = 0;
 
 impl Thread {
     /// A thread whose interpreter begins with `preamble` and then does `tasks`.
@@ -139,7 +147,7 @@ impl Thread {
     ) -> Result<Self, String> {
         let context = Box::into_raw(Box::new(Context::new(random, unique, files)));
         let functions = (&raw const FUNCTIONS).cast_mut().cast::<c_void>();
-        let state = State::new(MEMORY, preamble, [context.cast(), functions]);
+        let state = State::new(MEMORY, preamble, [context.cast(), functions], &ASKING);
         let state = state.inspect_err(|_| {
             // SAFETY: it came from `into_raw`, and the interpreter that had it is gone.
             drop(unsafe { Box::from_raw(context) });
@@ -154,7 +162,13 @@ impl Thread {
             leaving: false,
             link: 0,
             over: false,
+            tells: false,
         })
+    }
+
+    /// Has what fails when it takes leave be said in the log.
+    pub fn tell_of_leave(&mut self) {
+        self.tells = true;
     }
 
     /// More to do.
@@ -180,9 +194,12 @@ impl Thread {
 
     /// The next task, if there is one, is put where the interpreter reads it.
     fn next_task(&mut self) -> bool {
-        if self.tasks.is_empty() && self.leaving && self.then == Then::TakeLeave {
+        if let Then::TakeLeave(last) = self.then
+            && self.tasks.is_empty()
+            && self.leaving
+        {
             self.then = Then::End;
-            self.tasks.push_back(Task::new("thread_done"));
+            self.tasks.push_back(Task::new(last));
         }
         let Some(task) = self.tasks.pop_front() else {
             return false;
@@ -201,18 +218,26 @@ impl Thread {
             std::mem::transmute::<*mut (dyn Server + '_), *mut (dyn Server + 'static)>(server)
         };
         self.context().own.server = Some(lent);
-        let arguments = if self.started { 0 } else { 2 };
-        self.started = true;
-        let resumed = self.state.resume(arguments);
+        let resumed = if self.started {
+            let answer = self.context().mailbox.answer();
+            self.state.resume_with(answer)
+        } else {
+            self.started = true;
+            self.state.resume(2 + ASKING.len() as c_int)
+        };
         self.context().own.server = None;
         match resumed {
             Resumed::Yielded => Ok(self.context().own.want.take()),
             Resumed::Failed(problem) => {
                 self.over = true;
-                Err(match &self.current {
+                let problem = match &self.current {
                     Some(task) => task.failed(&problem),
                     None => problem,
-                })
+                };
+                if self.tells && self.leaving {
+                    log(FATAL, &problem);
+                }
+                Err(problem)
             }
             Resumed::Returned => Err("the interpreter has come to its end".into()),
         }

@@ -207,7 +207,13 @@ pub fn create_private(folder: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .with_context(|| format!("cannot create the folder {}", folder.display()))
+        .with_context(|| {
+            format!(
+                "cannot create the folder {}\nremedy: name a place that you may write: NIAGARA_CACHE for what is kept, \
+                 NIAGARA_WORK for running servers",
+                folder.display()
+            )
+        })
 }
 
 /// Writes a file of mode 0600, whole or not at all.

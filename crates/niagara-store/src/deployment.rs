@@ -51,6 +51,19 @@ pub struct Deployment {
     /// The server itself, where it was built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<DeployBuild>,
+    /// The storage engine that its tables were in, where that is part of the variant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// The server that is given up for this one, where they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
+    /// Titles of its levers by what they risk (`memory`, `durability`, `security`, `system`), those that risk nothing left
+    /// out; `None` of results that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risks: Option<BTreeMap<String, Vec<String>>>,
+    /// Changes of the variant that no lever makes, so that nothing is known of what they risk: `innodb_io_capacity=2000`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_changes: Vec<String>,
 }
 
 /// The user's own configuration, as far as what is installed touches it.

@@ -255,6 +255,9 @@ pub struct CompareSummary {
     pub builds: Vec<BuildNote>,
     /// The result.
     pub comparison: Comparison,
+    /// What installing B takes; `None` unless it was proven better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.

@@ -131,6 +131,7 @@ fn summary(duels: usize) -> Summary {
         load_seconds: 300.0,
         complete: true,
         builds: Vec::new(),
+        deployment: None,
         comparison: Comparison {
             a: "base".into(),
             b: "jemalloc".into(),

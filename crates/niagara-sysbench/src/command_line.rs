@@ -3,7 +3,7 @@
 use crate::config_file::{self, Line};
 use crate::failure::Failure;
 use crate::option::{
-    DATABASE, Definition, GENERAL, Kind, LOG, MYSQL, POSTGRES, SEED, workload_options,
+    BEYOND, DATABASE, Definition, GENERAL, Kind, LOG, MYSQL, POSTGRES, SEED, workload_options,
 };
 use crate::values::Values;
 use niagara_load::OptionGroup;
@@ -33,7 +33,9 @@ pub fn parse(
 ) -> Result<CommandLine, Failure> {
     let mut values = Values::default();
     let workloads = workload_options(&[OptionGroup::Random, OptionGroup::Database]);
-    for group in [GENERAL, SEED, LOG, DATABASE, MYSQL, POSTGRES, &workloads] {
+    for group in [
+        GENERAL, BEYOND, SEED, LOG, DATABASE, MYSQL, POSTGRES, &workloads,
+    ] {
         values.define(group);
     }
     let mut parsed = CommandLine {

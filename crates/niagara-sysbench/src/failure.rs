@@ -42,6 +42,14 @@ impl Failure {
         Failure::usage(format!("niagara sysbench: {what} is not supported: {why}"))
     }
 
+    /// The log has said it already.
+    pub fn said() -> Self {
+        Failure {
+            channel: Channel::Log,
+            lines: Vec::new(),
+        }
+    }
+
     /// Adds a line.
     pub fn and(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());

@@ -1,47 +1,61 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
+use crate::fileio;
 use crate::machine_test::MachineTest;
-use crate::option::{DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, of_test, workload_options};
+use crate::option::{
+    BEYOND, DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, labelled_options, of_test,
+};
 use niagara_load::{OptionGroup, SysbenchTest};
 use std::fmt::Write;
 
-/// The general help.
+/// The general help. Where sysbench tells what it was built with, Niagara tells what it has beyond that.
 pub fn general() -> String {
     let mut text = String::from(
-        "Usage:\n  niagara sysbench [options]... [testname] [command]\n\n\
-         The command line and the report of sysbench 1.0, with Niagara's load generator behind them.\n\n\
-         Commands that most tests have: prepare run cleanup help\n\
-         Those of oltp and select tests also: prewarm\n\n\
-         Options stand anywhere and take their values after an equals sign.\n\n",
+        "Usage:\n  sysbench [options]... [testname] [command]\n\n\
+         Commands implemented by most tests: prepare run cleanup help\n\n",
     );
-    let dashes = |definitions: &[Definition]| table(definitions, '-');
-    let mut random = workload_options(&[OptionGroup::Random]);
-    random.extend_from_slice(SEED);
-    let mut database = DATABASE.to_vec();
-    database.extend(workload_options(&[OptionGroup::Database]));
-    for (title, definitions) in [
-        ("General", GENERAL),
-        ("Random number", &random),
-        ("Log", LOG),
-        ("Database", &database),
-        ("mysql", MYSQL),
-    ] {
-        // Writing to a string does not fail, here and below.
-        let _ = writeln!(text, "{title} options:\n{}", dashes(definitions));
-    }
-    text.push_str("Tests:\n");
+    let (mut random, more_random) = labelled_options(&[OptionGroup::Random]);
+    // Between the percentages of one distribution and the parameter of the other.
+    let place = random.len().saturating_sub(1);
+    random.splice(place..place, SEED.iter().copied());
+    let (prepared, more_database) = labelled_options(&[OptionGroup::Database]);
+    let (driver, debug) = DATABASE.split_at(1);
+    let database = [driver, prepared.as_slice(), debug].concat();
+    let beyond = [BEYOND, more_random.as_slice(), more_database.as_slice()].concat();
+    let (verbosity, log) = LOG.split_at(1);
+    // Writing to a string does not fail, here and below.
+    let _ = write!(
+        text,
+        "General options:\n{}\nPseudo-Random Numbers Generator options:\n{}\nLog options:\n{}\n{}\n\
+         General database options:\n\n{}\n\nCompiled-in database drivers:\n  mysql - MySQL driver\n\n\
+         mysql options:\n{}\nOptions beyond those of sysbench 1.0.20:\n{}\n",
+        dashed(GENERAL),
+        dashed(&random),
+        dashed(verbosity),
+        dashed(log),
+        dashed(&database),
+        dashed(MYSQL),
+        dashed(&beyond),
+    );
+    text.push_str("This is niagara sysbench. Its own workloads, which need no script:\n");
     for kind in SysbenchTest::ALL {
         let _ = writeln!(text, "  {kind}");
     }
-    text.push_str("\nOr a script: its path, or - for standard input.\n\nTests of the machine:\n");
+    let _ = write!(
+        text,
+        "A script is named by its path, or - for standard input.\n\nCompiled-in tests:\n  {} - {}\n",
+        fileio::NAME,
+        fileio::TITLE
+    );
     for test in MachineTest::ALL {
         let _ = writeln!(text, "  {} - {}", test.name(), test.title());
     }
-    text.push_str(
-        "\nNot here: tests of files, PostgreSQL.\n\n\
-         See 'niagara sysbench <testname> help' for the options of a test.\n\n",
-    );
+    text.push_str("\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
     text
+}
+
+fn dashed(definitions: &[Definition]) -> String {
+    table(definitions, '-')
 }
 
 /// A test's help.

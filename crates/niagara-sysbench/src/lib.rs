@@ -11,6 +11,7 @@ mod buckets;
 mod command_line;
 mod config_file;
 mod failure;
+mod fileio;
 mod help;
 mod job;
 mod load;
@@ -42,7 +43,10 @@ use log::{Log, print, remark};
 use machine_test::MachineTest;
 use settings::Settings;
 
-/// What `--version` says first: the sysbench whose command line this is.
+/// What `--version` says: the sysbench whose command line this is. Programs compare it.
+const VERSION_LINE: &str = "sysbench 1.0.20";
+
+/// What a run says first.
 const VERSION: &str = concat!(
     "sysbench 1.0.20 (command line of; this is niagara ",
     env!("CARGO_PKG_VERSION"),
@@ -86,7 +90,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         return Ok(ExitCode::SUCCESS);
     }
     if line.values.flag("version") {
-        print(&format!("{VERSION}\n"));
+        print(&format!("{VERSION_LINE}\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let settings = Settings::read(&line.values)?;
@@ -106,6 +110,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         Test::Machine(test) => {
             return machine_load::dispatch(test, line, settings, log, on_interrupt);
         }
+        Test::Files => return fileio::dispatch(line, settings, log, on_interrupt),
         Test::Script(path) => {
             return script::dispatch(&path, words, line, settings, log, on_interrupt);
         }
@@ -131,6 +136,7 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         return Ok(ExitCode::SUCCESS);
     }
     servers::refuse(&line.values)?;
+    servers::refuse_dry_run(&line.values)?;
     let endpoints = servers::endpoints(&line.values)?;
     let job = Job {
         spec: workload(kind, &line)?,
@@ -161,6 +167,8 @@ enum Test {
     Own(SysbenchTest),
     /// One of the machine.
     Machine(MachineTest),
+    /// That of files.
+    Files,
     /// A script, by its path.
     Script(String),
 }
@@ -169,11 +177,8 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     let Some(name) = name.filter(|name| *name != "-") else {
         return Ok(Test::Script("-".into()));
     };
-    if name == "fileio" {
-        return Err(Failure::refused(
-            "the test 'fileio'",
-            "Niagara does not measure files; fio does",
-        ));
+    if name == fileio::NAME {
+        return Ok(Test::Files);
     }
     if let Some(test) = MachineTest::ALL
         .into_iter()

@@ -9,8 +9,8 @@ use crate::servers;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
-    Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions, Schedule,
-    ScriptThreads,
+    CoalescingChoice, Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions,
+    Schedule, ScriptThreads, SliceStats,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,6 +27,10 @@ const TICK: Duration = Duration::from_secs(1);
 const NO_TIMEOUT: Duration = Duration::from_secs(86_400);
 /// Transactions in flight may take this long after Ctrl-C.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Events that may wait for a thread where there is a rate: beyond it, sysbench's queue is full.
+const QUEUE: u64 = 100_000;
+/// The most events per second that can be asked for: their queue is full at once.
+const HIGHEST_RATE: u32 = 10_000_000;
 /// The client library's numbers for a connection that is gone.
 const CONNECTION_ERRORS: [u16; 4] = [2006, 2011, 2013, 2055];
 /// A connection is to be there after this long, as with sysbench.
@@ -38,11 +42,14 @@ pub trait Guest {
     ///
     /// # Errors
     /// An option has a value that it does not take.
-    fn threads(&self) -> Result<Arc<dyn ScriptThreads>, Failure>;
+    fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure>;
 
-    /// What it says before the threads are there.
-    fn before(&self) -> Option<String> {
-        None
+    /// What it says and does before the threads are there.
+    ///
+    /// # Errors
+    /// It cannot begin.
+    fn before(&mut self, _log: Log) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Reports an interval; false: it does not.
@@ -61,12 +68,12 @@ pub fn run(
     let settings = &job.settings;
     let log = job.log;
     log.notice(&mode(settings));
-    if let Some(words) = script.as_ref().and_then(|guest| guest.before()) {
-        log.notice(&words);
+    if let Some(guest) = &mut script {
+        guest.before(log)?;
     }
     log.notice("Initializing worker threads...\n");
     let give_up = Arc::new(AtomicBool::new(false));
-    let mut driver = connect(job, script.as_deref(), Arc::clone(&give_up))?;
+    let mut driver = connect(job, script.as_deref_mut(), Arc::clone(&give_up))?;
     let interrupt = on_interrupt().map_err(Failure::fatal)?;
     give_up_after(&interrupt, give_up);
     if !settings.checkpoints.is_empty() {
@@ -81,6 +88,7 @@ pub fn run(
 
     let started = Instant::now();
     let mut progress = Progress::new(settings);
+    let mut queue_is_full = false;
     let result = driver.run(0, &run_options(settings), &mut |stats| {
         for report in progress.advance(stats) {
             match &mut script {
@@ -88,25 +96,25 @@ pub fn run(
                 None => say(log, &report, None),
             }
         }
-        !interrupt.load(Ordering::Relaxed)
+        queue_is_full = settings.rate.is_some() && stats.backlog > QUEUE;
+        !queue_is_full && !interrupt.load(Ordering::Relaxed)
     });
+    if queue_is_full {
+        return Err(Failure::fatal(
+            "The event queue is full. This means the worker threads are unable to keep up with the specified event \
+             generation rate",
+        ));
+    }
     let interrupted = interrupt.load(Ordering::Relaxed);
     let (rest, elapsed, code) = match result {
         Ok(stats) => {
-            if !interrupted {
-                let events = settings
-                    .events
-                    .is_some_and(|most| stats.transactions >= most);
-                let limit = if events { "Event" } else { "Time" };
-                log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
-            }
-            let elapsed = stats.seconds;
             let code = if interrupted {
                 ExitCode::from(INTERRUPTED)
             } else {
+                tell_limit(settings, &stats, log);
                 ExitCode::SUCCESS
             };
-            (progress.rest(&stats), elapsed, code)
+            (progress.rest(&stats), stats.seconds, code)
         }
         Err(_) if interrupted => {
             // Something hangs; the report is of what was measured until then.
@@ -124,17 +132,27 @@ pub fn run(
         }
         Err(error) => return Err(failed(&error)),
     };
-    // Threads of a script end before the report.
-    driver.disconnect();
+    // Threads of a script end before the report, which counts their statements too.
+    let mut rest = rest;
+    rest.add_outside(driver.leave().map_err(|error| failed(&error))?);
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
 }
 
+/// Tells which limit ended the load.
+fn tell_limit(settings: &Settings, stats: &SliceStats, log: Log) {
+    let events = settings
+        .events
+        .is_some_and(|most| stats.transactions >= most);
+    let limit = if events { "Event" } else { "Time" };
+    log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
+}
+
 /// Connects all threads; `give_up` ends what takes too long.
 fn connect(
     job: &Job,
-    script: Option<&dyn Guest>,
+    script: Option<&mut (dyn Guest + '_)>,
     give_up: Arc<AtomicBool>,
 ) -> Result<Driver, Failure> {
     let settings = &job.settings;
@@ -147,6 +165,11 @@ fn connect(
         ignored_errors: job.ignored_errors.clone(),
         retry: retry(&job.ignored_errors),
         reconnect_after: Some(u64::from(job.spec.common.reconnect)).filter(|&after| after > 0),
+        // Whether a script writes is found out by trying it: not where sysbench would not.
+        coalescing: match &script {
+            Some(_) => CoalescingChoice::For(Duration::ZERO),
+            None => CoalescingChoice::Auto,
+        },
         ..DriverOptions::default()
     };
     let sides = std::slice::from_ref(&job.endpoints);
@@ -212,7 +235,7 @@ fn run_options(settings: &Settings) -> RunOptions {
         duration: settings.time,
         events: settings.events,
         pacing: match settings.rate {
-            Some(rate) => Pacing::Open(Schedule::constant(f64::from(rate))),
+            Some(rate) => Pacing::Open(Schedule::constant(f64::from(rate.min(HIGHEST_RATE)))),
             None => Pacing::Closed,
         },
         interval: Some(TICK),

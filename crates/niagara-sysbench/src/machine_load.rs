@@ -32,9 +32,7 @@ pub fn dispatch(
 ) -> Result<ExitCode, Failure> {
     let name = test.name();
     let Some(command) = line.command.clone() else {
-        return Err(Failure::usage(format!(
-            "The '{name}' test requires a command argument. See 'sysbench {name} help'"
-        )));
+        return Err(no_command(name));
     };
     line.read_test_options(&[test.options()])?;
     match command.as_str() {
@@ -50,8 +48,8 @@ pub fn dispatch(
             {
                 settings.time = None;
             }
-            let guest = MachineGuest(Arc::new(machine));
-            run(guest, line, settings, log, on_interrupt)
+            let mut guest = MachineGuest(Arc::new(machine));
+            run(&mut guest, name, line, settings, log, on_interrupt)
         }
         "prepare" | "cleanup" => Err(Failure::usage(format!(
             "'{name}' test does not implement the '{command}' command."
@@ -60,8 +58,17 @@ pub fn dispatch(
     }
 }
 
-fn run(
-    mut guest: MachineGuest,
+/// What is said of a test without a command.
+pub fn no_command(name: &str) -> Failure {
+    Failure::usage(format!(
+        "The '{name}' test requires a command argument. See 'sysbench {name} help'"
+    ))
+}
+
+/// Runs a test that asks no server.
+pub fn run(
+    guest: &mut dyn Guest,
+    name: &str,
     line: CommandLine,
     settings: Settings,
     log: Log,
@@ -69,7 +76,7 @@ fn run(
 ) -> Result<ExitCode, Failure> {
     // It has a thread of the system for each of its own, and asks no server.
     let source = ScriptSource {
-        path: guest.0.test.name().into(),
+        path: name.into(),
         text: String::new(),
         modules: std::collections::BTreeMap::new(),
     };
@@ -90,7 +97,7 @@ fn run(
         settings,
         log,
     };
-    load::run(&job, on_interrupt, Some(&mut guest))
+    load::run(&job, on_interrupt, Some(guest))
 }
 
 /// A test with its options, shared by its threads.
@@ -318,12 +325,15 @@ fn draw(state: &mut u64) -> u64 {
 struct MachineGuest(Arc<Machine>);
 
 impl Guest for MachineGuest {
-    fn threads(&self) -> Result<Arc<dyn ScriptThreads>, Failure> {
+    fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
         Ok(Arc::new(MachineThreads(Arc::clone(&self.0))))
     }
 
-    fn before(&self) -> Option<String> {
-        self.0.before()
+    fn before(&mut self, log: Log) -> Result<(), Failure> {
+        if let Some(words) = self.0.before() {
+            log.notice(&words);
+        }
+        Ok(())
     }
 
     fn interval(&mut self, interval: &Interval, log: Log) -> bool {

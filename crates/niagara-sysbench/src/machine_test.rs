@@ -20,7 +20,7 @@ const CPU: &[Definition] = &[option(
     "cpu-max-prime",
     Kind::Integer,
     "10000",
-    "each event finds the primes up to this number",
+    "upper limit for primes generator",
 )];
 
 const MEMORY: &[Definition] = &[
@@ -28,32 +28,37 @@ const MEMORY: &[Definition] = &[
         "memory-block-size",
         Kind::Size,
         "1K",
-        "bytes that an event reads or writes",
+        "size of memory block for test",
     ),
     option(
         "memory-total-size",
         Kind::Size,
         "100G",
-        "bytes after which the test ends",
+        "total size of data to transfer",
     ),
     option(
         "memory-scope",
         Kind::Text,
         "global",
-        "one block for all threads (global), or one for each (local)",
+        "memory access scope {global,local}",
     ),
-    option("memory-hugetlb", Kind::Flag, "off", "not supported"),
+    option(
+        "memory-hugetlb",
+        Kind::Flag,
+        "off",
+        "allocate memory from HugeTLB pool",
+    ),
     option(
         "memory-oper",
         Kind::Text,
         "write",
-        "what an event does: read, write or none",
+        "type of memory operations {read, write, none}",
     ),
     option(
         "memory-access-mode",
         Kind::Text,
         "seq",
-        "from the first word to the last (seq), or in any order (rnd)",
+        "memory access mode {seq,rnd}",
     ),
 ];
 
@@ -62,13 +67,13 @@ const THREADS: &[Definition] = &[
         "thread-yields",
         Kind::Integer,
         "1000",
-        "how often an event takes a lock, yields and gives the lock back",
+        "number of yields to do per request",
     ),
     option(
         "thread-locks",
         Kind::Integer,
         "8",
-        "how many locks there are",
+        "number of locks per thread",
     ),
 ];
 
@@ -77,19 +82,19 @@ const MUTEX: &[Definition] = &[
         "mutex-num",
         Kind::Integer,
         "4096",
-        "how many mutexes there are",
+        "total size of mutex array",
     ),
     option(
         "mutex-locks",
         Kind::Integer,
         "50000",
-        "how often a thread locks one",
+        "number of mutex locks to do per thread",
     ),
     option(
         "mutex-loops",
         Kind::Integer,
         "10000",
-        "empty rounds before each lock",
+        "number of empty loops to do outside mutex lock",
     ),
 ];
 
@@ -122,10 +127,10 @@ impl MachineTest {
     /// What it is in a few words.
     pub fn title(self) -> &'static str {
         match self {
-            MachineTest::Cpu => "primes: how fast the processor computes",
-            MachineTest::Memory => "how fast memory is read or written",
-            MachineTest::Threads => "how fast the scheduler switches between threads",
-            MachineTest::Mutex => "how fast mutexes are locked",
+            MachineTest::Cpu => "CPU performance test",
+            MachineTest::Memory => "Memory functions speed test",
+            MachineTest::Threads => "Threads subsystem performance test",
+            MachineTest::Mutex => "Mutex performance test",
         }
     }
 

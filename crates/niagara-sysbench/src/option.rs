@@ -1,5 +1,5 @@
-//! sysbench's options as data: names, kinds, defaults. The descriptions are ours; those of the workloads come from
-//! the load generator.
+//! sysbench's options as data: names, kinds, defaults, and the labels that its help has for them, which programs and tests
+//! compare. What the options of the workloads are comes from the load generator.
 
 use niagara_load::{OptionGroup, OptionValue, SysbenchTest, WORKLOAD_OPTIONS};
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Number,
     /// Anything.
     Text,
+    /// On, off, or anything else: without a value it is on.
+    Mode,
     /// Values separated by commas.
     List,
     /// A file that is read where the option stands.
@@ -26,7 +28,7 @@ impl Kind {
     /// The form of the value, as it follows the name in a help text.
     pub fn form(self) -> &'static str {
         match self {
-            Kind::Flag => "[=on|off]",
+            Kind::Flag | Kind::Mode => "[=on|off]",
             Kind::Integer | Kind::Number => "=N",
             Kind::Size => "=SIZE",
             Kind::Text => "=STRING",
@@ -61,28 +63,93 @@ const fn option(
     }
 }
 
-use Kind::{File, Flag, Integer, List, Number, Size, Text};
+use Kind::{File, Flag, Integer, List, Mode, Number, Size, Text};
 
 /// Options of every test.
 pub(crate) const GENERAL: &[Definition] = &[
-    option(
-        "threads",
-        Integer,
-        Some("1"),
-        "connections, each with one transaction at a time",
-    ),
+    option("threads", Integer, Some("1"), "number of threads to use"),
     option(
         "events",
         Integer,
         Some("0"),
-        "stop after this many transactions, 0 for no limit",
+        "limit for total number of events",
     ),
     option(
         "time",
         Integer,
         Some("10"),
-        "stop after this many seconds, 0 for no limit",
+        "limit for total execution time in seconds",
     ),
+    option(
+        "forced-shutdown",
+        Text,
+        Some("off"),
+        "number of seconds to wait after the --time limit before forcing shutdown, or 'off' to disable",
+    ),
+    option(
+        "thread-stack-size",
+        Size,
+        Some("64K"),
+        "size of stack per thread",
+    ),
+    option(
+        "rate",
+        Integer,
+        Some("0"),
+        "average transactions rate. 0 for unlimited rate",
+    ),
+    option(
+        "report-interval",
+        Integer,
+        Some("0"),
+        "periodically report intermediate statistics with a specified interval in seconds. 0 disables intermediate reports",
+    ),
+    option(
+        "report-checkpoints",
+        List,
+        Some(""),
+        "dump full statistics and reset all counters at specified points in time. The argument is a list of comma-separated \
+         values representing the amount of time in seconds elapsed from start of test when report checkpoint(s) must be \
+         performed. Report checkpoints are off by default.",
+    ),
+    option("debug", Flag, Some("off"), "print more debugging info"),
+    option(
+        "validate",
+        Flag,
+        Some("off"),
+        "perform validation checks where possible",
+    ),
+    option("help", Flag, Some("off"), "print help and exit"),
+    option("version", Flag, Some("off"), "print version and exit"),
+    option(
+        "config-file",
+        File,
+        None,
+        "File containing command line options",
+    ),
+    option("tx-rate", Integer, Some("0"), "deprecated alias for --rate"),
+    option(
+        "max-requests",
+        Integer,
+        Some("0"),
+        "deprecated alias for --events",
+    ),
+    option(
+        "max-time",
+        Integer,
+        Some("0"),
+        "deprecated alias for --time",
+    ),
+    option(
+        "num-threads",
+        Integer,
+        Some("1"),
+        "deprecated alias for --threads",
+    ),
+];
+
+/// Options that sysbench 1.0.20 has not, or does not tell of.
+pub const BEYOND: &[Definition] = &[
     option(
         "warmup-time",
         Integer,
@@ -90,136 +157,10 @@ pub(crate) const GENERAL: &[Definition] = &[
         "seconds of load before anything is counted (sysbench 1.1)",
     ),
     option(
-        "forced-shutdown",
-        Text,
-        Some("off"),
-        "seconds after --time at which transactions in flight are given up, or N% of --time, or off",
-    ),
-    option(
-        "thread-stack-size",
-        Size,
-        Some("64K"),
-        "accepted; connections have no threads of their own",
-    ),
-    option(
-        "rate",
-        Integer,
-        Some("0"),
-        "transactions per second on average, 0 for as fast as possible",
-    ),
-    option(
-        "report-interval",
-        Integer,
-        Some("0"),
-        "seconds between intermediate lines, 0 for none",
-    ),
-    option(
-        "report-checkpoints",
-        List,
-        Some(""),
-        "seconds after the start at which to print a full report and count from zero again",
-    ),
-    option(
-        "debug",
-        Flag,
-        Some("off"),
-        "the greatest verbosity, and statistics of every connection",
-    ),
-    option(
-        "validate",
-        Flag,
-        Some("off"),
-        "accepted; the database tests have nothing to validate",
-    ),
-    option("help", Flag, Some("off"), "print this help and stop"),
-    option("version", Flag, Some("off"), "print the version and stop"),
-    option(
-        "config-file",
-        File,
-        None,
-        "file with options, one name=value a line",
-    ),
-    option(
         "luajit-cmd",
         Text,
         None,
         "what LuaJIT's compiler is told, as by luajit -j: on, off or flush",
-    ),
-    option("tx-rate", Integer, Some("0"), "old name of --rate"),
-    option("max-requests", Integer, Some("0"), "old name of --events"),
-    option("max-time", Integer, Some("0"), "old name of --time"),
-    option("num-threads", Integer, Some("1"), "old name of --threads"),
-];
-
-/// The seed of random numbers; their other options are the workloads'.
-pub const SEED: &[Definition] = &[option(
-    "rand-seed",
-    Integer,
-    Some("0"),
-    "seed of everything drawn, 0 for a fresh one",
-)];
-
-/// Options of the output.
-pub const LOG: &[Definition] = &[
-    option(
-        "verbosity",
-        Integer,
-        Some("3"),
-        "from 0, only what is fatal, to 5",
-    ),
-    option(
-        "percentile",
-        Integer,
-        Some("95"),
-        "percentile of the latency to report, 1 to 100, or 0 for none",
-    ),
-    option(
-        "histogram",
-        Flag,
-        Some("off"),
-        "print the histogram of the latency",
-    ),
-];
-
-/// Options of databases in general.
-pub const DATABASE: &[Definition] = &[
-    option(
-        "db-driver",
-        Text,
-        Some("mysql"),
-        "kind of server; mysql is the only one",
-    ),
-    option("db-debug", Flag, Some("off"), "not supported"),
-];
-
-/// Options of the way to the server.
-pub const MYSQL: &[Definition] = &[
-    option(
-        "mysql-host",
-        List,
-        Some("localhost"),
-        "host; several are refused",
-    ),
-    option(
-        "mysql-port",
-        List,
-        Some("3306"),
-        "port; several are refused",
-    ),
-    option(
-        "mysql-socket",
-        List,
-        None,
-        "Unix socket; it goes before the host",
-    ),
-    option("mysql-user", Text, Some("sbtest"), "account"),
-    option("mysql-password", Text, Some(""), "its password"),
-    option("mysql-db", Text, Some("sbtest"), "database"),
-    option(
-        "mysql-ssl",
-        Text,
-        Some("off"),
-        "encrypt connections: on, off, or a mode as required or verify_ca",
     ),
     option("mysql-ssl-key", Text, None, "file with the client's key"),
     option(
@@ -234,21 +175,98 @@ pub const MYSQL: &[Definition] = &[
         None,
         "file with the client's certificate",
     ),
+];
+
+/// The seed of random numbers; their other options are the workloads'.
+pub const SEED: &[Definition] = &[option(
+    "rand-seed",
+    Integer,
+    Some("0"),
+    "seed for random number generator. When 0, the current time is used as a RNG seed.",
+)];
+
+/// Options of the output.
+pub const LOG: &[Definition] = &[
+    option(
+        "verbosity",
+        Integer,
+        Some("3"),
+        "verbosity level {5 - debug, 0 - only critical messages}",
+    ),
+    option(
+        "percentile",
+        Integer,
+        Some("95"),
+        "percentile to calculate in latency statistics (1-100). Use the special value of 0 to disable percentile calculations",
+    ),
+    option(
+        "histogram",
+        Flag,
+        Some("off"),
+        "print latency histogram in report",
+    ),
+];
+
+/// Options of databases in general.
+pub const DATABASE: &[Definition] = &[
+    option(
+        "db-driver",
+        Text,
+        Some("mysql"),
+        "specifies database driver to use ('help' to get list of available drivers)",
+    ),
+    option(
+        "db-debug",
+        Flag,
+        Some("off"),
+        "print database-specific debug information",
+    ),
+];
+
+/// Options of the way to the server.
+pub const MYSQL: &[Definition] = &[
+    option("mysql-host", List, Some("localhost"), "MySQL server host"),
+    option("mysql-port", List, Some("3306"), "MySQL server port"),
+    option("mysql-socket", List, None, "MySQL socket"),
+    option("mysql-user", Text, Some("sbtest"), "MySQL user"),
+    option("mysql-password", Text, Some(""), "MySQL password"),
+    option("mysql-db", Text, Some("sbtest"), "MySQL database name"),
+    option(
+        "mysql-ssl",
+        Mode,
+        Some("off"),
+        "use SSL connections, if available in the client library",
+    ),
     option(
         "mysql-ssl-cipher",
         Text,
         Some(""),
-        "not supported: the strongest common cipher is taken",
+        "use specific cipher for SSL connections",
     ),
-    option("mysql-compression", Flag, Some("off"), "not supported"),
-    option("mysql-debug", Flag, Some("off"), "not supported"),
+    option(
+        "mysql-compression",
+        Flag,
+        Some("off"),
+        "use compression, if available in the client library",
+    ),
+    option(
+        "mysql-debug",
+        Flag,
+        Some("off"),
+        "trace all client library calls",
+    ),
     option(
         "mysql-ignore-errors",
         List,
         Some("1213,1020,1205"),
-        "errors after which a transaction begins again, or all",
+        "list of errors to ignore, or \"all\"",
     ),
-    option("mysql-dry-run", Flag, Some("off"), "not supported"),
+    option(
+        "mysql-dry-run",
+        Flag,
+        Some("off"),
+        "Dry run, pretend that all MySQL client API calls are successful without executing them",
+    ),
 ];
 
 /// Options of the other database that sysbench knows: they are recognised and, when set, refused.
@@ -280,6 +298,47 @@ pub(crate) fn workload_options(groups: &[OptionGroup]) -> Vec<Definition> {
             help: option.help,
         })
         .collect()
+}
+
+/// The labels of those of them that sysbench's general help tells of.
+const LABELS: &[(&str, &str)] = &[
+    (
+        "rand_type",
+        "random numbers distribution {uniform,gaussian,special,pareto}",
+    ),
+    (
+        "rand_spec_iter",
+        "number of iterations used for numbers generation",
+    ),
+    (
+        "rand_spec_pct",
+        "percentage of values to be treated as 'special' (for special distribution)",
+    ),
+    (
+        "rand_spec_res",
+        "percentage of 'special' values to use (for special distribution)",
+    ),
+    ("rand_pareto_h", "parameter h for pareto distribution"),
+    (
+        "db_ps_mode",
+        "prepared statements usage mode {auto, disable}",
+    ),
+];
+
+/// Of the load generator's options in these groups, those that sysbench's general help tells of, with its labels and in its
+/// order, and the others.
+pub(crate) fn labelled_options(groups: &[OptionGroup]) -> (Vec<Definition>, Vec<Definition>) {
+    let mut others = workload_options(groups);
+    let mut known = Vec::new();
+    for (name, help) in LABELS {
+        if let Some(place) = others.iter().position(|option| option.name == *name) {
+            known.push(Definition {
+                help,
+                ..others.remove(place)
+            });
+        }
+    }
+    (known, others)
 }
 
 /// The options that one workload brings beyond the general ones.
@@ -315,6 +374,7 @@ mod tests {
         ]);
         for group in [
             GENERAL,
+            BEYOND,
             SEED,
             LOG,
             DATABASE,

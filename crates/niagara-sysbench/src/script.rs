@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use niagara_load::{
-    Endpoint, LoadError, ScriptInfo, ScriptOption, ScriptOptionKind, ScriptRun, ScriptThreads,
-    ScriptValue, ScriptWorkload, TlsOptions, Transport, WorkloadSpec, run_command,
+    Endpoint, LoadError, ScriptInfo, ScriptOption, ScriptOptionKind, ScriptOutput, ScriptRun,
+    ScriptThreads, ScriptValue, ScriptWorkload, TlsOptions, Transport, WorkloadSpec, run_command,
 };
 use niagara_script::{Global, Threads, set_log, source};
 
@@ -51,7 +51,8 @@ pub fn dispatch(
     let mut run = begin(path, words, &line, &settings, &command)?;
     let mut global = Global::new(&run, Some(path)).map_err(fatal)?;
     run.source = global.source(&run.source);
-    if command.is_empty() {
+    // Of a script from standard input, sysbench runs the body only.
+    if command.is_empty() || path == "-" {
         return Ok(ExitCode::SUCCESS);
     }
     let definitions = definitions(global.info());
@@ -142,7 +143,8 @@ fn begin(
         global_options: false,
         words: all,
         ignored: servers::ignored_errors(&line.values)?,
-        quiet: false,
+        output: ScriptOutput::Standard,
+        dry_run: line.values.flag("mysql-dry-run"),
         command: command.to_owned(),
         threads: settings.threads,
         seed: settings.seed.unwrap_or_else(load::fresh_seed),
@@ -184,6 +186,10 @@ fn options(values: &Values) -> Result<std::collections::BTreeMap<String, ScriptV
             Kind::Integer => ScriptValue::Number(f64::from(values.integer(name)?)),
             Kind::Size => ScriptValue::Number(values.size(name)? as f64),
             Kind::Number => ScriptValue::Number(values.number(name)?),
+            Kind::Mode => ScriptValue::Flag(!matches!(
+                values.text(name),
+                None | Some("off" | "false" | "0")
+            )),
             Kind::Text => ScriptValue::Text(values.text(name).unwrap_or_default().to_owned()),
             Kind::List => ScriptValue::List(values.list(name).to_vec()),
             Kind::File => continue,
@@ -235,7 +241,8 @@ fn do_command(
     if shared && run.threads > 1 {
         log.notice("Initializing worker threads...\n");
         let endpoints = servers::endpoints(&line.values)?;
-        run_command(run, global.info(), &endpoints).map_err(fatal)?;
+        // Until the load begins, Ctrl-C ends the process.
+        run_command(run, global.info(), &endpoints, &Arc::default()).map_err(fatal)?;
     } else {
         global.call(command).map_err(fatal)?;
     }
@@ -295,7 +302,7 @@ impl Script {
 }
 
 impl Guest for Script {
-    fn threads(&self) -> Result<Arc<dyn ScriptThreads>, Failure> {
+    fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
         let threads = Threads::new(&self.run).map_err(fatal)?;
         Ok(Arc::new(threads))
     }

@@ -55,10 +55,6 @@ pub fn refuse_options(values: &Values) -> Result<(), Failure> {
             "there is no client library whose calls could be traced",
         ),
         (
-            "mysql-dry-run",
-            "there is no client library whose calls could be pretended; name a server",
-        ),
-        (
             "db-debug",
             "there is no client library whose calls could be timed",
         ),
@@ -74,6 +70,17 @@ pub fn refuse_options(values: &Values) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Refuses to pretend a server for the workloads that are built in.
+pub fn refuse_dry_run(values: &Values) -> Result<(), Failure> {
+    match values.flag("mysql-dry-run") {
+        true => Err(Failure::refused(
+            "--mysql-dry-run",
+            "it tells what a script costs, and this workload is none; name a script by its path, or a server",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// All servers that are named; connections go to them in turn.
@@ -284,7 +291,6 @@ mod tests {
             "--mysql-compression",
             "--mysql-compression=on",
             "--mysql-debug=on",
-            "--mysql-dry-run",
             "--db-debug=on",
             "--db-driver=pgsql",
             "--pgsql-host=x",

@@ -2,7 +2,7 @@
 
 use crate::buckets::Buckets;
 use crate::report::{Counts, Cumulative, Latency, Share};
-use niagara_load::{Histogram, SliceStats, StatementClass};
+use niagara_load::{Counts as ScriptCounts, Histogram, SliceStats, StatementClass};
 
 /// A sum of intervals.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +63,16 @@ impl Tally {
         for (share, &(shortest, longest)) in self.shares.iter_mut().zip(extremes) {
             (share.shortest, share.longest) = (shortest, longest);
         }
+    }
+
+    /// Adds what a script has asked before its first event and after its last one.
+    pub(crate) fn add_outside(&mut self, more: ScriptCounts) {
+        let sum = &mut self.counts;
+        sum.reads += u64::from(more.reads);
+        sum.writes += u64::from(more.writes);
+        sum.other += u64::from(more.other);
+        sum.errors += u64::from(more.errors);
+        sum.reconnects += u64::from(more.reconnects);
     }
 
     /// What was added after `before`, which is this sum at an earlier time.

@@ -176,6 +176,7 @@ fn read(kind: Kind, value: Option<&str>) -> Option<Vec<String>> {
         (Kind::Flag, None | Some("on" | "true" | "1")) => vec!["on".to_owned()],
         (Kind::Flag, Some("off" | "false" | "0")) => Vec::new(),
         (Kind::Flag, Some(_)) => return None,
+        (Kind::Mode, None) => vec!["on".to_owned()],
         (_, None | Some("")) => Vec::new(),
         (Kind::List, Some(text)) => text
             .split(',')

@@ -1,15 +1,45 @@
 //! The known name nearest to a mistyped one.
 
-/// The name of `known` that `name` most likely meant; none when all are far.
+/// The name of `known` that `name` most likely meant: mistyped, or the one that ends or begins with it as a word. None when
+/// all are far, or several are as likely.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
     let far = (name.chars().count() / 3).clamp(2, 5);
-    known
-        .into_iter()
-        .map(|candidate| (distance(name, candidate), candidate))
+    let mistyped = known
+        .iter()
+        .map(|candidate| (distance(name, candidate), *candidate))
         .filter(|(distance, _)| *distance <= far)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| candidate);
+    let part = |rest: fn(&'a str, &str) -> Option<&'a str>, joined: fn(&str) -> bool| {
+        let mut having = known
+            .iter()
+            .filter(|candidate| rest(candidate, name).is_some_and(joined));
+        let first = having.next().copied();
+        first.filter(|_| having.next().is_none())
+    };
+    if name.chars().count() < MIN_PART {
+        return mistyped;
+    }
+    mistyped
+        .or_else(|| {
+            part(
+                |whole, end| whole.strip_suffix(end),
+                |rest| rest.ends_with(JOINTS),
+            )
+        })
+        .or_else(|| {
+            part(
+                |whole, start| whole.strip_prefix(start),
+                |rest| rest.starts_with(JOINTS),
+            )
+        })
 }
+
+/// What the words of a name are joined by.
+const JOINTS: [char; 3] = ['-', '_', '='];
+/// Letters of the shortest word that is looked for within names.
+const MIN_PART: usize = 3;
 
 /// `did you mean X? ` in front of a remedy, or nothing.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -42,5 +72,22 @@ mod tests {
         assert_eq!(nearest("jemaloc", known), Some("jemalloc"));
         assert_eq!(nearest("hoard", known), None);
         assert_eq!(did_you_mean("tcmaloc", known), "did you mean `tcmalloc`? ");
+    }
+
+    #[test]
+    fn a_word_of_a_name_is_enough_where_one_name_has_it() {
+        let levers = [
+            "malloc-jemalloc",
+            "malloc-jemalloc-huge",
+            "transport-unix",
+            "oltp_read_only",
+        ];
+        assert_eq!(nearest("jemalloc", levers), Some("malloc-jemalloc"));
+        assert_eq!(nearest("unix", levers), Some("transport-unix"));
+        assert_eq!(nearest("read_only", levers), Some("oltp_read_only"));
+        let servers = ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"];
+        assert_eq!(nearest("mysql", servers), Some("mysql-9.7"));
+        assert_eq!(nearest("mariadb", servers), None);
+        assert_eq!(nearest("-", servers), None);
     }
 }

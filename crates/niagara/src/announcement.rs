@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use niagara_build::Forecast;
-use niagara_lab::{Announced, ComparePlan, TunePlan};
+use niagara_lab::{Announced, ComparePlan, Protocol, TunePlan};
+use niagara_report::number;
 
 use crate::clock::clock;
+
+/// What a duel is, where the word comes first.
+const A_DUEL: &str = "\n  a duel: both servers started afresh on identical data, the load switched between them every 0.1 s \
+                      (1 s for writes); it gives one figure";
 
 /// What is about to happen, in words.
 pub fn announcement(plan: Announced<'_>) -> String {
@@ -30,8 +35,12 @@ pub fn to_build(builds: &[(String, Forecast)]) -> String {
 }
 
 fn of_compare(plan: &ComparePlan) -> String {
+    let duel = match plan.protocol {
+        Protocol::Duel => A_DUEL,
+        Protocol::Pair | Protocol::Trimmed | Protocol::Solo => "",
+    };
     let mut text = format!(
-        "A: {}\nB: {}\n{}; {}s of about {:.0} s for {} at most",
+        "A: {}\nB: {}\n{}; {}s of about {:.0} s for {} at most{duel}",
         plan.a,
         plan.b,
         plan.load,
@@ -41,8 +50,8 @@ fn of_compare(plan: &ComparePlan) -> String {
     );
     if let Some(visible) = plan.detectable {
         text += &format!(
-            "\nwhat {} duels show, 4 times in 5: a difference of {:.1} % or more ({})",
-            plan.duels,
+            "\nwhat {} can show, 4 times in 5: a difference of {:.1} % or more ({})",
+            number::count(plan.duels, "duel"),
             visible * 100.0,
             plan.noise
         );
@@ -62,10 +71,10 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
         None => String::new(),
     };
     let mut text = format!(
-        "tuning {server} for {load}\n  \
-         first {} levers, all at once, in {} screening duels of about {:.0} s{}\n  \
-         then those that help together, against the start, in fresh duels of about {:.0} s{}\n  \
-         time: {}, excluding set-up",
+        "tuning {server} for {load}; time: {}, excluding set-up\n  \
+         screening: {} levers (changes to try), all at once, in {} duels of about {:.0} s{}\n  \
+         total: those that help, together, against the start, in fresh duels of about {:.0} s{}{A_DUEL}",
+        clock(budget),
         plan.levers.len(),
         plan.screening_duels,
         plan.screening_duel_seconds,
@@ -76,15 +85,14 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
         },
         plan.duel_seconds,
         shows(plan.detectable_total, "a difference of"),
-        clock(budget),
     );
     if plan.detectable_lever.or(plan.detectable_total).is_some() {
         text += &format!("\n  what shows: {}", plan.noise);
     }
     if !plan.left_out.is_empty() {
         text += &format!(
-            "\n  left out, the budget being too short for them: {}",
-            plan.left_out.join(", ")
+            "\n  left out, the time being too short for them: {} (the report names them; a longer --budget tries them)",
+            number::count(plan.left_out.len(), "lever")
         );
     }
     text

@@ -10,7 +10,7 @@ use niagara_lab::quantity::share as percent;
 
 pub use crate::load_args::{LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, Format, OriginArgs, StudyArgs, duration,
+    ClientArgs, DuelArgs, FleetArgs, Format, OriginArgs, StudyArgs, budget, duration,
 };
 use crate::shared_args::{assignment, probability};
 
@@ -24,7 +24,7 @@ use crate::cmd::tune::TuneArgs;
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
-/// tries levers, and decides with statistics that hold on noisy machines.
+/// tries known changes (levers), and decides with statistics that hold on noisy machines.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
 #[command(before_help = "Examples:
@@ -314,7 +314,7 @@ pub struct DoctorArgs {
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
     /// Time for the noise
-    #[arg(long, default_value = "1m", value_parser = duration)]
+    #[arg(long, default_value = "1m", value_parser = budget)]
     pub budget: Duration,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -375,12 +375,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub plan: bool,
     /// Time for all measurements, excluding set-up [default: what the file says]
-    #[arg(long, value_parser = duration)]
+    #[arg(long, value_parser = budget)]
     pub budget: Option<Duration>,
     /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half [default: what the file says]
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half [default: what the file says]
     #[arg(long, value_parser = percent, value_name = "SHARE")]
     pub disturbance: Option<f64>,
     #[command(flatten)]
@@ -437,7 +437,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Do not profile what limits each variant at its knee (a short profile at the end, within the budget)
     #[arg(long)]

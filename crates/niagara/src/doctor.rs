@@ -225,7 +225,8 @@ fn quiet(machine: &Fingerprint, now: &MachineState, list: &mut Vec<Check>) {
         now.foreign * 100.0,
         now.load
     );
-    let remedy = "stop what runs beside; slices in which others take over 5 % are dropped";
+    let remedy =
+        "stop what runs beside: slices that it disturbs count for less, so intervals are wider";
     list.push(match now.foreign {
         share if share > 4.0 * TOLERABLE => problem("quiet", found, remedy),
         share if share > TOLERABLE => advice("quiet", found, remedy),

@@ -71,8 +71,51 @@ fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
             interrupt::exit_code(true, false)
         }
         Err(error) => {
-            tell!("niagara: {error:#}");
+            tell!("niagara: {}", in_words(&error));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What went wrong and its causes; the remedy, where it has one, comes last.
+fn in_words(error: &anyhow::Error) -> String {
+    let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+    let all = std::iter::once(error.to_string()).chain(causes);
+    let (mut words, mut remedies) = (Vec::new(), String::new());
+    for part in all {
+        match part.split_once(REMEDY) {
+            Some((cause, remedy)) => {
+                words.push(cause.to_owned());
+                remedies.push_str(REMEDY);
+                remedies.push_str(remedy);
+            }
+            None => words.push(part),
+        }
+    }
+    words.join(": ") + &remedies
+}
+
+/// How the line begins that says what to do.
+const REMEDY: &str = "\nremedy: ";
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_comes_before_the_remedy() {
+        let error = anyhow!("No such file").context("cannot read x\nremedy: name a file");
+        assert_eq!(
+            in_words(&error),
+            "cannot read x: No such file\nremedy: name a file"
+        );
+        let error = anyhow!("refused\nremedy: start it").context("cannot connect");
+        assert_eq!(
+            in_words(&error),
+            "cannot connect: refused\nremedy: start it"
+        );
+        assert_eq!(in_words(&anyhow!("no")), "no");
     }
 }

@@ -5,9 +5,10 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use console::Term;
+use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
-use niagara_lab::{Event, Observer};
+use niagara_lab::{Announced, Event, Observer};
+use niagara_report::wrapped;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::announcement::{announcement, to_build};
@@ -68,6 +69,7 @@ impl Terminal {
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
         if self.live {
+            let text = in_columns(text, size().1.saturating_sub(1));
             self.bar.suspend(|| tell!("{text}"));
         } else {
             tell!("{text}");
@@ -175,7 +177,12 @@ impl Observer for Terminal {
                 folder,
                 used_seconds,
             } => self.resumed(folder, used_seconds),
-            Event::Announced(plan) => self.line(&announcement(plan)),
+            Event::Announced(plan) => {
+                if let Announced::Tune { plan, .. } = plan {
+                    self.state.screening_duels = Some(plan.screening_duels);
+                }
+                self.line(&announcement(plan));
+            }
             Event::Stage { name, .. } => {
                 if self.began.is_none() {
                     self.began = Some(Instant::now());
@@ -204,13 +211,31 @@ impl Observer for Terminal {
     }
 }
 
+/// Lines that fit stay as they are; what is longer is broken between words, at the line's own indent.
+pub fn in_columns(text: &str, columns: usize) -> String {
+    let lines = text.lines().map(|line| {
+        if measure_text_width(line) <= columns {
+            return line.to_owned();
+        }
+        let words = line.trim_start();
+        wrapped(&line[..line.len() - words.len()], words, columns)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Rows and columns of the terminal that standard error is.
+fn size() -> (usize, usize) {
+    let (rows, columns) = Term::stderr().size_checked().unwrap_or((24, 80));
+    (usize::from(rows), usize::from(columns))
+}
+
 /// The place for the picture on standard error.
 fn frame() -> Frame {
-    let (rows, columns) = Term::stderr().size_checked().unwrap_or((24, 80));
+    let (rows, columns) = size();
     Frame {
         // The last column stays free: some terminals break the line after it.
-        columns: usize::from(columns).saturating_sub(MARGIN + 1).max(20),
-        rows: usize::from(rows),
+        columns: columns.saturating_sub(MARGIN + 1).max(20),
+        rows,
         colour: console::colors_enabled_stderr() && std::env::var_os("NO_COLOR").is_none(),
         glyphs: match unicode() {
             true => Glyphs::UNICODE,
@@ -260,7 +285,16 @@ pub fn columns_of_stdout() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::without_position;
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words_at_their_indent() {
+        let text = "short  as it is\n  a remark that is longer than the terminal is wide";
+        assert_eq!(
+            in_columns(text, 30),
+            "short  as it is\n  a remark that is longer than\n  the terminal is wide"
+        );
+    }
 
     #[test]
     fn positions_of_one_piece_of_work_read_alike() {

@@ -21,7 +21,7 @@ pub struct DuelArgs {
     /// a comparison also takes the machine's earlier noise and the budget into account]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a couple of slices weighs half; 100% weighs all alike
+    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half; 100% weighs all alike
     #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
     pub disturbance: f64,
     /// Longest warm-up of a side; the study settles on what its first duels show to be enough
@@ -229,6 +229,16 @@ pub enum Format {
     Csv,
     Json,
     Files,
+}
+
+/// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.
+pub fn budget(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!(
+            "a number without its unit: write {text}m for minutes, {text}s for seconds"
+        ));
+    }
+    duration(text)
 }
 
 pub fn probability(text: &str) -> Result<f64, String> {

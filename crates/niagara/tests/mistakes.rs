@@ -44,6 +44,45 @@ fn a_wrong_flag_value_says_what_is_expected() {
 }
 
 #[test]
+fn what_a_newcomer_mistypes_is_answered_with_what_to_type() {
+    for (arguments, words) in [
+        (
+            &["tune", "--budget", "10"][..],
+            &["write 10m for minutes, 10s for seconds"][..],
+        ),
+        (&["compare", "base", "jemalloc"], &["`malloc-jemalloc`"]),
+        (
+            &["compare", "base", "innodb_flush_neighbors=0"],
+            &["cfg.innodb_flush_neighbors=0"],
+        ),
+        (
+            &["tune", "--only", "unix"],
+            &["`transport-unix`", "niagara levers"],
+        ),
+        (
+            &["tune", "--workload", "read_only"],
+            &["did you mean `oltp_read_only`?"],
+        ),
+        (&["tune", "mysql"], &["did you mean mysql-9.7?"]),
+        (
+            &["tune", "/no/such/mariadbd"],
+            &["/no/such/mariadbd", "remedy: "],
+        ),
+        (
+            &["bench", "oltp_read_only", "--host", "127.0.0.1:1"],
+            &["write --host 127.0.0.1 --port 1"],
+        ),
+        // What went wrong comes before what to do.
+        (
+            &["run", "none.toml"],
+            &["none.toml: No such file or directory (os error 2)\nremedy: "],
+        ),
+    ] {
+        refused(arguments, words);
+    }
+}
+
+#[test]
 fn a_report_of_nothing_says_what_to_name() {
     refused(
         &["report", "no-such-folder"],

@@ -279,6 +279,273 @@ fn scripts_that_do_not_come_back_are_interrupted() {
     }
 }
 
+const AROUND: &str = r#"
+local function connect() return sysbench.sql.driver():connect() end
+function prepare() connect():query("CREATE TABLE said (what VARCHAR(40))") end
+function cleanup() connect():query("DROP TABLE said") end
+function init() begun = "init was here" end
+function thread_init()
+   con = connect()
+   con:query("SELECT 1")
+   con:query("SET @a = 1")
+   con:query("INSERT INTO said VALUES ('thread_init')")
+   stmt = con:prepare("SELECT 2")
+end
+function event() stmt:execute() end
+function thread_done() con:query("INSERT INTO said VALUES ('thread_done')") end
+function done() connect():query("INSERT INTO said VALUES ('done after " .. begun .. "')") end
+"#;
+
+#[test]
+fn what_threads_ask_outside_their_events_is_counted_as_sysbench_counts_it() {
+    let stage = Stage::new();
+    let script = stage.write("around.lua", AROUND);
+    let statistics = |program: &str| -> Vec<String> {
+        stage.succeed(&script, "prepare");
+        let words = "--threads=3 --events=10 --time=0 run";
+        let (code, stdout, stderr) = run(&mut stage.sysbench(program, &script, words));
+        assert_eq!(code, Some(0), "{stdout}{stderr}");
+        assert_eq!(
+            stage.ask("SELECT GROUP_CONCAT(what ORDER BY what SEPARATOR ', ') FROM sbtest.said"),
+            "done after init was here, thread_done, thread_done, thread_done, thread_init, thread_init, thread_init"
+        );
+        stage.succeed(&script, "cleanup");
+        let of = |name: &str| {
+            let line = stdout.lines().find(|line| line.trim().starts_with(name));
+            line.unwrap_or_else(|| panic!("{stdout}")).trim().to_owned()
+        };
+        ["read:", "write:", "other:", "total:"].map(of).to_vec()
+    };
+    assert_eq!(
+        statistics(env!("CARGO_BIN_EXE_niagara")),
+        statistics("sysbench")
+    );
+}
+
+#[test]
+fn as_a_workload_a_script_does_what_it_does_once() {
+    let stage = Stage::new();
+    let script = stage.write("around.lua", AROUND);
+    let path = script.display().to_string();
+    let bench = |words: &[&str]| {
+        let mut command = stage.existing.bench(&[&[path.as_str()], words].concat());
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
+    };
+    bench(&["prepare"]);
+    bench(&["run", "--threads", "2", "--time", "1s", "--warm-up", "0"]);
+    assert_eq!(
+        stage.ask("SELECT GROUP_CONCAT(what ORDER BY what SEPARATOR ', ') FROM sbtest.said"),
+        "done after init was here, thread_done, thread_done, thread_init, thread_init"
+    );
+}
+
+#[test]
+fn a_loop_in_prepare_is_interrupted() {
+    let stage = Stage::new();
+    for endless in [
+        "while true do end",
+        "local c = sysbench.sql.driver():connect() while true do c:query('SELECT 1') end",
+    ] {
+        let script = stage.write(
+            "endless.lua",
+            &format!("function prepare() {endless} end function event() end"),
+        );
+        let mut child = stage
+            .existing
+            .bench(&[&script.display().to_string(), "prepare"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("niagara starts");
+        std::thread::sleep(Duration::from_millis(1500));
+        signal(child.id() as i32, Signal::SIGINT);
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("a child of ours") {
+                break status;
+            }
+            if since.elapsed() > Duration::from_secs(60) {
+                child.kill().expect("a child of ours");
+                panic!("{endless} still runs after Ctrl-C");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        assert_eq!(status.code(), Some(130), "{endless}");
+    }
+}
+
+#[test]
+fn a_dry_run_needs_no_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("dry.lua");
+    let text = r#"
+function prepare() sysbench.sql.driver():connect():query("CREATE TABLE t (a INT)") print("prepared") end
+function thread_init()
+   con = sysbench.sql.driver():connect()
+   stmt = con:prepare("SELECT a FROM t WHERE a = ? AND b = ?")
+   a, b = stmt:bind_create(sysbench.sql.type.INT), stmt:bind_create(sysbench.sql.type.VARCHAR, 9)
+   stmt:bind_param(a, b)
+end
+function event()
+   a:set(1) b:set("x")
+   stmt:execute()
+   con:query("SELECT '?'")
+   con:bulk_insert_init("INSERT INTO t VALUES") con:bulk_insert_next("(1)") con:bulk_insert_done()
+end
+"#;
+    std::fs::write(&script, text).expect("a script");
+    let dry = |program: &str, words: &str| {
+        let mut command = Command::new(program);
+        if program != "sysbench" {
+            command.arg("sysbench");
+        }
+        command.arg(&script).args(words.split_whitespace());
+        command.args(["--mysql-dry-run", "--mysql-socket=/nonexistent"]);
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, Some(0), "{program} {words}\n{stdout}{stderr}");
+        stdout
+    };
+    let ours = env!("CARGO_BIN_EXE_niagara");
+    assert!(dry(ours, "prepare").contains("prepared"));
+    let text = dry(ours, "--threads=3 --events=50 --time=0 run");
+    for line in [
+        "other:                           150",
+        "transactions:                        50 ",
+    ] {
+        assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+}
+
+#[test]
+fn a_rate_that_cannot_be_kept_ends_the_run() {
+    for rate in ["2000000000", "1000000"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_niagara"));
+        command.args(["sysbench", "cpu", "--verbosity=1", "--cpu-max-prime=30000"]);
+        command.arg(format!("--rate={rate}")).arg("run");
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, Some(1), "{stdout}{stderr}");
+        assert!(
+            stdout.starts_with("FATAL: The event queue is full."),
+            "{stdout}{stderr}"
+        );
+    }
+}
+
+/// What scripts do over hours: statements of every kind, rows, errors, connections that go and come.
+const SOAK: &str = r#####"
+ffi.cdef[[int usleep(unsigned int);]]
+local function connect() return sysbench.sql.driver():connect() end
+function prepare()
+   local c = connect()
+   c:query("CREATE TABLE soak (id INT PRIMARY KEY, n INT, t VARCHAR(100))")
+   c:bulk_insert_init("INSERT INTO soak VALUES")
+   for i = 1, 1000 do c:bulk_insert_next(("(%d, %d, 'text of row %d')"):format(i, i, i)) end
+   c:bulk_insert_done()
+   c:query("CREATE TABLE heap (id BIGINT, t VARCHAR(100)) ENGINE = MEMORY")
+end
+local function statements()
+   stmt = con:prepare("SELECT n, t FROM soak WHERE id = ? OR t = ?")
+   id, text = stmt:bind_create(sysbench.sql.type.INT), stmt:bind_create(sysbench.sql.type.VARCHAR, 40)
+   stmt:bind_param(id, text)
+end
+function thread_init()
+   con = connect()
+   statements()
+   histogram = sysbench.histogram.new(100, 1, 1000)
+   events = 0
+end
+function event()
+   events = events + 1
+   local row = sysbench.rand.uniform(1, 1000)
+   id:set(row)
+   text:set(sysbench.rand.string("####-@@@@"))
+   stmt:execute()
+   if events % 3 == 0 then
+      local rs = con:query(("SELECT id, n, t FROM soak WHERE id BETWEEN %d AND %d"):format(row, row + 9))
+      for _ = 1, rs.nrows do histogram:update(tonumber(rs:fetch_row()[1])) end
+      rs:free()
+   end
+   if events % 50 == 0 then
+      local short = con:prepare("UPDATE soak SET n = n + 1 WHERE id = ?")
+      local which = short:bind_create(sysbench.sql.type.BIGINT)
+      short:bind_param(which)
+      which:set(row)
+      short:execute()
+      short:close()
+      assert(not pcall(con.query, con, "SELECT * FROM nowhere"))
+   end
+   if events % 500 == 0 then
+      con:query("DELETE FROM heap LIMIT 100")
+      con:bulk_insert_init("INSERT INTO heap VALUES")
+      for _ = 1, 20 do con:bulk_insert_next(("(%d, '%s')"):format(row, sysbench.rand.string("@@@@@@@@"))) end
+      con:bulk_insert_done()
+      local each = coroutine.wrap(function() coroutine.yield(con:query_row("SELECT 1")) end)
+      assert(each() == "1")
+   end
+   if events % 5000 == 0 then
+      con:reconnect()
+      statements()
+   end
+end
+"#####;
+
+/// Memory of a process in KiB: what it has in the machine's.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[test]
+#[ignore = "minutes to an hour: cargo test --release -p niagara --test scripts soak -- --ignored --nocapture; \
+            NIAGARA_SOAK_EVENTS says how many events, 10 million otherwise"]
+fn soak() {
+    let events: u64 = std::env::var("NIAGARA_SOAK_EVENTS")
+        .map_or(10_000_000, |text| text.parse().expect("a number of events"));
+    let stage = Stage::new();
+    let script = stage.write("soak.lua", SOAK);
+    stage.succeed(&script, "prepare");
+    let words = format!(
+        "--threads=64 --time=0 --events={events} --report-interval=1 --verbosity=3 \
+         --mysql-ignore-errors=1213,1205,1020 run"
+    );
+    let mut child = stage
+        .niagara(&script, &words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("niagara starts");
+    let pid = child.id();
+    let output = child.stdout.take().expect("its standard output");
+    let mut done = 0.0;
+    let mut next = 10_000.0;
+    let mut seen: Vec<(f64, u64)> = Vec::new();
+    println!("{:>12} {:>12}", "events", "RSS in KiB");
+    for line in std::io::BufRead::lines(std::io::BufReader::new(output)) {
+        let line = line.expect("text");
+        let rate = line
+            .split_once("tps: ")
+            .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
+        let Some(rate) = rate else { continue };
+        // An interval has a second.
+        done += rate;
+        if done >= next {
+            seen.push((done, resident(pid)));
+            println!("{done:>12.0} {:>12}", resident(pid));
+            next = done * 1.25;
+        }
+    }
+    let status = child.wait().expect("a child of ours");
+    assert!(status.success(), "{status}");
+    let settled = seen.iter().find(|(done, _)| *done >= events as f64 / 10.0);
+    let (Some((_, settled)), Some((_, last))) = (settled, seen.last()) else {
+        panic!("too few events to see memory: {seen:?}");
+    };
+    // Flat: from a tenth of the events to all of them no more than the noise of an allocator.
+    assert!(*last <= settled + settled / 10 + 4096, "{seen:?}");
+}
+
 #[test]
 fn the_machine_is_tested_without_a_server() {
     for (words, line) in [

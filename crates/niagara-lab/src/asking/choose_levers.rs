@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe};
 use niagara_store::NotTried;
+use niagara_toml::did_you_mean;
 use serde::Serialize;
 
 use crate::lever::{Context, Lever, Risk, Role};
@@ -32,17 +33,21 @@ pub struct TuneQuestion {
 }
 
 impl TuneQuestion {
-    /// Whether every lever that is named exists.
+    /// The question with its levers by their ids, whether they were named by these (`transport-unix`) or as factor and level
+    /// (`transport=unix`).
     ///
     /// # Errors
-    /// The first that does not.
-    pub fn check_names(&self, levers: &[Lever]) -> Result<()> {
-        for name in self.only.iter().chain(&self.also).chain(&self.without) {
-            if !levers.iter().any(|lever| lever.id() == name) {
-                bail!("there is no lever {name}: `niagara levers` lists them");
-            }
-        }
-        Ok(())
+    /// The first lever that does not exist, with the one that was probably meant.
+    pub fn with_ids(self, levers: &[Lever]) -> Result<Self> {
+        let ids = |names: Vec<String>| -> Result<Vec<String>> {
+            names.iter().map(|name| id_of(name, levers)).collect()
+        };
+        Ok(Self {
+            only: ids(self.only)?,
+            also: ids(self.also)?,
+            without: ids(self.without)?,
+            ..self
+        })
     }
 
     /// The levers that apply where `context` says with their changes, those first of which most is expected with this
@@ -120,4 +125,18 @@ pub(crate) fn builds_ahead(
         .unzip();
     let forecasts = store.forecasts(&base.server, &recipes.iter().collect::<Vec<_>>());
     levers.into_iter().zip(forecasts).collect()
+}
+
+/// The id of the lever that is called `name`.
+fn id_of(name: &str, levers: &[Lever]) -> Result<String> {
+    let lever = levers
+        .iter()
+        .find(|lever| lever.id() == name || lever.spelling() == name);
+    match lever {
+        Some(lever) => Ok(lever.id().to_owned()),
+        None => bail!(
+            "there is no lever {name}\nremedy: {}`niagara levers` lists them",
+            did_you_mean(name, levers.iter().map(Lever::id))
+        ),
+    }
 }

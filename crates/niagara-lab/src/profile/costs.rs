@@ -138,7 +138,10 @@ pub(super) fn watch_couples(
         if let [Some(without), Some(with)] = &slices {
             seen.add(without, with);
         }
-        observer.see(Event::SettingUp(&format!("couple {} of {all}", number + 1)));
+        observer.see(Event::SettingUp(&format!(
+            "pair of slices {} of {all}",
+            number + 1
+        )));
     }
     Ok(seen)
 }

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Rule, detectable};
-use niagara_store::{About, CompareSummary, Goal, Phase, Summary};
+use niagara_stats::{ErrorBudget, Rule, Verdict, detectable};
+use niagara_store::{About, CompareSummary, Comparison, Deployment, Goal, Phase, Summary};
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
@@ -13,10 +13,12 @@ use crate::duels::workbench::Workbench;
 use crate::questions::build_note::build_notes;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
+use crate::questions::deployment::{Part, deployment};
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
+use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
@@ -49,6 +51,7 @@ pub(crate) struct CompareOptions {
 /// A comparison that is set up.
 pub(crate) struct Comparing<'a> {
     bench: &'a Workbench,
+    inventory: &'a Inventory,
     history: History,
     options: CompareOptions,
     plan: ComparePlan,
@@ -59,7 +62,7 @@ pub(crate) struct Comparing<'a> {
 
 impl<'a> Comparing<'a> {
     pub(crate) fn new(
-        set_up: &SetUp<'_>,
+        set_up: &SetUp<'a>,
         bench: &'a Workbench,
         [a, b]: [Variant; 2],
         study: &Study,
@@ -72,6 +75,7 @@ impl<'a> Comparing<'a> {
         let plan = compare_plan(question, [a.label(), b.label()], couples, known);
         Ok(Self {
             bench,
+            inventory: set_up.inventory,
             options: CompareOptions {
                 a,
                 b,
@@ -115,6 +119,26 @@ impl<'a> Comparing<'a> {
         }
     }
 
+    /// What installing B takes; `None` unless it was proven better, and with the same answers.
+    fn deployment(&self, found: &Comparison) -> Result<Option<Deployment>> {
+        if found.judged().verdict != Some(Verdict::Faster) || !found.may_be_recommended() {
+            return Ok(None);
+        }
+        let CompareOptions { a, b, .. } = &self.options;
+        let part = Part::between(&b.label(), a, b, &self.inventory.levers);
+        let told = deployment(
+            self.bench.install_of(b)?,
+            b,
+            &[part],
+            &self.inventory.machine()?,
+            self.bench.start(&b.server),
+        )?;
+        Ok(Some(Deployment {
+            instead_of: (a.server != b.server).then(|| a.server.clone()),
+            ..told
+        }))
+    }
+
     fn warnings(&self, outcome: &TestOutcome, caution: Option<&String>) -> Vec<String> {
         let options = &self.options;
         let mut warnings = outcome.warnings.clone();
@@ -124,7 +148,7 @@ impl<'a> Comparing<'a> {
         let errors = self.test().errors;
         if errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
             warnings.push(format!(
-                "{} duels can call no difference at α = {}: give more with --max-duels",
+                "too few duels ({}) to call any difference at α = {}: give more with --max-duels",
                 errors.max_duels, errors.alpha
             ));
         }
@@ -211,6 +235,7 @@ impl Measuring for Comparing<'_> {
             complete: complete && outcome.failure.is_none(),
             builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
             warnings: self.warnings(outcome, comparison.caution.as_ref()),
+            deployment: self.deployment(&comparison)?,
             comparison,
             sd_duel: niagara_stats::standard_deviation(&scores),
         }))))

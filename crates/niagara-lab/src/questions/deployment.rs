@@ -9,7 +9,7 @@ use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment};
 
-use crate::lever::Lever;
+use crate::lever::{Lever, Risk};
 use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -22,6 +22,8 @@ pub(crate) struct Part<'a> {
     pub sets: Vec<String>,
     /// Its levers, which know what installing them takes.
     pub levers: Vec<&'a Lever>,
+    /// Its changes that are no levers.
+    pub own_changes: Vec<String>,
 }
 
 impl<'a> Part<'a> {
@@ -34,6 +36,7 @@ impl<'a> Part<'a> {
             name: candidate.lever.id().to_owned(),
             sets: sets(candidate),
             levers: vec![&candidate.lever],
+            own_changes: Vec::new(),
         })
         .collect()
     }
@@ -49,12 +52,18 @@ impl<'a> Part<'a> {
         let mut sets = new(&before.config, &after.config);
         sets.extend(new(&before.runtime.environment, &after.runtime.environment));
         let added = after.levers.iter().filter(|id| !before.levers.contains(id));
+        let (mut known, mut own_changes) = (Vec::new(), Vec::new());
+        for id in added {
+            match levers.iter().find(|lever| lever.id() == id) {
+                Some(lever) => known.push(lever),
+                None => own_changes.push(id.clone()),
+            }
+        }
         Part {
             name: name.to_owned(),
             sets,
-            levers: added
-                .filter_map(|id| levers.iter().find(|lever| lever.id() == id))
-                .collect(),
+            levers: known,
+            own_changes,
         }
     }
 }
@@ -117,7 +126,24 @@ pub(crate) fn deployment(
             .collect(),
         machine: machine.to_owned(),
         built: built(install, variant)?,
+        engine: variant.engine.clone(),
+        instead_of: None,
+        risks: Some(risks(levers())),
+        own_changes: parts
+            .iter()
+            .flat_map(|part| part.own_changes.iter().cloned())
+            .collect(),
     })
+}
+
+/// Titles by what they risk, those that risk nothing left out.
+fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<String>> {
+    let mut risks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for lever in levers.filter(|lever| lever.risk() != Risk::None) {
+        let titles = risks.entry(lever.risk().to_string()).or_default();
+        titles.push(lever.title().to_owned());
+    }
+    risks
 }
 
 /// The built server of a variant that has one.
@@ -286,8 +312,8 @@ mod tests {
                     .filter_map(|candidate| candidate.lever.deploy().note.clone())
                     .collect(),
                 machine: "a machine".into(),
-                start: None,
-                built: None,
+                risks: Some(BTreeMap::new()),
+                ..Deployment::default()
             }
         );
     }
@@ -324,6 +350,20 @@ mod tests {
             ("more tables", vec!["table_open_cache".to_owned()])
         );
         assert_eq!(part.levers.len(), 1);
+        assert!(part.own_changes.is_empty());
+        let mut own = after.clone();
+        own.config.insert("max_connections".into(), "9".into());
+        own.levers.push("max_connections=9".to_owned());
+        own.levers.push("log-flush-os".to_owned());
+        let part = Part::between("own", &after, &own, &levers);
+        assert_eq!(part.own_changes, ["max_connections=9"]);
+        let told = deployment(&install(), &own, &[part], "", None).expect("complete");
+        assert_eq!(told.own_changes, ["max_connections=9"]);
+        let risks = told.risks.expect("kept");
+        assert!(
+            risks.len() == 1 && risks.contains_key("durability"),
+            "{risks:?}"
+        );
         let found = deployment(
             &install(),
             &after,

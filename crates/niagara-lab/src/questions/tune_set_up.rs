@@ -33,7 +33,7 @@ impl TuneSetUp {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let (inventory, base) = (set_up.inventory, &set_up.base);
-        tune.check_names(&inventory.levers)?;
+        let tune = tune.clone().with_ids(&inventory.levers)?;
         bench.set_up_variant(base, observer)?;
         let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
         let (mut candidates, mut not_applicable) =

@@ -2,8 +2,8 @@
 
 use crate::engine::collecting::Collecting;
 use crate::engine::event_loop::{EventLoop, Setup, machine_cpus};
-use crate::engine::options::{DriverOptions, MAX_RUN, RunOptions, SliceOptions};
-use crate::engine::order::{Order, Policy, Report};
+use crate::engine::options::{CoalescingChoice, DriverOptions, MAX_RUN, RunOptions, SliceOptions};
+use crate::engine::order::{Farewell, Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
 use crate::engine::replay::replay_loop::{self, Shared};
@@ -15,9 +15,10 @@ use crate::generator::LoadGenerator;
 use crate::net::endpoint::Endpoint;
 use crate::net::io_choice::IoChoice;
 use crate::script::command::script_run;
-use crate::script::program::Reply;
+use crate::script::keeper::Keeper;
+use crate::script::program::Counts;
 use crate::script::runtime::{ScriptThreads, runtime};
-use crate::script::wires::{Wires, run_on};
+use crate::script::wires::Wires;
 use crate::workload::plan::Plan;
 use crate::workload::{CaptureWorkload, Workload, WorkloadSpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -47,13 +48,15 @@ pub struct Driver {
     runs: u64,
     /// Of a capture: what was replayed, and what is left.
     replay: Option<Arc<Shared>>,
+    /// Of a script: who does what is done once.
+    keeper: Option<Keeper>,
 }
 
 #[derive(Debug)]
 struct Loop {
     /// `None` once it is to end.
     orders: Option<Sender<Order>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Farewell>>,
 }
 
 /// CPUs per loop when nobody says how many loops: a loop serves more queries than eight CPUs of a server answer.
@@ -77,14 +80,19 @@ impl Driver {
         spec: &WorkloadSpec,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
-        let script = match &spec.workload {
-            Workload::Script(_) => Some(begin_script(sides, spec, options)?),
-            _ => None,
+        let (script, keeper) = match &spec.workload {
+            Workload::Script(_) => {
+                let (script, keeper) = begin_script(sides, spec, options)?;
+                (Some(script), Some(keeper))
+            }
+            _ => (None, None),
         };
-        Self::connect_script(sides, spec, options, script)
+        let mut driver = Self::connect_script(sides, spec, options, script)?;
+        driver.keeper = keeper;
+        Ok(driver)
     }
 
-    /// As [`connect_spread`](Self::connect_spread), for a script whose `init` has been run, if it is one.
+    /// As [`connect_spread`](Self::connect_spread), for a script whose `init` and `done` the caller runs, if it is one.
     pub fn connect_script(
         sides: &[Vec<Endpoint>],
         spec: &WorkloadSpec,
@@ -114,7 +122,8 @@ impl Driver {
                 .or((reconnect > 0).then_some(u64::from(reconnect))),
             stall_timeout: options.stall_timeout,
             coalescing: options.coalescing,
-            auto_coalesces: auto_coalesces(sides, spec, options.threads)?,
+            auto_coalesces: options.coalescing == CoalescingChoice::Auto
+                && auto_coalesces(sides, spec, options.threads)?,
         };
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
@@ -129,6 +138,7 @@ impl Driver {
             seed: options.seed,
             runs: 0,
             replay: None,
+            keeper: None,
         };
         let share =
             |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
@@ -180,10 +190,14 @@ impl Driver {
             seed: options.seed,
             runs: 0,
             replay: Some(Arc::clone(&setup.shared)),
+            keeper: None,
         };
         let thread = std::thread::Builder::new()
             .name("replay".into())
-            .spawn(move || replay_loop::serve(&setup, ready, &inbox, &report))
+            .spawn(move || {
+                replay_loop::serve(&setup, ready, &inbox, &report);
+                Farewell::default()
+            })
             .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
         driver.loops.push(Loop {
             orders: Some(orders),
@@ -249,6 +263,38 @@ impl Driver {
 
     /// Says goodbye to the servers.
     pub fn disconnect(self) {}
+
+    /// The same for a script: what its threads have asked before the first run and after the last one.
+    ///
+    /// # Errors
+    /// One of them fails when it takes leave.
+    pub fn leave(mut self) -> Result<Counts, LoadError> {
+        self.end()
+    }
+
+    /// Has all loops end, then what is done once.
+    fn end(&mut self) -> Result<Counts, LoadError> {
+        for event_loop in &mut self.loops {
+            event_loop.orders = None;
+        }
+        let mut counts = Counts::default();
+        let mut result = Ok(());
+        let mut broken = false;
+        for event_loop in &mut self.loops {
+            // A panic in a loop has been reported as a dead thread.
+            if let Some(Ok(left)) = event_loop.thread.take().map(JoinHandle::join) {
+                counts.add(left.counts);
+                broken |= left.broken;
+                result = result.and(left.failure.map_or(Ok(()), Err));
+            }
+        }
+        match self.keeper.take() {
+            Some(keeper) if broken => keeper.abandon(),
+            Some(mut keeper) => result = result.and(keeper.finish()),
+            None => {}
+        }
+        result.map(|()| counts)
+    }
 
     fn collect(
         &mut self,
@@ -380,9 +426,10 @@ impl Loop {
                 drop(ready);
                 match connected {
                     Ok(Either::Plan(event_loop)) => event_loop.serve(&inbox, &report),
-                    Ok(Either::Script(script_loop)) => script_loop.serve(&inbox, &report),
+                    Ok(Either::Script(script_loop)) => return script_loop.serve(&inbox, &report),
                     Err(_) => {}
                 }
+                Farewell::default()
             })
             .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
         Ok(Loop {
@@ -398,7 +445,7 @@ enum Either {
     Script(Box<ScriptLoop>),
 }
 
-/// Makes a script ready and runs its `init`.
+/// Makes a script ready and runs its `init`; `done` follows when the keeper goes.
 ///
 /// # Errors
 /// The script fails.
@@ -406,19 +453,19 @@ fn begin_script(
     sides: &[Vec<Endpoint>],
     spec: &WorkloadSpec,
     options: &DriverOptions,
-) -> Result<Arc<dyn ScriptThreads>, LoadError> {
+) -> Result<(Arc<dyn ScriptThreads>, Keeper), LoadError> {
     let servers = sides.first().cloned().unwrap_or_default();
     let run = script_run(spec, &servers, "run", options.threads, options.seed)?;
     let threads = runtime()?.run(&run)?;
-    let mut wires = Wires::new(
+    let wires = Wires::new(
         servers,
         Arc::new(Plan::new(spec, options.threads, options.seed)),
         options.connect_timeout,
         options.stall_timeout,
         options.ignored_errors.clone(),
     );
-    run_on(threads.beginning()?.as_mut(), Reply::Go, &mut wires)?;
-    Ok(threads)
+    let keeper = Keeper::begin(&threads, wires, &options.cancel)?;
+    Ok((threads, keeper))
 }
 
 /// How many loops drive the load.
@@ -476,6 +523,7 @@ fn auto_coalesces(
 ) -> Result<bool, LoadError> {
     let crowded = threads as usize >= CROWDED * machine_cpus()?;
     let here = sides.iter().flatten().all(|one| one.transport.is_local());
+    // Last: of a script it is found out by trying it.
     Ok(crowded && here && !spec.writes())
 }
 
@@ -501,14 +549,7 @@ fn allow_open_files(connections: u64) -> Result<(), LoadError> {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        for event_loop in &mut self.loops {
-            event_loop.orders = None;
-        }
-        for event_loop in &mut self.loops {
-            if let Some(thread) = event_loop.thread.take() {
-                // A panic in a loop has been reported as a dead thread.
-                let _ = thread.join();
-            }
-        }
+        // What a script fails by then has been said in its log.
+        let _ = self.end();
     }
 }

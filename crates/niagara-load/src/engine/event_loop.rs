@@ -5,7 +5,6 @@
 
 use crate::engine::connection::Connection;
 use crate::engine::link::Link;
-use crate::engine::options::CoalescingChoice;
 use crate::engine::order::{Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
@@ -143,15 +142,8 @@ impl EventLoop {
 
     /// The longest delay of a wake-up where this loop is now.
     fn max_delay(&self, connections: usize) -> Result<Duration, LoadError> {
-        Ok(match self.policy.coalescing {
-            CoalescingChoice::For(delay) => delay,
-            CoalescingChoice::Auto
-                if self.policy.auto_coalesces && self.placement.cpus() < machine_cpus()? =>
-            {
-                CoalescingChoice::among(connections)
-            }
-            CoalescingChoice::Auto => Duration::ZERO,
-        })
+        let cpus = self.placement.cpus();
+        Ok(self.policy.max_delay(connections, cpus, machine_cpus()?))
     }
 
     fn run(

@@ -242,7 +242,11 @@ impl Link {
         self.out.extend_from_slice(command);
         self.preparing = None;
         match answer {
-            Awaited::Rows(format) => self.reader.keep_rows(true, format),
+            Awaited::Rows(format) => {
+                // Answers are swapped: any of them may be the next one's.
+                self.reader.answer_mut().allow_much();
+                self.reader.keep_rows(true, format);
+            }
             Awaited::Statement => {
                 self.preparing = Some(Box::new(Preparing::new(self.capabilities)));
             }

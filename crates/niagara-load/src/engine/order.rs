@@ -4,6 +4,7 @@ use crate::engine::options::{CoalescingChoice, IgnoredErrors, Retry};
 use crate::engine::pacing::Arrivals;
 use crate::engine::recorder::Window;
 use crate::error::LoadError;
+use crate::script::program::Counts;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
@@ -96,6 +97,30 @@ pub(crate) struct Policy {
     pub coalescing: CoalescingChoice,
     /// With [`CoalescingChoice::Auto`] they are, where the loop has CPUs of its own.
     pub auto_coalesces: bool,
+}
+
+impl Policy {
+    /// The longest delay of a wake-up for a loop of this many `connections` that may use `cpus` of the machine's `machine` CPUs.
+    pub(crate) fn max_delay(&self, connections: usize, cpus: usize, machine: usize) -> Duration {
+        match self.coalescing {
+            CoalescingChoice::For(delay) => delay,
+            CoalescingChoice::Auto if self.auto_coalesces && cpus < machine => {
+                CoalescingChoice::among(connections)
+            }
+            CoalescingChoice::Auto => Duration::ZERO,
+        }
+    }
+}
+
+/// What a loop has done outside its runs: before the first one, and after the last.
+#[derive(Debug, Default)]
+pub(crate) struct Farewell {
+    /// Statements of a script's `thread_init` and `thread_done`.
+    pub counts: Counts,
+    /// The first of its threads that failed when it took leave.
+    pub failure: Option<LoadError>,
+    /// It had failed before, so that its threads did not take leave.
+    pub broken: bool,
 }
 
 /// Errors by which a server says that the connection ends.

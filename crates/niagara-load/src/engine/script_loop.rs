@@ -1,9 +1,9 @@
 //! A thread of the system that drives its share of the threads of a script, on every side: as an
 //! [event loop](crate::engine::event_loop) drives connections.
 
-use crate::engine::event_loop::Setup;
+use crate::engine::event_loop::{Setup, machine_cpus};
 use crate::engine::options::Retry;
-use crate::engine::order::{Order, Policy, Report, client};
+use crate::engine::order::{Farewell, Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::Kinds;
@@ -13,7 +13,7 @@ use crate::engine::script_watch::Watch;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::net::io::Io;
-use crate::script::program::{Reply, Want};
+use crate::script::program::{Counts, Reply, Want};
 use crate::script::runtime::ScriptThreads;
 use crate::script::wires::{Wires, run_on};
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub(crate) struct ScriptLoop {
     buffer: Vec<u8>,
     placement: Placement,
     watch: Watch,
+    /// Statements outside the runs.
+    counts: Counts,
 }
 
 impl ScriptLoop {
@@ -67,6 +69,7 @@ impl ScriptLoop {
             retry,
         )?;
         let watch = Watch::new(&setup.cancel)?;
+        let mut counts = Counts::default();
         let mut sides = Vec::new();
         for servers in &setup.sides {
             let mut wires = Wires::new(
@@ -76,6 +79,7 @@ impl ScriptLoop {
                 setup.policy.stall_timeout,
                 setup.policy.ignored_errors.clone(),
             );
+            wires.end_by(&setup.cancel);
             let mut threads = Vec::with_capacity(setup.connections.len());
             for number in setup.connections.clone() {
                 if setup.cancel.load(Ordering::Relaxed) {
@@ -93,6 +97,7 @@ impl ScriptLoop {
                 };
                 threads.push(ScriptThread::new(program, place, state));
             }
+            counts.add(wires.take_counts());
             let tokens = wires.len() + threads.len() + MORE_LINKS;
             let mut io = Io::new(setup.io, servers, tokens)?;
             io.wake_by(&reconnector.waker)
@@ -118,11 +123,16 @@ impl ScriptLoop {
             buffer: vec![0; READ_BUFFER],
             placement: Placement::here()?,
             watch,
+            counts,
         })
     }
 
     /// Follows orders until no more can come, then lets the threads take leave.
-    pub(crate) fn serve(mut self, orders: &Receiver<Order>, reports: &Sender<(usize, Report)>) {
+    pub(crate) fn serve(
+        mut self,
+        orders: &Receiver<Order>,
+        reports: &Sender<(usize, Report)>,
+    ) -> Farewell {
         // As in an event loop: only a sandbox would refuse.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut failed = false;
@@ -139,29 +149,37 @@ impl ScriptLoop {
                 break;
             }
         }
-        if !failed {
-            self.take_leave();
+        let failure = match failed {
+            true => None,
+            false => self.take_leave(),
+        };
+        Farewell {
+            counts: self.counts,
+            failure,
+            broken: failed,
         }
     }
 
-    /// Every thread does what it has to do at its end. What fails then has been said in the script's log.
-    fn take_leave(&mut self) {
+    /// Every thread does what it has to do at its end; returns what the first one fails by.
+    fn take_leave(&mut self) -> Option<LoadError> {
+        let mut failure = None;
         for side in &mut self.sides {
             side.io = None;
+            // A load that was cancelled has an end too.
+            side.wires.end_by(&Arc::default());
             for thread in &mut side.threads {
                 if thread.state == State::Busy || thread.state == State::Resting {
                     continue;
                 }
                 self.watch.enter(thread.place);
-                let _ = run_on(thread.program.as_mut(), Reply::Goodbye, &mut side.wires);
+                let left = run_on(thread.program.as_mut(), Reply::Goodbye, &mut side.wires);
                 self.watch.leave();
+                failure = failure.or(left.err());
             }
-            for number in 0..side.wires.len() {
-                if let Some(mut link) = side.wires.take(number) {
-                    link.quit();
-                }
-            }
+            self.counts.add(side.wires.take_counts());
+            side.wires.quit();
         }
+        failure
     }
 
     fn run(
@@ -171,6 +189,10 @@ impl ScriptLoop {
     ) -> Result<Report, LoadError> {
         self.placement.place(order.cpus.as_ref())?;
         let side = &mut self.sides[order.side];
+        let cpus = self.placement.cpus();
+        let max_delay = self
+            .policy
+            .max_delay(side.threads.len(), cpus, machine_cpus()?);
         let Some(io) = &mut side.io else {
             return Err(LoadError::Client("the side was given up".into()));
         };
@@ -187,6 +209,7 @@ impl ScriptLoop {
             &mut self.reconnector,
             &self.watch,
         )?
+        .coalesced_for(max_delay)
         .run(
             &mut side.threads,
             &mut self.events,

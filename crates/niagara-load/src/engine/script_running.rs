@@ -49,6 +49,10 @@ pub(crate) struct ScriptRunning<'a> {
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
     /// What came for other threads while one waited where it stood.
     heard: Vec<Heard>,
+    /// Links that an answer is expected on.
+    expected: usize,
+    /// The longest delay of a wake-up.
+    max_delay: Duration,
 }
 
 impl<'a> ScriptRunning<'a> {
@@ -77,7 +81,14 @@ impl<'a> ScriptRunning<'a> {
             unsent: Vec::new(),
             resting: BinaryHeap::new(),
             heard: Vec::new(),
+            expected: 0,
+            max_delay: Duration::ZERO,
         })
+    }
+
+    /// Wake-ups for answers are coalesced for as long as this.
+    pub(crate) fn coalesced_for(self, max_delay: Duration) -> Self {
+        ScriptRunning { max_delay, ..self }
     }
 
     /// Loads the side until the time is over or the events are done, and all of them are finished.
@@ -104,8 +115,9 @@ impl<'a> ScriptRunning<'a> {
         self.send(threads)?;
         while self.in_flight > 0 || self.goes_on(now) {
             let wait = self.wait(boundary, now);
+            let coalescing = self.coalescing();
             self.io
-                .wait(events, Coalescing::NONE, wait)
+                .wait(events, coalescing, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
             if !events.is_empty() || self.in_flight == 0 || !self.ready.is_empty() {
@@ -170,6 +182,15 @@ impl<'a> ScriptRunning<'a> {
             true => until,
             false => self.time.before_arrival(until, now),
         }
+    }
+
+    /// The longest delay of a wake-up. A thread that rests, or whose turn it is, does not wait for the answers of others.
+    fn coalescing(&self) -> Coalescing {
+        let some_wait_for_nobody = !self.resting.is_empty() || !self.ready.is_empty();
+        if self.max_delay.is_zero() || self.order.arrivals.is_some() || some_wait_for_nobody {
+            return Coalescing::NONE;
+        }
+        Coalescing::half_of(self.expected, self.max_delay)
     }
 
     /// A thread is between events: in a closed loop its next one begins with its next turn. True: it does.
@@ -378,6 +399,7 @@ impl<'a> ScriptRunning<'a> {
             self.waiting.resize(number + 1, None);
         }
         self.waiting[number] = Some(place);
+        self.expected += 1;
         self.unsent.push((place, number));
         Ok(())
     }
@@ -448,6 +470,7 @@ impl<'a> ScriptRunning<'a> {
             // Nobody waits: a server that closes an idle connection is noticed with the next command.
             return Ok(());
         };
+        self.expected -= 1;
         let thread = &mut threads[place];
         thread.link = None;
         let mut answer: Answer = std::mem::take(thread.program.answer(number));

@@ -1,7 +1,8 @@
 //! Watches over the threads of a script on one loop: one that does not come back when time is over is interrupted.
 
 use crate::error::LoadError;
-use crate::script::program::Interrupter;
+use crate::protocol::answer::Answer;
+use crate::script::program::{Counts, Interrupter, Program, Reply, Server, Want};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -112,6 +113,52 @@ fn watch(shared: &Shared, interrupters: &Mutex<Vec<Interrupter>>) {
                 interrupt();
             }
         }
+    }
+}
+
+/// A program that is watched over wherever it runs.
+pub(crate) struct Watched<'a> {
+    program: Box<dyn Program>,
+    watch: &'a Watch,
+    place: usize,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(program: Box<dyn Program>, watch: &'a Watch) -> Self {
+        Watched {
+            place: watch.add(program.interrupter()),
+            program,
+            watch,
+        }
+    }
+}
+
+impl Program for Watched<'_> {
+    fn resume(&mut self, reply: Reply, server: &mut dyn Server) -> Result<Want, String> {
+        self.watch.enter(self.place);
+        let want = self.program.resume(reply, server);
+        self.watch.leave();
+        want
+    }
+
+    fn command(&self) -> &[u8] {
+        self.program.command()
+    }
+
+    fn answer(&mut self, link: usize) -> &mut Answer {
+        self.program.answer(link)
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        self.program.take_counts()
+    }
+
+    fn take_closed(&mut self) -> Vec<usize> {
+        self.program.take_closed()
+    }
+
+    fn interrupter(&self) -> Interrupter {
+        self.program.interrupter()
     }
 }
 

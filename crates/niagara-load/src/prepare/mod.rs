@@ -83,7 +83,7 @@ pub fn prepare_tables(
     }
     if let Workload::Script(_) = &spec.workload {
         on_event(TableEvent::Step("the script's prepare"));
-        return script_command("prepare", endpoint, spec, options.threads);
+        return script_command("prepare", endpoint, spec, options);
     }
     let expected = spec.workload.family().expected_rows(options.threads);
     let mut done = 0;
@@ -124,7 +124,7 @@ pub fn cleanup(
     spec.validate()?;
     if let Workload::Script(_) = &spec.workload {
         on_event(TableEvent::Step("the script's cleanup"));
-        return script_command("cleanup", endpoint, spec, options.threads);
+        return script_command("cleanup", endpoint, spec, options);
     }
     spec.workload
         .family()
@@ -157,7 +157,7 @@ fn script_command(
     command: &str,
     endpoint: &Endpoint,
     spec: &WorkloadSpec,
-    threads: u32,
+    options: &TableOptions,
 ) -> Result<(), LoadError> {
     let Workload::Script(script) = &spec.workload else {
         return Ok(());
@@ -166,8 +166,8 @@ fn script_command(
         return Ok(());
     }
     let servers = std::slice::from_ref(endpoint);
-    let run = script_run(spec, servers, command, threads, SCRIPT_SEED)?;
-    run_command(&run, script.info(), servers)
+    let run = script_run(spec, servers, command, options.threads, SCRIPT_SEED)?;
+    run_command(&run, script.info(), servers, &options.cancel)
 }
 
 /// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.

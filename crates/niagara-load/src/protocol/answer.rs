@@ -82,6 +82,11 @@ impl Answer {
         }
     }
 
+    /// Its rows may take as much as those of a script.
+    pub(crate) fn allow_much(&mut self) {
+        self.limit = MAX_BYTES_OF_SCRIPTS;
+    }
+
     /// How many columns its rows have.
     pub fn width(&self) -> usize {
         self.columns.len()

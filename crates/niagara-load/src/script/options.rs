@@ -3,13 +3,13 @@
 use super::runtime::ScriptValue;
 use crate::error::LoadError;
 use crate::net::endpoint::{Endpoint, Transport};
-use crate::workload::WorkloadSpec;
+use crate::workload::CommonOptions;
 use crate::workload::script::{ScriptInfo, ScriptOptionKind};
 use std::collections::BTreeMap;
 
 /// Those of every test, with sysbench's names and defaults, as far as scripts look at them.
 pub(crate) fn general_options(
-    spec: &WorkloadSpec,
+    common: &CommonOptions,
     endpoint: &Endpoint,
     threads: u32,
 ) -> BTreeMap<String, ScriptValue> {
@@ -21,7 +21,7 @@ pub(crate) fn general_options(
     }
     let text = |text: &str| ScriptValue::Text(text.to_owned());
     let number = |number: f64| ScriptValue::Number(number);
-    let prepared = match spec.common.as_text() {
+    let prepared = match common.as_text() {
         true => "disable",
         false => "auto",
     };
@@ -52,14 +52,8 @@ pub(crate) fn general_options(
         ("mysql_user", text(&endpoint.user)),
         ("mysql_password", text(&endpoint.password)),
         ("mysql_db", text(&endpoint.database)),
-        (
-            "mysql_storage_engine",
-            text(&spec.common.mysql_storage_engine),
-        ),
-        (
-            "mysql_table_engine",
-            text(&spec.common.mysql_storage_engine),
-        ),
+        ("mysql_storage_engine", text(&common.mysql_storage_engine)),
+        ("mysql_table_engine", text(&common.mysql_storage_engine)),
     ];
     named
         .into_iter()

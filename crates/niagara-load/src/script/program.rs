@@ -109,6 +109,28 @@ impl Counts {
     pub fn is_empty(&self) -> bool {
         *self == Counts::default()
     }
+
+    /// Adds what was counted later.
+    pub fn add(&mut self, more: Counts) {
+        self.other += more.other;
+        self.reads += more.reads;
+        self.writes += more.writes;
+        self.errors += more.errors;
+        if more.errors > 0 {
+            self.error = more.error;
+        }
+        self.reconnects += more.reconnects;
+    }
+
+    /// Counts a statement by its answer, as sysbench does.
+    pub(crate) fn answered(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Rows => self.reads += 1,
+            Reply::Done(0) => self.other += 1,
+            Reply::Done(_) => self.writes += 1,
+            _ => {}
+        }
+    }
 }
 
 /// The server, for a thread that has to wait where it stands: it is within a call of C, out of which it cannot be taken.

@@ -39,8 +39,10 @@ pub struct ScriptRun {
     pub words: Vec<String>,
     /// Errors that are put up with.
     pub ignored: IgnoredErrors,
-    /// What it prints goes to standard error: standard output is for a report.
-    pub quiet: bool,
+    /// Where what it prints goes.
+    pub output: ScriptOutput,
+    /// There is no server: whatever is asked of it succeeds at once, and nothing has rows.
+    pub dry_run: bool,
     /// The command: `prepare`, `run`, `cleanup`, or one of its own.
     pub command: String,
     /// How many threads there are.
@@ -51,6 +53,17 @@ pub struct ScriptRun {
     pub unique_seed: u64,
     /// Where it connects to, for what it can ask about that.
     pub endpoint: Endpoint,
+}
+
+/// Where what a script prints goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScriptOutput {
+    /// To standard output.
+    Standard,
+    /// To standard error: standard output is for a report.
+    Error,
+    /// Nowhere: it is only tried.
+    Nowhere,
 }
 
 /// The value of an option, as scripts see it.
@@ -83,7 +96,7 @@ pub trait ScriptThreads: Send + Sync {
     /// How many threads do the command, each its part; 1 where it is done once.
     fn workers(&self, info: &ScriptInfo) -> u32;
 
-    /// What runs `init`, once, before the threads are there.
+    /// What runs `init`, once, before the threads are there, and `done` when it is told goodbye.
     ///
     /// # Errors
     /// There is no memory for it.

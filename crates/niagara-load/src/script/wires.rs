@@ -1,6 +1,6 @@
 //! The links of the threads of a script, by number, and commands on them that are waited for.
 
-use super::program::{CommandKind, Program, Refusal, Reply, Server, Want};
+use super::program::{CommandKind, Counts, Program, Refusal, Reply, Server, Want};
 use crate::engine::link::{Awaited, Link, Lost};
 use crate::engine::options::IgnoredErrors;
 use crate::error::LoadError;
@@ -9,6 +9,7 @@ use crate::protocol::answer::{Answer, Format};
 use crate::protocol::response::Progress;
 use crate::workload::plan::Plan;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The client library's numbers: no server there, and a connection that was lost.
@@ -28,6 +29,10 @@ pub(crate) struct Wires {
     made: usize,
     /// No more links than these.
     limit: usize,
+    /// Once it is set, nothing more is asked where the caller waits.
+    cancel: Arc<AtomicBool>,
+    /// What was asked where the caller waited.
+    counts: Counts,
 }
 
 impl Wires {
@@ -47,7 +52,19 @@ impl Wires {
             ignored,
             made: 0,
             limit: usize::MAX,
+            cancel: Arc::default(),
+            counts: Counts::default(),
         }
+    }
+
+    /// Nothing more is asked where the caller waits once this is set.
+    pub(crate) fn end_by(&mut self, cancel: &Arc<AtomicBool>) {
+        self.cancel = Arc::clone(cancel);
+    }
+
+    /// What was asked where the caller waited, since this was last called.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
     }
 
     /// Connections from here on begin with this server.
@@ -83,6 +100,13 @@ impl Wires {
     /// Gives a link up.
     pub(crate) fn take(&mut self, number: usize) -> Option<Link> {
         self.links.get_mut(number).and_then(Option::take)
+    }
+
+    /// Gives all of them up.
+    pub(crate) fn quit(&mut self) {
+        for mut link in self.links.iter_mut().filter_map(Option::take) {
+            link.quit();
+        }
     }
 
     /// All that are there.
@@ -222,7 +246,7 @@ impl Server for Wires {
 /// Runs a program until it wants an event, a rest or nothing, waiting for everything else.
 ///
 /// # Errors
-/// The script fails.
+/// The script fails, or is cancelled.
 pub(crate) fn run_on(
     program: &mut dyn Program,
     mut reply: Reply,
@@ -231,7 +255,11 @@ pub(crate) fn run_on(
     // Of wishes that have no rows.
     let mut nowhere = Answer::of_script();
     loop {
-        let want = program.resume(reply, wires).map_err(LoadError::Script)?;
+        let want = match program.resume(reply, wires) {
+            Err(_) if wires.cancel.load(Ordering::Relaxed) => return Err(LoadError::Cancelled),
+            want => want.map_err(LoadError::Script)?,
+        };
+        wires.counts.add(program.take_counts());
         for number in program.take_closed() {
             if let Some(mut link) = wires.take(number) {
                 link.quit();
@@ -239,6 +267,7 @@ pub(crate) fn run_on(
         }
         reply = match want {
             Want::Event { .. } | Want::Rest { .. } | Want::End => return Ok(want),
+            _ if wires.cancel.load(Ordering::Relaxed) => return Err(LoadError::Cancelled),
             Want::Connect | Want::Sleep(_) => wires.ask(want, &[], &mut nowhere),
             Want::Answer { link, .. } => {
                 let command = program.command().to_vec();
@@ -246,6 +275,7 @@ pub(crate) fn run_on(
                 let mut answer = answer;
                 let reply = wires.ask(want, &command, &mut answer);
                 *program.answer(link) = answer;
+                wires.counts.answered(&reply);
                 reply
             }
         };

@@ -14,6 +14,7 @@ use super::template::{Next, Templates, Unexpected};
 use super::tpcc::Tpcc;
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
+use niagara_toml::did_you_mean;
 use serde_json::{Map, Value};
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -230,8 +231,12 @@ impl FromStr for WorkloadKind {
         WorkloadKind::all()
             .find(|kind| kind.name() == name)
             .ok_or_else(|| {
-                let known = WorkloadKind::names().join(", ");
-                format!("no workload '{name}'; known are {known}")
+                let known = WorkloadKind::names();
+                let meant = did_you_mean(name, known.iter().copied());
+                format!(
+                    "no workload '{name}'; {meant}known are {}",
+                    known.join(", ")
+                )
             })
     }
 }

@@ -93,7 +93,12 @@ impl OptionFiles {
             ));
             return Ok(());
         }
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = fs::read(path).with_context(|| {
+            format!(
+                "cannot read the option file {}\nremedy: run as a user who may read it, or name a copy that you may read",
+                path.display()
+            )
+        })?;
         self.files.push(path.to_owned());
         let text = String::from_utf8_lossy(&bytes);
         for (number, line) in (1..).zip(text.lines()) {

@@ -4,7 +4,7 @@ use maud::Markup;
 use niagara_stats::Verdict;
 use niagara_store::{Cell, MatrixSummary};
 
-use super::row_chart::{Mark, Row, row_chart};
+use super::row_chart::{Mark, Row, domain, row_chart};
 use crate::number;
 use crate::svg::both;
 
@@ -18,17 +18,13 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
     if measured.is_empty() {
         return None;
     }
-    let mut domain = (-0.02f64, 0.02f64);
+    let found = measured.iter().filter_map(|cell| cell.comparison());
+    let domain = domain(found.map(|found| found.judged().estimate));
     let rows: Vec<Row> = measured
         .iter()
         .filter_map(|cell| {
-            let judgement = &cell.comparison()?.throughput;
+            let judgement = cell.comparison()?.judged();
             let estimate = judgement.estimate;
-            for value in [estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln()] {
-                if value.is_finite() && value.abs() < 1.5 {
-                    domain = (domain.0.min(value), domain.1.max(value));
-                }
-            }
             let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
             Some(Row {
                 title: format!(
@@ -45,8 +41,6 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
             })
         })
         .collect();
-    let room = (domain.1 - domain.0) * 0.03;
-    let domain = (domain.0 - room, domain.1 + room);
     let said: Vec<String> = rows
         .iter()
         .map(|row| format!("{} {}", row.title, row.numbers))

@@ -1,6 +1,7 @@
 //! The charts of the page, each a function from records to SVG.
 
 mod cells;
+mod comparison;
 mod forest;
 mod latency;
 mod looks;
@@ -10,10 +11,11 @@ mod throughput;
 mod waterfall;
 
 pub(crate) use cells::cells;
+pub(crate) use comparison::comparison;
 pub(crate) use forest::forest;
 pub(crate) use latency::{Latencies, PERCENTILES, latency};
 pub(crate) use looks::looks;
-pub(crate) use row_chart::{Mark, Row, row_chart};
+pub(crate) use row_chart::{Mark, Row, domain, row_chart};
 pub(crate) use sweep::sweep;
 pub(crate) use throughput::throughput;
 pub(crate) use waterfall::{waterfall, waterfall_of};

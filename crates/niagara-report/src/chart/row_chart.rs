@@ -1,6 +1,7 @@
 //! A chart of named rows: label, mark on a common axis of gains, numbers.
 
 use maud::{Markup, html};
+use niagara_stats::Estimate;
 
 use crate::svg::{Axis, Size, fit, frame, px, x_axis};
 
@@ -40,6 +41,18 @@ pub enum Mark {
     Diamond,
     /// A square.
     Square,
+}
+
+/// The stretch of logarithms that these ratios need, with 1 on it and some room; what lies far out must not squeeze the rest.
+pub(crate) fn domain(estimates: impl Iterator<Item = Estimate>) -> (f64, f64) {
+    let mut domain = (-0.02_f64, 0.02_f64);
+    for value in estimates.flat_map(|e| [e.low.ln(), e.ratio.ln(), e.high.ln()]) {
+        if value.is_finite() && value.abs() < 1.5 {
+            domain = (domain.0.min(value), domain.1.max(value));
+        }
+    }
+    let room = (domain.1 - domain.0) * 0.03;
+    (domain.0 - room, domain.1 + room)
 }
 
 struct Geometry {

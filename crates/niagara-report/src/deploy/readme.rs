@@ -88,17 +88,7 @@ impl Sections {
             self.line(format!("{} Huge pages: {note}", step.next()));
         }
         if config {
-            self.line(format!("{} The server's variables:", step.next()));
-            let mut commands = vec![format!(
-                "sudo install -m 644 {} {}",
-                option_file::NAME,
-                input.option_path()
-            )];
-            // What it overrides is read after all folders: so has to be this.
-            commands.extend(
-                including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
-            );
-            self.code(&commands);
+            self.option_file(input, &mut step);
         }
         if process {
             self.line(format!("{} The server's process:", step.next()));
@@ -127,6 +117,16 @@ impl Sections {
             ));
             self.code(&[format!("sudo systemctl restart {service}")]);
         }
+        if let Some(engine) = &input.variant.engine {
+            self.line(format!(
+                "{} The tables, each of them; every one is copied, and written by nobody else meanwhile:",
+                step.next()
+            ));
+            self.code(&[format!(
+                "{} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
+                input.client()
+            )]);
+        }
         if step.0 == 0 {
             self.line("There is nothing to install.");
         }
@@ -137,6 +137,21 @@ impl Sections {
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
         }
+    }
+
+    /// The step that puts the option file where it is read.
+    fn option_file(&mut self, input: &DeployInput, step: &mut Numbers) {
+        self.line(format!("{} The server's variables:", step.next()));
+        let mut commands = vec![format!(
+            "sudo install -m 644 {} {}",
+            option_file::NAME,
+            input.option_path()
+        )];
+        // What it overrides is read after all folders: so has to be this.
+        commands.extend(
+            including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
+        );
+        self.code(&commands);
     }
 
     /// The steps that put a built server where it runs.
@@ -252,6 +267,11 @@ impl Sections {
             }
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
+        }
+        if let Some(engine) = &input.variant.engine {
+            self.line(format!(
+                "\nTables that were converted stay in {engine}: convert them back in the same way."
+            ));
         }
         if !input.variant.host_steps.is_empty() {
             self.line("\nThe steps outside the server, above, are to be undone by hand.");

@@ -36,7 +36,7 @@ pub(crate) fn tiles(comparison: &Comparison) -> Markup {
                     strong { (wording::verdict_on_goal(comparison)) }
                     ", " (number::count(judgement.duels, "duel")) ", " (wording::error_probability(judgement))
                     @if let (None, Some(next)) = (judgement.verdict, judgement.next_look) {
-                        "; next look at " (next)
+                        "; judged next after " (number::count(next, "duel"))
                     }
                 }
             }
@@ -63,8 +63,8 @@ fn big(estimate: &Estimate) -> Markup {
 pub fn rungs(tune: &TuneSummary) -> Markup {
     html! {
         details open[tune.rungs.len() <= 12] {
-            summary { "The rungs, what they change and why" }
-            (scroll("The rungs", html! { table {
+            summary { "What each changes, and why" }
+            (scroll("The levers of the final variant", html! { table {
                 thead { tr {
                     th scope="col" { "Lever" } th scope="col" { "Change" } th.number scope="col" { "Screened" } th.number scope="col" { "Fresh duels" } th scope="col" { "Risk" }
                 } }
@@ -211,12 +211,12 @@ pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
                 (builds(&tune.builds))
                 div { dt { "Time" } dd { (wording::time(tune.elapsed_seconds, tune.load_seconds, Some(tune.budget_seconds))) } }
                 @if let Some(sd) = tune.sd_duel {
-                    div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
+                    div { dt { "Noise" } dd { (wording::noise(sd)) } }
                 }
                 @if let Some(total) = &tune.total {
                     div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
                 }
-                div { dt { "Error probability" } dd { (tune.alpha) " for the total; as much again is shared by the single levers" } }
+                div { dt { "Error probability" } dd { "α = " (tune.alpha) " for the total; as much again is shared by the single levers" } }
                 div { dt { "Seed" } dd { (tune.seed) } }
             }
         }
@@ -241,7 +241,7 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
                 div { dt { "Protocol" } dd { (compare.protocol) } }
                 div { dt { "Time" } dd { (wording::time(compare.elapsed_seconds, compare.load_seconds, None)) } }
                 @if let Some(sd) = compare.sd_duel {
-                    div { dt { "Noise" } dd { "standard deviation " (number::percent(sd)) " a duel" } }
+                    div { dt { "Noise" } dd { (wording::noise(sd)) } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
                 @if let Some(nodes) = wording::nodes(comparison) {

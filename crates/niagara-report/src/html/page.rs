@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
-use crate::applying::applying;
+use crate::applying::{HEADING, applying};
 use crate::chart::{self, Latencies};
 use crate::{Report, Sides, ladder, number, profile, wording};
 
@@ -87,12 +87,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
             (findings::warnings(&wording::warnings(&summary)))
         }
         @if !tune.rungs.is_empty() { (way(tune)) }
-        section #costs {
-            h2 { "What it costs to apply, and what it risks" }
-            dl.reasons.costs {
-                @for (name, words) in applying(tune) { div { dt { (name) } dd { (words) } } }
-            }
-        }
+        (costs(&summary))
         (contents(tune, forest.is_some()))
         @if let Some(total) = &tune.total {
             section #figures {
@@ -103,7 +98,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
         }
         @if !tune.rungs.is_empty() {
             section {
-                h2 { "The rungs" }
+                h2 { "The levers of the final variant" }
                 (findings::rungs(tune))
             }
         }
@@ -132,6 +127,20 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
     }
 }
 
+/// What it costs to apply, for whoever decides; nothing of a study that ends with nothing to apply.
+fn costs(summary: &Summary) -> Markup {
+    html! {
+        @if let Some(lines) = applying(summary) {
+            section #costs {
+                h2 { (HEADING) }
+                dl.reasons.costs {
+                    @for (name, words) in lines { div { dt { (name) } dd { (words) } } }
+                }
+            }
+        }
+    }
+}
+
 /// The chart from the start to the final variant.
 fn way(tune: &TuneSummary) -> Markup {
     html! {
@@ -147,6 +156,7 @@ fn way(tune: &TuneSummary) -> Markup {
                     }
                     @for meaning in meanings { " " (meaning) }
                     " " (ladder::N_MEANS)
+                    @if let Some(searched) = ladder::searched_since(tune) { " " (searched) }
                 }
             }
         }
@@ -187,6 +197,16 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
         }
+        @if let Some(figures) = chart::comparison(&compare.comparison) {
+            section {
+                h2 { "B over A" }
+                figure {
+                    (figures)
+                    figcaption { "Each with its interval; the first is what was decided by. Of CPU and latency lower is better." }
+                }
+            }
+        }
+        (costs(&summary))
         @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         @if let Some(about) = &compare.about { (study::about(about)) }
         (study::tables(&summary))
@@ -197,11 +217,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
 
 /// A ladder, a matrix or a sweep.
 fn study_page(report: &Report, summary: &Summary) -> Markup {
-    let evidence_of = match summary {
-        Summary::Ladder(ladder) => ladder.total.as_ref(),
-        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
-        _ => None,
-    };
+    let evidence_of = wording::comparison_of(summary);
     let lead = match summary {
         Summary::Ladder(ladder) => format!("{} · {}", ladder.server_version, ladder.workload),
         Summary::Matrix(matrix) => matrix.server_version.clone(),
@@ -216,8 +232,11 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
             (findings::warnings(&wording::warnings(summary)))
             @if let Some(comparison) = evidence_of { (findings::tiles(comparison)) }
         }
+        (study::charts(summary))
+        (costs(summary))
         @if let Some(about) = summary.about() { (study::about(about)) }
-        (study::body(summary))
+        (study::tables(summary))
+        (study::method(summary))
         @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
         (limits_now(report))
         @if let Some(comparison) = evidence_of {

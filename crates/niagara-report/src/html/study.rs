@@ -25,8 +25,8 @@ pub fn about(about: &About) -> Markup {
     }
 }
 
-/// Charts and tables.
-pub fn body(summary: &Summary) -> Markup {
+/// The charts.
+pub fn charts(summary: &Summary) -> Markup {
     html! {
         @match summary {
             Summary::Ladder(ladder) => {
@@ -38,7 +38,7 @@ pub fn body(summary: &Summary) -> Markup {
                             (chart::waterfall_of(&steps))
                             figcaption {
                                 (ladder::HOW_TO_READ)
-                                " Solid bars are kept; hatched ones were measured and not kept, and the next rung starts without them."
+                                " A rung is one change, tried on top of those kept before it. Solid bars are kept; hatched ones were measured and not kept, and the next rung starts without them."
                             }
                         }
                     }
@@ -56,7 +56,7 @@ pub fn body(summary: &Summary) -> Markup {
                             }
                             figure {
                                 (cells)
-                                figcaption { "Throughput over the baseline. Filled: a difference was called; ring: none was." }
+                                figcaption { "Gain over the baseline. Filled: a difference was called; ring: none was." }
                             }
                         }
                     }
@@ -78,7 +78,12 @@ pub fn body(summary: &Summary) -> Markup {
             }
             Summary::Tune(_) | Summary::Compare(_) => {}
         }
-        (tables(summary))
+    }
+}
+
+/// How it was measured.
+pub fn method(summary: &Summary) -> Markup {
+    html! {
         section {
             h2 { "How it was measured" }
             dl.facts {

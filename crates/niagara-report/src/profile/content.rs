@@ -495,7 +495,7 @@ fn machine(profiles: &[Profile]) -> Section {
 fn costs(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "What looking cost".to_owned(),
-        intro: "With the view over without it: throughput, and CPU time of the server per query; by couples of slices in random \
+        intro: "With the view over without it: throughput, and CPU time of the server per query; by couples (matched pairs) of slices in random \
                 order, with 95 % intervals. Locks and allocations are observed in servers of their own, whose cost is in no \
                 other figure."
             .to_owned(),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::Section;
 use super::content::{limits, missing, time};
 use crate::number::{self, percent};
+use crate::wording::capital;
 
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
@@ -71,9 +72,13 @@ pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedP
 }
 
 /// A sentence for each: `What limits the final variant now: CPU (70 % of the time in which queries are answered). That is hardware, …`.
-pub fn limits_in_short(all: &[DiagnosedProfile]) -> Vec<String> {
+/// `verbose`: also what became of the levers that were tried, and why others were not.
+pub fn limits_in_short(all: &[DiagnosedProfile], verbose: bool) -> Vec<String> {
     all.iter()
-        .map(|seen| format!("What limits {} now: {}", seen.subject, verdict(seen)))
+        .map(|seen| {
+            let verdict = verdict(seen, verbose);
+            format!("What limits {} now: {verdict}", seen.subject)
+        })
         .collect()
 }
 
@@ -85,7 +90,7 @@ pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
     let one = std::slice::from_ref(profile);
     let mut what_limits = limits(one);
     what_limits.title = format!("What limits {subject} now");
-    let sentence = verdict(seen);
+    let sentence = verdict(seen, true);
     what_limits.notes.push(capital(&sentence));
     what_limits.notes.push(format!(
         "{}; {}. From one short profile of one start: `niagara profile` looks closer, from all sides.",
@@ -99,16 +104,8 @@ pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
     all
 }
 
-/// With a capital letter.
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |letter| {
-        letter.to_uppercase().chain(letters).collect()
-    })
-}
-
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
-fn verdict(seen: &DiagnosedProfile) -> String {
+fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let profile = &seen.profile;
     let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
         profile.limits.iter().partition(|limit| limit.natural);
@@ -122,7 +119,7 @@ fn verdict(seen: &DiagnosedProfile) -> String {
         });
         named.collect::<Vec<_>>().join(", ")
     };
-    let levers = |limits: &[&FoundLimit]| addressing(limits, &seen.levers);
+    let levers = |limits: &[&FoundLimit]| addressing(limits, &seen.levers, verbose);
     if !unnatural.is_empty() {
         return format!(
             "{}. That lies within the server and can often be removed. {}.",
@@ -142,7 +139,7 @@ fn verdict(seen: &DiagnosedProfile) -> String {
 }
 
 /// The levers that address limits: those still to be tried first, then what became of the others.
-fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>) -> String {
+fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose: bool) -> String {
     let mut all: Vec<(&str, Option<&Known>)> = Vec::new();
     for limit in limits {
         for (place, spelling) in limit.levers.iter().enumerate() {
@@ -164,6 +161,12 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>) -> Strin
             }
             Some(Known::NotTried(reason)) => not_tried.push(format!("{spelling} ({reason})")),
         }
+    }
+    if !verbose && left.is_empty() {
+        return "the levers that address it were tried already or do not apply here".to_owned();
+    }
+    if !verbose {
+        (tried, not_tried) = (Vec::new(), Vec::new());
     }
     let parts = [
         ("levers that address it, where they apply: ", left),
@@ -229,7 +232,7 @@ mod tests {
             ("thread-pool".to_owned(), Known::Tried(effect)),
             ("spin-long".to_owned(), Known::NotTried(reason)),
         ]);
-        let said = &limits_in_short(&[tuned])[0];
+        let said = &limits_in_short(std::slice::from_ref(&tuned), true)[0];
         assert!(
             said.ends_with(
                 "Levers that address it, where they apply: spin=off; tried already: thread-pool (× 0.990 [0.980, 1.000]); \
@@ -237,6 +240,13 @@ mod tests {
             ),
             "{said}"
         );
+        let said =
+            |seen: &DiagnosedProfile| limits_in_short(std::slice::from_ref(seen), false).remove(0);
+        assert!(said(&tuned).ends_with("where they apply: spin=off."));
+        tuned
+            .levers
+            .insert("spin-off".to_owned(), Known::Tried(effect));
+        assert!(said(&tuned).ends_with("were tried already or do not apply here."));
     }
 
     #[test]
@@ -247,7 +257,7 @@ mod tests {
             limit("network", true, 0.31, &["transport=unix"]),
         ]);
         assert_eq!(
-            limits_in_short(&[healthy]),
+            limits_in_short(&[healthy], true),
             [
                 "What limits the final variant now: CPU (70 % of the time in which queries are answered), network (31 % of \
                  the time in which queries are answered). That is hardware, as it should be: no lock, memory allocation or \
@@ -255,7 +265,7 @@ mod tests {
             ]
         );
         let ill = seen(vec![limit("table locks", false, 0.2, &[]), cpu()]);
-        let said = &limits_in_short(std::slice::from_ref(&ill))[0];
+        let said = &limits_in_short(std::slice::from_ref(&ill), true)[0];
         assert!(
             said.ends_with(
                 "now: table locks (20 % of the time in which queries are answered). That lies within the server and can \
@@ -276,7 +286,9 @@ mod tests {
             .profile
             .missing
             .push("no waiting: run as root".to_owned());
-        assert!(limits_in_short(std::slice::from_ref(&blind))[0].contains("could not be seen"));
+        assert!(
+            limits_in_short(std::slice::from_ref(&blind), true)[0].contains("could not be seen")
+        );
         let sections = sections_in_short(&blind);
         assert!(sections.last().expect("a section").notes[0].contains("root"));
     }

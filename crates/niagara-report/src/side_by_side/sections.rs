@@ -34,7 +34,7 @@ pub(crate) fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
     }
     if !both.beside.is_empty() {
         let figures: Vec<&Common> = both.beside.iter().collect();
-        let mut grid = compared("Beside it", &figures);
+        let mut grid = compared("What else changed", &figures);
         grid.notes.push(shared(both));
         grids.push(grid);
     }
@@ -117,7 +117,11 @@ fn parts(both: &SideBySide, extent: Extent) -> Grid {
     let worth =
         |part: &&Common| extent != Extent::Short || part.differs || part.kept.contains(&Some(true));
     let shown: Vec<&Common> = both.parts.iter().filter(worth).collect();
-    let mut heading = format!("{} that both tried", both.parts_are);
+    let how = match both.parts_are {
+        "levers" => ", as screened",
+        _ => "",
+    };
+    let mut heading = format!("{} that both tried{how}", both.parts_are);
     heading[..1].make_ascii_uppercase();
     let mut grid = compared(&heading, &shown);
     let hidden = both.parts.len() - shown.len();

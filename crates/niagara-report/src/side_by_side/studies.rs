@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::common::{self, Common};
 use super::set_up::{self, Fact, Part};
-use crate::sides::main_comparison;
 use crate::study::Grid;
+use crate::wording::comparison_of;
 use crate::{Report, Sides, number};
 
 /// Counted up when a field of the JSON changes its meaning or disappears.
@@ -69,7 +69,7 @@ impl SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
         let set_up = set_up::set_up(reports);
         let summaries = reports.map(|report| report.summary.as_ref());
-        let comparisons = summaries.map(|summary| summary.and_then(main_comparison));
+        let comparisons = summaries.map(|summary| summary.and_then(comparison_of));
         let goals = comparisons.map(|comparison| comparison.map(|c| c.goal));
         let same_goal = goals[0] == goals[1];
         let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
@@ -215,12 +215,14 @@ fn figures(reports: [&Report; 2]) -> Option<Grid> {
     columns.extend(heads.iter().map(|head| (head.as_str(), true)));
     let mut grid = Grid::new("In absolute figures", &columns);
     let (first, second) = (first.grid(), second.grid());
-    for row in &first.rows {
+    // Their ratios stand above, with what is said of them; a row without absolute figures says nothing here.
+    let absolute = |row: &&Vec<String>| row[1..3].iter().any(|cell| !cell.is_empty());
+    for row in first.rows.iter().filter(absolute) {
         let nothing = || number::NOTHING.to_owned();
         let beside = second.rows.iter().find(|other| other[0] == row[0]);
-        let mut cells = row.clone();
+        let mut cells = row[..3].to_vec();
         cells.extend(match beside {
-            Some(beside) => beside[1..].to_vec(),
+            Some(beside) => beside[1..3].to_vec(),
             None => vec![nothing(), nothing()],
         });
         grid.rows.push(cells);

@@ -6,7 +6,7 @@ use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 use super::Grid;
 use crate::ladder::Step;
 use crate::number;
-use crate::wording::{load, verdict};
+use crate::wording::{better, load, verdict_on_goal};
 
 pub fn headline(ladder: &LadderSummary) -> String {
     let load = load(&ladder.workload, ladder.threads);
@@ -18,19 +18,19 @@ pub fn headline(ladder: &LadderSummary) -> String {
     let rungs = format!("{kept} of {} rungs kept", ladder.rungs.len());
     match &ladder.total {
         Some(total) => {
-            let found = number::estimate(&total.throughput.estimate);
-            let duels = number::count(total.throughput.duels, "fresh duel");
-            match total.throughput.verdict {
-                Some(Verdict::Faster) => {
-                    format!(
-                        "{} is {found} faster for {load}, {rungs} (total from {duels})",
-                        ladder.server
-                    )
-                }
+            let judged = total.judged();
+            let found = number::estimate(&total.goal.figure(&judged.estimate));
+            let duels = number::count(judged.duels, "fresh duel");
+            match judged.verdict {
+                Some(Verdict::Faster) => format!(
+                    "{} is {} with {rungs} for {load}: {found}, proven by {duels}",
+                    ladder.server,
+                    better(total)
+                ),
                 _ => format!(
                     "{}: {rungs} for {load}, their total {}: {found} ({duels})",
                     ladder.server,
-                    verdict(&total.throughput)
+                    verdict_on_goal(total)
                 ),
             }
         }
@@ -79,7 +79,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
         let (tps, gain) = match rung.claim() {
             Some(claim) => (
                 number::grouped(claim.tps[1]),
-                number::estimate(&claim.throughput.estimate),
+                number::estimate(&claim.judged().estimate),
             ),
             None => (String::new(), String::new()),
         };
@@ -99,19 +99,15 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
                 number::grouped(total.tps[0]),
                 number::grouped(total.tps[1])
             ),
-            number::estimate(&total.throughput.estimate),
+            number::estimate(&total.judged().estimate),
             &None,
-            format!(
-                "{}, n = {}",
-                verdict(&total.throughput),
-                total.throughput.duels
-            ),
+            format!("{}, n = {}", verdict_on_goal(total), total.judged().duels),
         );
         grid.strong.push(grid.rows.len() - 1);
     }
     grid.notes = vec![
-        "Each rung was tried on top of those kept before it. Throughput is the median of its own duels, for \
-         orientation; the ratio, with its interval, is within duels. The total comes from fresh duels of the start \
+        "Each rung, one change, was tried on top of those kept before it. Transactions per second (tps) are the median of its \
+         own duels, for orientation; the ratio, with its interval, is within duels. The total comes from fresh duels of the start \
          against the last variant and is not the product of the rungs: those that were kept look a little better than they are."
             .to_owned(),
     ];
@@ -153,11 +149,11 @@ fn reason(rung: &LadderRung) -> Option<&str> {
 
 fn standing(rung: &LadderRung) -> String {
     match &rung.outcome {
-        RungOutcome::Kept { claim } => format!("kept, n = {}", claim.throughput.duels),
+        RungOutcome::Kept { claim } => format!("kept, n = {}", claim.judged().duels),
         RungOutcome::NotKept { claim } => format!(
             "not kept: {}, n = {}",
-            verdict(&claim.throughput),
-            claim.throughput.duels
+            verdict_on_goal(claim),
+            claim.judged().duels
         ),
         RungOutcome::NotTried { .. } => "not tried".to_owned(),
     }
@@ -169,7 +165,7 @@ pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
     let mut steps = Vec::new();
     for rung in &ladder.rungs {
         let Some(claim) = rung.claim() else { continue };
-        let estimate = claim.throughput.estimate;
+        let estimate = claim.judged().estimate;
         let kept = matches!(rung.outcome, RungOutcome::Kept { .. });
         steps.push(Step {
             title: rung.title.clone(),
@@ -189,11 +185,11 @@ pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
         }
     }
     if let Some(total) = &ladder.total {
-        let throughput = &total.throughput;
+        let judged = total.judged();
         steps.push(Step::total(
-            throughput.estimate,
-            format!("{}, n = {}", verdict(throughput), throughput.duels),
-            throughput.verdict == Some(Verdict::Faster),
+            judged.estimate,
+            format!("{}, n = {}", verdict_on_goal(total), judged.duels),
+            judged.verdict == Some(Verdict::Faster),
         ));
     }
     steps

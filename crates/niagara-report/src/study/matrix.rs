@@ -1,11 +1,11 @@
 //! A matrix: a table for each workload, combinations down, thread counts across.
 
 use niagara_stats::Verdict;
-use niagara_store::{Cell, CellOutcome, MatrixSummary};
+use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
 
 use super::Grid;
 use crate::number;
-use crate::wording::verdict;
+use crate::wording::{better, judged_by, verdict_on_goal};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = matrix
@@ -24,8 +24,9 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             format!("{}: {cells}, nothing confirmed yet", matrix.server)
         };
     };
-    let judgement = &confirmed.comparison.throughput;
-    let found = number::estimate(&judgement.estimate);
+    let comparison = &confirmed.comparison;
+    let judgement = comparison.judged();
+    let found = number::estimate(&comparison.goal.figure(&judgement.estimate));
     let load = crate::wording::load(
         &matrix.workloads[confirmed.workload].name,
         confirmed.threads,
@@ -33,20 +34,27 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let duels = number::count(judgement.duels, "fresh duel");
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
-            "{}: the best combination, {}, is {found} faster than the baseline for {load} (confirmed by {duels}; {cells})",
-            matrix.server, confirmed.title
+            "{}: the best combination, {}, is {} than the baseline for {load}: {found}, proven by {duels} ({cells})",
+            matrix.server,
+            confirmed.title,
+            better(comparison)
         ),
         _ => format!(
             "{}: the combination that looked best, {}, is {} in fresh duels for {load}: {found} ({duels}; {cells})",
             matrix.server,
             confirmed.title,
-            verdict(judgement)
+            verdict_on_goal(comparison)
         ),
     }
 }
 
 pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     let mut grids = Vec::new();
+    let measured = || matrix.cells.iter().filter_map(Cell::comparison);
+    let goal = measured()
+        .next()
+        .map_or(Goal::default(), |found| found.goal);
+    let goal = judged_by(goal).to_lowercase();
     let any_trained = matrix.workloads.iter().any(|workload| workload.trained);
     // Held-out workloads first: they are what counts.
     let mut order: Vec<usize> = (0..matrix.workloads.len()).collect();
@@ -66,7 +74,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
         let mut all: Vec<(&str, bool)> = vec![("Combination", false)];
         all.extend(columns.iter().map(|column| (column.as_str(), true)));
         let mut grid = Grid::new(
-            format!("{}{kind}: throughput over the baseline", workload.name),
+            format!("{}{kind}: {goal} over the baseline", workload.name),
             &all,
         );
         for title in titles(matrix) {
@@ -76,7 +84,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             }
             grid.rows.push(row);
         }
-        let measured = matrix.cells.iter().filter_map(Cell::comparison).count();
+        let measured = measured().count();
         let false_calls = matrix.alpha * measured as f64;
         grid.notes = vec![
             workload.one_line.clone() + ".",
@@ -142,7 +150,7 @@ fn in_words(cell: &Cell) -> String {
     match cell.comparison() {
         None => "not measured".to_owned(),
         Some(comparison) => {
-            let judgement = &comparison.throughput;
+            let judgement = comparison.judged();
             let mark = match judgement.verdict {
                 Some(Verdict::Faster) => " ▲",
                 Some(Verdict::Slower) => " ▼",

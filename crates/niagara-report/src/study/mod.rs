@@ -10,8 +10,6 @@ use niagara_store::{About, Summary};
 
 pub use ladder::steps as ladder_steps;
 
-use crate::number;
-
 /// A table, for the terminal, Markdown and the page alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
@@ -111,10 +109,7 @@ pub fn facts(summary: &Summary) -> Vec<(String, String)> {
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     fact("time", crate::wording::time(elapsed, load, Some(budget)));
     if let Some(sd) = sd {
-        fact(
-            "noise",
-            format!("standard deviation of a duel {}", number::percent(sd)),
-        );
+        fact("noise", crate::wording::noise(sd));
     }
     fact("protocol", protocol.clone());
     fact("error probability", format!("α = {alpha}"));

@@ -1,7 +1,7 @@
 -- What every interpreter runs first: the way to the load generator, and what scripts find before they begin.
--- Arguments: the mailbox, and the table of functions, as pointers.
+-- Arguments: the mailbox and the table of functions, as pointers, and the functions that send statements.
 
-local mailbox, functions = ...
+local mailbox, functions, query, execute = ...
 
 local raw_ffi = require("ffi")
 local error, type, pcall, xpcall, tostring, select, unpack =
@@ -46,9 +46,7 @@ typedef enum {
 
 typedef struct {
    void (*connect)(niagara_box *);
-   void (*query)(niagara_box *, uint32_t, const char *, size_t);
    void (*prepare)(niagara_box *, uint32_t, const char *, size_t);
-   bool (*execute)(niagara_box *, uint32_t, uint32_t, const niagara_bind *, uint32_t, bool);
    bool (*execute_text)(niagara_box *, uint32_t, const char *, size_t, const niagara_bind *, uint32_t);
    void (*sleep)(niagara_box *, double);
    void (*event)(niagara_box *, bool);
@@ -82,15 +80,16 @@ local box = raw_ffi.cast("niagara_box *", mailbox)
 local api = raw_ffi.cast("niagara_functions *", functions)
 
 -- Within a coroutine of the script, this is what goes through to the load generator.
-local THROUGH = {}
+local THROUGH = mailbox
 
--- Waits until what was asked for is there.
+-- Waits until what was asked for is there; returns how it went, and the rows and columns of a statement.
 local function wait()
    if yieldable() then
-      raw_yield(THROUGH)
+      return raw_yield(THROUGH)
    else
       -- Within a call of C, such as the function that string.gsub or table.sort calls: the thread waits where it stands.
       api.ask(box)
+      return box.status, box.nrows, box.nfields
    end
 end
 
@@ -98,8 +97,7 @@ end
 local carry_on
 carry_on = function(co, ok, first, ...)
    if ok and first == THROUGH then
-      wait()
-      return carry_on(co, raw_resume(co))
+      return carry_on(co, raw_resume(co, wait()))
    end
    return ok, first, ...
 end
@@ -138,7 +136,7 @@ local STATUS = { done = 0, rows = 1, prepared = 2, failed = 3, lost = 4, linked 
 
 -- The table that the parts share.
 local N = {
-   box = box, api = api, wait = wait, sleep = sleep, log = log, ffi = raw_ffi, STATUS = STATUS,
+   box = box, api = api, query = query, execute = execute, wait = wait, sleep = sleep, log = log, ffi = raw_ffi, STATUS = STATUS,
    FATAL = FATAL, ALERT = ALERT, DEBUG = DEBUG,
 }
 
@@ -203,17 +201,18 @@ function os.execute(command)
    return execute(command)
 end
 
+local api_event, rand_bits, GO_ON = api.event, api.rand_bits, STATUS.go_on
+
 -- More events, or no more?
 function N.more_events()
    local completed = N.completed or false
    N.completed = false
    -- sysbench draws the place of a latency in its histogram from the numbers of the thread: so that the next ones are the same.
    if completed and sysbench.opt.percentile > 0 then
-      api.rand_bits(box)
+      rand_bits(box)
    end
-   api.event(box, completed)
-   wait()
-   return box.status == STATUS.go_on
+   api_event(box, completed)
+   return wait() == GO_ON
 end
 
 return N

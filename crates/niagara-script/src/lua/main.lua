@@ -10,7 +10,13 @@ function N.ignores(code)
 end
 
 -- Standard output is C's; lines leave it when they are complete, among what the program itself prints.
-if S.quiet then
+if S.mute then
+   local nowhere = assert(io.open("/dev/null", "w"))
+   function print() end
+   function N.log() end
+   io.output(nowhere)
+   io.stdout, io.stderr = nowhere, nowhere
+elseif S.quiet then
    function print(...)
       local texts = {}
       for place = 1, select("#", ...) do
@@ -54,12 +60,19 @@ end
 package.cpath = search_path("LUA_CPATH", "./?.so", home("/.luarocks/lib/lua/5.1/?.so") or false,
    home("/.luarocks/lib/lua/?.so") or false, "/usr/local/lib/lua/5.1/?.so", "/usr/lib/lua/5.1/?.so")
 
+-- Texts of files that were read, until the script is known.
+local read = {}
+
 -- The text of a file: one that came with the script, or one that is here. It is remembered what was read.
 local function text_of(path)
    if not api.read_file(box, path, #path) then
       return nil
    end
-   return ffi.string(box.message, box.message_len)
+   local text = ffi.string(box.message, box.message_len)
+   if read then
+      read[#read + 1] = text
+   end
+   return text
 end
 
 -- A first line for the shell is none of Lua's.
@@ -67,23 +80,32 @@ local function load_text(text, name)
    return loadstring((text:gsub("^#[^\n]*", "")), name)
 end
 
--- As in the standard library, from what came with the script where it did.
-table.insert(package.loaders, 2, function(name)
+-- The text and the path of a module, or nil and where it was looked for.
+local function find_module(name)
    local tried = {}
    for pattern in package.path:gmatch("[^;]+") do
       local path = pattern:gsub("%?", (name:gsub("%.", "/")))
       local text = text_of(path)
       if text then
-         local chunk, problem = load_text(text, "@" .. path)
-         return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, problem), 0)
+         return text, path
       end
       tried[#tried + 1] = ("\n\tno file '%s'"):format(path)
+   end
+   return nil, table.concat(tried)
+end
+
+-- As in the standard library, from what came with the script where it did.
+table.insert(package.loaders, 2, function(name)
+   local text, where = find_module(name)
+   if text then
+      local chunk, problem = load_text(text, "@" .. where)
+      return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, where, problem), 0)
    end
    local own = text_of("niagara:" .. name)
    if own then
       return load_text(own, "=" .. name .. ".lua")
    end
-   return table.concat(tried)
+   return where
 end)
 table.remove(package.loaders, 3)
 
@@ -102,6 +124,34 @@ function dofile(path)
       error(problem, 0)
    end
    return chunk()
+end
+
+-- Files that are only read when a function of the script is called: their texts, too, are known by then.
+local function read_ahead()
+   local seen = {}
+   local function find_once(find, name)
+      if not seen[name] then
+         seen[name] = true
+         find(name)
+      end
+   end
+   if S.text then
+      read[#read + 1] = S.text
+   end
+   local place = 1
+   while read[place] do
+      local text = read[place]
+      for _, name in text:gmatch("require%s*%(?%s*([\"'])([%w_./-]+)%1") do
+         find_once(find_module, name)
+      end
+      for _, reader in ipairs { "dofile", "loadfile" } do
+         for _, path in text:gmatch(reader .. "%s*%(?%s*([\"'])([^\"'\n]+)%1") do
+            find_once(text_of, path)
+         end
+      end
+      place = place + 1
+   end
+   read = nil
 end
 
 -- What the user tells LuaJIT's compiler.
@@ -138,10 +188,12 @@ end
 tasks["sysbench.cmdline.read_cmdline_options"] = function()
    assert(sysbench.cmdline.read_cmdline_options())
    N.describe()
+   read_ahead()
 end
 
 -- Options reach the script's table, and variables where it names none of its own.
 function tasks.options(values)
+   read = nil
    sysbench.opt = values.options
    N.options_text = values.text
    if values.global then

@@ -2,6 +2,8 @@
 
 local N = ...
 local api, box, wait, ffi, STATUS = N.api, N.box, N.wait, N.ffi, N.STATUS
+local send_query, send_execute, ROWS, DONE = N.query, N.execute, STATUS.rows, STATUS.done
+local rand_fill = api.rand_fill
 
 local sql = {}
 sysbench.sql = sql
@@ -82,6 +84,7 @@ local function unlink(self)
       ffi.gc(wire.guard, nil)
       api.close_link(box, wire.number)
       self.wire = nil
+      self.result.is_open = false
    end
 end
 
@@ -96,7 +99,9 @@ function driver:connect()
       say_unreachable(code, text)
       error("connection creation failed", 2)
    end
-   return setmetatable({ wire = wire, driver = self, error = NONE, sql_errno = 0 }, connection)
+   local con = setmetatable({ wire = wire, driver = self, error = NONE, sql_errno = 0 }, connection)
+   con.result = N.new_result(con)
+   return con
 end
 
 function connection:disconnect()
@@ -185,17 +190,15 @@ local result = {}
 result.__index = result
 result.__tostring = named("sql_result")
 
--- The result of the statement that was answered last; a connection has one at a time.
-local function new_result(self, statement)
-   local one = setmetatable({
-      connection = self, nrows = box.nrows, nfields = box.status == STATUS.rows and box.nfields or 0,
-      statement = statement, is_open = true,
-   }, result)
-   local before = self.result
-   if before then
-      before.is_open = false
-   end
-   self.result = one
+function N.new_result(con)
+   return setmetatable({ connection = con, nrows = 0, nfields = 0, is_open = false }, result)
+end
+
+-- The result of the statement that was answered last. A connection has one result, as in sysbench, which is that of each statement in
+-- turn.
+local function renew_result(self, statement, nrows, nfields)
+   local one = self.result
+   one.nrows, one.nfields, one.statement, one.is_open = nrows, nfields, statement, true
    return one
 end
 
@@ -237,11 +240,13 @@ local function usable(self)
 end
 
 -- The result, or nil and an error that is kept.
-local function answer(self, what, query, statement)
-   local status = box.status
-   if status == STATUS.rows or status == STATUS.done then
+local function answer(self, status, nrows, nfields, what, query, statement)
+   if status == ROWS then
       self.error = NONE
-      return new_result(self, statement)
+      return renew_result(self, statement, nrows, nfields)
+   elseif status == DONE then
+      self.error = NONE
+      return renew_result(self, statement, nrows, 0)
    end
    keep_error(self, what, query)
 end
@@ -250,9 +255,9 @@ local function run_query(self, query)
    if not usable(self) then
       return nil
    end
-   api.query(box, self.wire.number, query, #query)
-   wait()
-   return answer(self, "mysql_drv_query()", query)
+   -- What has no length is no statement: that is an error here.
+   local status, nrows, nfields = send_query(self.wire.number, query, #query)
+   return answer(self, status, nrows, nfields, "mysql_drv_query()", query)
 end
 
 function connection:query(query)
@@ -324,10 +329,12 @@ parameter.__tostring = named("sql_param")
 
 function parameter:set(value)
    if value == nil then
-      self.is_null[0] = 1
+      self.is_null[0], self.null = 1, true
       return
    end
-   self.is_null[0] = 0
+   if self.null then
+      self.is_null[0], self.null = 0, false
+   end
    if self.type == TEXT then
       local text = tostring(value)
       local length = math.min(#text, self.max_len)
@@ -344,8 +351,8 @@ function parameter:set_rand_str(format)
    end
    local length = math.min(#format, self.max_len)
    ffi.copy(self.buffer, format, length)
-   api.rand_fill(box, self.buffer, length)
-   self.is_null[0] = 0
+   rand_fill(box, self.buffer, length)
+   self.is_null[0], self.null = 0, false
    self.data_len[0] = length
 end
 
@@ -434,15 +441,16 @@ function statement:execute()
       return con:check_error(nil, "<prepared statement>")
    end
    local number = con.wire.number
+   local status, nrows, nfields
    if self.id and self.wire == con.wire then
       if self.count ~= self.parameters then
          N.log(N.ALERT, ("a statement with %d parameters is executed with %d bound ones"):format(self.parameters, self.count))
          con.error = API_ERROR
          con:check_error(nil, "<prepared statement>")
       end
-      api.execute(box, number, self.id, self.binds, self.count, not self.types_sent)
+      local sends_types = not self.types_sent
       self.types_sent = true
-      wait()
+      status, nrows, nfields = send_execute(number, self.id, self.binds, self.count, sends_types)
    elseif self.id then
       -- Of a connection that is gone: the server knows it no more.
       con.error, con.sql_errno, con.sql_state, con.sql_errmsg = FATAL, 1243, "HY000", "Unknown prepared statement handler"
@@ -453,9 +461,9 @@ function statement:execute()
          con.error = API_ERROR
          con:check_error(nil, "<prepared statement>")
       end
-      wait()
+      status, nrows, nfields = wait()
    end
-   local rs = answer(con, self.id and "mysql_stmt_execute()" or "mysql_drv_query()", self.query, self)
+   local rs = answer(con, status, nrows, nfields, self.id and "mysql_stmt_execute()" or "mysql_drv_query()", self.query, self)
    return con:check_error(rs, "<prepared statement>")
 end
 

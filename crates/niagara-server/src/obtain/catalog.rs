@@ -169,7 +169,11 @@ impl Catalog {
             let hint = nearest(name, known.iter().copied())
                 .map(|candidate| format!("; did you mean {candidate}?"))
                 .unwrap_or_default();
-            anyhow!("no server is called `{name}`{hint}\nknown: {}\nor give the path of a server's binary", known.join(", "))
+            anyhow!(
+                "no server is called `{name}`{hint}\nknown: {}\nremedy: name one of these, or the path of an installed \
+                 server's binary: /usr/sbin/mariadbd, /usr/sbin/mysqld",
+                known.join(", ")
+            )
         })
     }
 

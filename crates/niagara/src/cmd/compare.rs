@@ -13,7 +13,7 @@ use crate::load_args::LoadArgs;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, duration,
+    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Is B faster than A?
@@ -22,7 +22,7 @@ use crate::shared_args::{
 /// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
 /// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
 /// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
-/// A with an interval that survives restarts.
+/// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
@@ -42,7 +42,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Stop after this many duels at the latest
     #[arg(long, default_value_t = 44, value_parser = max_duels)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::CommandFactory;
 use niagara_lab::{Inventory, RESULTS_FILE};
+use niagara_report::wrapped;
 use niagara_server::installed;
 use niagara_server::machine::{MachineState, Tools};
 use niagara_store::Store;
@@ -14,7 +15,7 @@ use niagara_store::Store;
 use crate::args::Cli;
 use crate::cmd::report::newest;
 use crate::doctor;
-use crate::progress::colour_on_stdout;
+use crate::progress::{colour_on_stdout, columns_of_stdout, in_columns};
 
 /// How long the machine is watched for what else it does.
 const WATCH: Duration = Duration::from_millis(500);
@@ -45,19 +46,26 @@ fn screen() -> Result<String> {
         false => servers.join(", "),
     };
     let last = last_result().unwrap_or_else(|| "none in this folder".to_owned());
+    let width = columns_of_stdout();
     Ok(format!(
         "Niagara {}: makes a MySQL-family server faster on this machine, and proves it.\n\n\
-         {found}\n\
-         Servers here: {servers}\n\
-         Last result:  {last}\n\n\
-         What to do first:\n  \
-         niagara tune mariadb-10.11         ten minutes; ends with a report and what to install\n  \
-         niagara compare A B                is B faster than A? (niagara compare --help shows what A and B can be)\n  \
-         niagara doctor --noise             a minute; how small a difference can be seen on this machine\n  \
-         niagara --help                     all commands\n",
+         {}\n\n\
+         {}\n\
+         {}\n\n\
+         What to do first:\n{FIRST}\n",
         env!("CARGO_PKG_VERSION"),
+        in_columns(&found, width),
+        wrapped("Servers here: ", &servers, width),
+        wrapped("Last result:  ", &last, width),
     ))
 }
+
+/// What a newcomer may type, in 80 columns.
+const FIRST: &str = "  \
+    niagara tune mariadb-10.11         ten minutes: a report, and what to install\n  \
+    niagara compare A B                is B faster than A? (niagara compare --help)\n  \
+    niagara doctor --noise             a minute: how small a difference shows\n  \
+    niagara --help                     all commands";
 
 /// The newest study's finding and its folder; nothing where there is none, or it cannot be read.
 fn last_result() -> Option<String> {
@@ -67,8 +75,5 @@ fn last_result() -> Option<String> {
         Some(summary) => niagara_report::headline(&summary),
         None => "stopped before there was anything to sum up".to_owned(),
     };
-    Some(format!(
-        "{found}\n              niagara report {}",
-        folder.display()
-    ))
+    Some(format!("{found} (niagara report {})", folder.display()))
 }

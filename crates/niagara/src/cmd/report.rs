@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, diagnosed_profiles,
-    limits_in_short,
+    limits_in_short, wrapped,
 };
 use niagara_stats::Verdict;
 use niagara_store::{Comparison, Store, Summary, TuneSummary};
@@ -210,35 +210,38 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         return Ok(());
     }
     let colour = colour_on_stdout();
+    let width = columns_of_stdout();
     let sides = Sides::of(&Report::load(store)?);
     let view = View {
         colour,
-        width: columns_of_stdout(),
+        width,
         verbose: shown == Shown::Verbose,
         sides: sides.as_ref(),
     };
     say_text!("{}", niagara_report::terminal(summary, &view));
-    for line in limits_in_short(&diagnosed_profiles(store)?) {
-        say!("\n{line}");
+    for line in limits_in_short(&diagnosed_profiles(store)?, shown == Shown::Verbose) {
+        say!("\n{}", wrapped("", &line, width));
     }
     say!("\nreport:  {}", folder.join("report.html").display());
     let deploy = folder.join("deploy");
+    let mut next = None;
     if deploy.is_dir() {
-        say!(
-            "deploy:  {} (README.md there says how to apply, check and undo it)",
-            deploy.display()
+        say!("deploy:  {}", deploy.display());
+        next = Some(
+            "read deploy/README.md, which says how to apply, check and undo it; try it on a replica or a test server first",
         );
     } else if is_proven(summary) {
         say!("deploy:  nothing: see above why what was proven to be faster is not handed over");
     } else if may_deploy(summary) {
         say!("deploy:  nothing, for nothing was proven to be faster");
-        if let Summary::Tune(tune) = summary
-            && let Some(next) = next_step(tune)
-        {
-            say!("next:    {next}");
+        if let Summary::Tune(tune) = summary {
+            next = next_step(tune);
         }
     }
     say!("results: {}", folder.join(RESULTS_FILE).display());
+    if let Some(next) = next {
+        say!("{}", wrapped("next:    ", next, width));
+    }
     Ok(())
 }
 

@@ -14,14 +14,15 @@ use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, duration,
+    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Try every lever that applies, keep what is proven, report
 ///
-/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever is
-/// screened (all of them at once, in fold-over duels), what helped is put together, and the whole
-/// is proven by fresh duels against the start. The folder then holds report.html, report.md,
+/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever (a
+/// known change: a setting, a malloc, CPU placement) is tried, all at once, in duels: both servers
+/// freshly started on identical data, the load switched between them in short slices. What helped
+/// is put together, and the whole is proven by fresh duels against the start. The folder then holds report.html, report.md,
 /// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
 ///
 /// Ctrl-C keeps what was measured; the same command continues from there.
@@ -38,7 +39,7 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
     /// Try levers of these risks too (none and memory are always tried)
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
@@ -122,8 +123,8 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         without: args.without.clone(),
         with_builds: args.with_builds,
         screen_couples: args.screen_couples,
-    };
-    tune.check_names(&lever::load(&args.study.levers)?)?;
+    }
+    .with_ids(&lever::load(&args.study.levers)?)?;
     let load = args.load.load()?;
     args.judge.check_job(&load)?;
     Ok(StudyDescription {

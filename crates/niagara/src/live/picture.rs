@@ -149,7 +149,7 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
 pub fn words(stage: &str) -> &str {
     match stage {
         "screening" => "screening: which levers help?",
-        "total" => "total: the start against all that help, together",
+        "total" => "total: start against all that help",
         other => other,
     }
 }
@@ -257,7 +257,13 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
         let Some(from) = state.levers_from else {
             return Vec::new();
         };
-        let text = format!("the levers can be told apart from duel {from} on");
+        let text = match state.screening_duels {
+            Some(planned) if planned < from => {
+                "too few duels to tell all levers apart: the strongest are found at the end"
+                    .to_owned()
+            }
+            _ => format!("the levers can be told apart from duel {from} on"),
+        };
         return vec![String::new(), frame.fit(&text)];
     }
     let ordered = by_distance(&state.levers);

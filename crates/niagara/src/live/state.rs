@@ -40,6 +40,8 @@ pub struct State {
     pub levers: Vec<Screened>,
     /// Duels from which on the screening can tell the levers apart.
     pub levers_from: Option<usize>,
+    /// Duels that the screening has at the most, where that is known.
+    pub screening_duels: Option<usize>,
 }
 
 impl State {
@@ -56,6 +58,7 @@ impl State {
         *self = Self {
             budget: self.budget,
             taken: self.taken,
+            screening_duels: self.screening_duels,
             stage: match name.strip_prefix("claim: ") {
                 Some(lever) => format!("confirming: {lever}"),
                 None => name.to_owned(),

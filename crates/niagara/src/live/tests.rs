@@ -204,3 +204,15 @@ fn a_study_that_told_nothing_yet_and_figures_that_are_none() {
     let text = lines(&state, Duration::from_secs(9), &frame(80)).join("\n");
     assert!(text.contains("after 1 duel"), "{text}");
 }
+
+#[test]
+fn a_screening_too_short_to_tell_the_levers_apart_does_not_promise_it() {
+    let mut state = State::new(Duration::from_secs(100));
+    state.screening_duels = Some(14);
+    state.stage("screening");
+    state.screened(Vec::new(), 33);
+    let shown = |state: &State| lines(state, Duration::ZERO, &frame(80)).join("\n");
+    assert!(shown(&state).contains("too few duels to tell all levers apart"));
+    state.screening_duels = Some(40);
+    assert!(shown(&state).contains("from duel 33 on"));
+}

@@ -17,4 +17,5 @@ mod workload;
 pub(crate) use definition::{Definition, Step};
 pub use read::schema;
 pub use source::WorkloadFile;
+pub(crate) use sql::only_reads;
 pub use workload::FileWorkload;

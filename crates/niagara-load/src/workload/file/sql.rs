@@ -54,7 +54,7 @@ const READS: [&str; 9] = [
 ];
 
 /// Whether a statement surely leaves data as it is and locks no rows.
-pub(super) fn only_reads(sql: &str) -> bool {
+pub(crate) fn only_reads(sql: &str) -> bool {
     let words = words(sql);
     let follow = |one: &str, other: &str| {
         let mut pairs = words.windows(2);

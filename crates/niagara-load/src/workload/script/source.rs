@@ -58,6 +58,9 @@ pub struct ScriptInfo {
     pub functions: Vec<String>,
     /// It calls what the load generator cannot wait for on its behalf: every thread of it needs one of the system's.
     pub blocks: bool,
+    /// It opens files, or does other things that are not to be done just to try it.
+    #[serde(default)]
+    pub reaches_out: bool,
 }
 
 impl ScriptInfo {

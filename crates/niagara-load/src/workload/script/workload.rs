@@ -3,6 +3,7 @@
 use super::source::{ScriptInfo, ScriptSource};
 use super::steps::NoPlan;
 use crate::error::LoadError;
+use crate::script::probe;
 use crate::workload::common::CommonOptions;
 use crate::workload::family::{Each, Family, Registered, takes_common};
 use crate::workload::kind::WorkloadKind;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// The script as a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,13 +24,24 @@ pub struct ScriptWorkload {
     script_info: ScriptInfo,
     /// Options that were given.
     script_options: BTreeMap<String, String>,
+    /// Whether it only reads, where the user says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    script_only_reads: Option<bool>,
 }
 
 /// Its kind in documents.
 pub(in crate::workload) const KIND: &str = "script";
 
 /// The keys of its documents.
-pub(in crate::workload) const KEYS: [&str; 3] = ["script", "script_info", "script_options"];
+pub(in crate::workload) const KEYS: [&str; 4] = [
+    "script",
+    "script_info",
+    "script_options",
+    "script_only_reads",
+];
+
+/// The option by which users say whether a script only reads. It is Niagara's own: the script does not see it.
+const ONLY_READS: &str = "niagara_only_reads";
 
 impl ScriptWorkload {
     /// A script that was read.
@@ -38,6 +51,7 @@ impl ScriptWorkload {
             script,
             script_info,
             script_options: BTreeMap::new(),
+            script_only_reads: None,
         }
     }
 
@@ -69,6 +83,25 @@ impl ScriptWorkload {
             .unwrap_or(&self.script.path)
     }
 
+    /// What decides its data, but for the number of threads: its text, what it has read, its options.
+    fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (path, text) in &self.script.modules {
+            digest.update(path.as_bytes());
+            digest.update([0]);
+            digest.update(text.as_bytes());
+            digest.update([0]);
+        }
+        digest.update(self.script.text.as_bytes());
+        let digest: String = digest
+            .finalize()
+            .iter()
+            .take(12)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{}-{digest} {:?}", self.stem(), self.script_options)
+    }
+
     /// Whether its tables may depend on how many threads there are.
     fn depends_on_threads(&self) -> bool {
         let shared = self.script_info.commands.get("prepare") == Some(&true);
@@ -91,8 +124,16 @@ impl Family for ScriptWorkload {
     }
 
     fn writes(&self) -> bool {
-        // Who can tell.
-        true
+        if let Some(only_reads) = self.script_only_reads {
+            return !only_reads;
+        }
+        /// What was found of scripts that were tried.
+        static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+        let key = self.digest();
+        let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
+        !*tried.entry(key).or_insert_with(|| {
+            probe::only_reads(&self.script, &self.script_info, &self.script_options)
+        })
     }
 
     fn takes(&self, option: &WorkloadOption) -> bool {
@@ -109,10 +150,29 @@ impl Family for ScriptWorkload {
 
     fn numbers(&self) -> Option<Vec<String>> {
         let options = self.script_info.options.iter().flatten();
-        Some(options.map(|option| option.name.clone()).collect())
+        let own = std::iter::once(ONLY_READS.to_owned());
+        Some(
+            options
+                .map(|option| option.name.clone())
+                .chain(own)
+                .collect(),
+        )
     }
 
     fn set_text(&mut self, name: &str, value: &str) -> Option<Result<(), LoadError>> {
+        if name.replace('-', "_") == ONLY_READS {
+            let said = match value {
+                "on" | "true" | "1" => true,
+                "off" | "false" | "0" => false,
+                _ => {
+                    return Some(Err(LoadError::Invalid(format!(
+                        "{name} = {value}: must be on or off"
+                    ))));
+                }
+            };
+            self.script_only_reads = Some(said);
+            return Some(Ok(()));
+        }
         Some(if self.script_info.options.is_none() || self.knows(name) {
             self.give(name, value);
             Ok(())
@@ -139,21 +199,7 @@ impl Family for ScriptWorkload {
     }
 
     fn data_key(&self, _common: &CommonOptions, threads: u32) -> String {
-        let mut digest = Sha256::new();
-        for (path, text) in &self.script.modules {
-            digest.update(path.as_bytes());
-            digest.update([0]);
-            digest.update(text.as_bytes());
-            digest.update([0]);
-        }
-        digest.update(self.script.text.as_bytes());
-        let digest: String = digest
-            .finalize()
-            .iter()
-            .take(12)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let mut key = format!("{}-{digest} {:?}", self.stem(), self.script_options);
+        let mut key = self.digest();
         if self.depends_on_threads() {
             key += &format!(" threads={threads}");
         }

@@ -275,7 +275,13 @@ fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
     } else if is(&[1130]) {
         "the account may not connect from this host: grant it, or use --socket".to_owned()
     } else if has(&["resolve", "lookup", "not known"]) {
-        "check the spelling of --host".to_owned()
+        match &endpoint.transport {
+            Transport::Host { name, .. } if name.matches(':').count() == 1 => {
+                let (host, port) = name.split_once(':').unwrap_or((name, ""));
+                format!("write --host {host} --port {port}")
+            }
+            _ => "check the spelling of --host".to_owned(),
+        }
     } else if has(&[
         "refused",
         "No such file",
