@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
     CoalescingChoice, Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions,
-    Schedule, ScriptThreads,
+    Schedule, ScriptThreads, SliceStats,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -112,20 +112,13 @@ pub fn run(
     let interrupted = interrupt.load(Ordering::Relaxed);
     let (mut rest, elapsed, mut code) = match result {
         Ok(stats) => {
-            if !interrupted {
-                let events = settings
-                    .events
-                    .is_some_and(|most| stats.transactions >= most);
-                let limit = if events { "Event" } else { "Time" };
-                log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
-            }
-            let elapsed = stats.seconds;
             let code = if interrupted {
                 ExitCode::from(INTERRUPTED)
             } else {
+                tell_limit(settings, &stats, log);
                 ExitCode::SUCCESS
             };
-            (progress.rest(&stats), elapsed, code)
+            (progress.rest(&stats), stats.seconds, code)
         }
         Err(_) if interrupted => {
             // Something hangs; the report is of what was measured until then.
@@ -157,6 +150,15 @@ pub fn run(
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
+}
+
+/// Tells which limit ended the load.
+fn tell_limit(settings: &Settings, stats: &SliceStats, log: Log) {
+    let events = settings
+        .events
+        .is_some_and(|most| stats.transactions >= most);
+    let limit = if events { "Event" } else { "Time" };
+    log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
 }
 
 /// Connects all threads; `give_up` ends what takes too long.

@@ -98,7 +98,7 @@ impl WorkloadArg {
 }
 
 impl LoadArgs {
-    /// The load: the workload on so many connections; --set has the last word.
+    /// The load: the workload on this many connections; --set has the last word.
     ///
     /// # Errors
     /// An option that the workload does not have, a value that it does not take; a mistake in its file.

@@ -279,7 +279,7 @@ fn what_cannot_be_from_another_host_is_told_with_its_remedy() {
         &["Could not resolve hostname elsewhere", "remedy"],
     );
     let mut option = place.niagara(&["compare", "base", "base", "--client-host=-oProxyCommand=x"]);
-    refused(&mut option, &["no host", "remedy"]);
+    refused(&mut option, &["not a host", "remedy"]);
     let mut alone = place.niagara(&["compare", "base", "base", "--ssh", "ssh"]);
     refused(&mut alone, &["--client-host", "remedy"]);
 }

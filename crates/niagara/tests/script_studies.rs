@@ -53,7 +53,7 @@ fn summary(place: &Place) -> Summary {
 #[test]
 fn a_script_compares_two_variants_on_the_data_that_it_prepares() {
     let place = Place::new();
-    // The second time a module has changed that only `prepare` and the threads require: the data are made anew.
+    // The second time a module has changed that only `prepare` and the threads require: the data are made again.
     for (kinds, articles) in [(7, "5"), (8, "5"), (8, "6")] {
         let script = shop(&place, kinds);
         let _ = std::fs::remove_dir_all(place.out());

@@ -367,7 +367,7 @@ fn a_loop_in_prepare_is_interrupted() {
             }
             if since.elapsed() > Duration::from_secs(60) {
                 child.kill().expect("a child of ours");
-                panic!("{endless} goes on after Ctrl-C");
+                panic!("{endless} still runs after Ctrl-C");
             }
             std::thread::sleep(Duration::from_millis(50));
         };

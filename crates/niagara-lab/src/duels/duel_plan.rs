@@ -34,7 +34,7 @@ impl std::fmt::Display for NoiseSource {
     }
 }
 
-/// Standard deviation of the score of a duel of so many couples, and where it is from: what earlier comparisons on this
+/// Standard deviation of the score of a duel of this many couples, and where it is from: what earlier comparisons on this
 /// machine showed, or else an assumption.
 pub fn expected_sd(history: Option<Components>, couples: u32) -> (f64, NoiseSource) {
     match history {

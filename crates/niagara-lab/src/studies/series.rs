@@ -54,7 +54,7 @@ pub(crate) trait Series {
     /// Whether the time is too short for that duel.
     fn is_late(&mut self, study: &Study, observer: &mut dyn Observer) -> bool;
 
-    /// At most so many duels that are likely to be asked for next, the one that comes next among them, as far as they are known before
+    /// At most this many duels that are likely to be asked for next, the one that comes next among them, as far as they are known before
     /// it is over.
     fn likely(&self, _most: usize) -> Vec<DuelRequest> {
         Vec::new()
@@ -172,7 +172,7 @@ impl Study {
         }
     }
 
-    /// The duel as it is run: under the bench's load, by the study's settings, after so many repeats.
+    /// The duel as it is run: under the bench's load, by the study's settings, after this many repeats.
     fn spec(&self, bench: &Workbench, request: &DuelRequest, repeats: u32) -> DuelSpec {
         let load = bench.load();
         DuelSpec {

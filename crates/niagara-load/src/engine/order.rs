@@ -100,7 +100,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The longest delay of a wake-up for a loop of so many `connections` that may use `cpus` of the machine's `machine` CPUs.
+    /// The longest delay of a wake-up for a loop of this many `connections` that may use `cpus` of the machine's `machine` CPUs.
     pub(crate) fn max_delay(&self, connections: usize, cpus: usize, machine: usize) -> Duration {
         match self.coalescing {
             CoalescingChoice::For(delay) => delay,

@@ -481,7 +481,7 @@ mod tests {
             &AtomicBool::default(),
         )
         .unwrap_err();
-        assert!(error.to_string().contains("no message"), "{error}");
+        assert!(error.to_string().contains("not a message"), "{error}");
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn last_packet(mut command: &[u8]) -> &[u8] {
         };
         let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
         match command.get(4 + length..) {
-            // What is longer than a packet takes goes on in the next: the beginning is what counts.
+            // What is longer than a packet takes continues in the next: the beginning is what counts.
             Some(rest) if !rest.is_empty() && length < 0xff_ffff => command = rest,
             _ => return command,
         }

@@ -88,17 +88,7 @@ impl Sections {
             self.line(format!("{} Huge pages: {note}", step.next()));
         }
         if config {
-            self.line(format!("{} The server's variables:", step.next()));
-            let mut commands = vec![format!(
-                "sudo install -m 644 {} {}",
-                option_file::NAME,
-                input.option_path()
-            )];
-            // What it overrides is read after all folders: so has to be this.
-            commands.extend(
-                including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
-            );
-            self.code(&commands);
+            self.option_file(input, &mut step);
         }
         if process {
             self.line(format!("{} The server's process:", step.next()));
@@ -147,6 +137,21 @@ impl Sections {
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
         }
+    }
+
+    /// The step that puts the option file where it is read.
+    fn option_file(&mut self, input: &DeployInput, step: &mut Numbers) {
+        self.line(format!("{} The server's variables:", step.next()));
+        let mut commands = vec![format!(
+            "sudo install -m 644 {} {}",
+            option_file::NAME,
+            input.option_path()
+        )];
+        // What it overrides is read after all folders: so has to be this.
+        commands.extend(
+            including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
+        );
+        self.code(&commands);
     }
 
     /// The steps that put a built server where it runs.

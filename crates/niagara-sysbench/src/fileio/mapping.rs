@@ -29,7 +29,7 @@ impl Mapping {
 
     pub fn read(&self, to: &mut [u8], offset: u64) -> io::Result<()> {
         let from = self.place(offset, to.len())?;
-        // SAFETY: so many bytes are mapped there, and `to` is not among them: it is borrowed alone.
+        // SAFETY: this many bytes are mapped there, and `to` is not among them: it is borrowed alone.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
         Ok(())
     }

@@ -222,7 +222,7 @@ pub struct FileOptions {
     /// Requests that a thread has under way at once, at most; of [`Access::Ring`].
     pub backlog: u32,
     pub flags: OpenFlags,
-    /// After so many requests all files are synced; 0: never.
+    /// After this many requests all files are synced; 0: never.
     pub sync_every: u64,
     /// Every write is synced.
     pub sync_all: bool,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use niagara_lab::{
     MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, load_of, quantity, sweep_protocol,
 };
-use niagara_load::WorkloadOption;
+use niagara_load::{WorkloadOption, WorkloadSpec};
 
 use crate::args::SweepArgs;
 use crate::cmd::run::plan_of;
@@ -35,20 +35,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         })
         .collect::<Result<Vec<_>>>()?;
     let base = args.workload.spec()?;
-    if base.capture().is_some() {
-        bail!(
-            "{} is a capture, whose connections are those that were captured: there is nothing to sweep\n\
-             remedy: `niagara compare A B --workload {0}` compares two servers by it",
-            base.spelling()
-        );
-    }
-    if base.is_job() {
-        bail!(
-            "{} is a job, done on one connection: there is nothing to sweep\n\
-             remedy: `niagara compare A B --workload {0}` compares two servers by it",
-            base.spelling()
-        );
-    }
+    check_has_threads(&base)?;
     let sizes = [
         ("tables", args.tables.to_string()),
         ("table_size", args.table_size.to_string()),
@@ -97,4 +84,20 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
+}
+
+/// Refuses a workload whose number of connections is not free.
+fn check_has_threads(workload: &WorkloadSpec) -> Result<()> {
+    let what = if workload.capture().is_some() {
+        "a capture, whose connections are those that were captured"
+    } else if workload.is_job() {
+        "a job, done on one connection"
+    } else {
+        return Ok(());
+    };
+    bail!(
+        "{} is {what}: there is nothing to sweep\n\
+         remedy: `niagara compare A B --workload {0}` compares two servers by it",
+        workload.spelling()
+    )
 }
