@@ -64,7 +64,7 @@ pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
-pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
+pub use protocol::answer::{Answer, Value as AnswerValue};
 pub use protocol::command::write_packets;
 /// Every decoder of the protocol on any bytes, for the fuzzer.
 #[cfg(fuzzing)]
@@ -78,7 +78,7 @@ pub use script::program::{
 };
 pub use script::runtime::{
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
-    read_script, runtime as script_runtime,
+    read_script,
 };
 pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;

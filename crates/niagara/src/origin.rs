@@ -9,7 +9,8 @@ use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
 use niagara_origin::data::DataSource;
 
-use crate::cmd::bench::{Target, connect_args};
+use crate::cmd::bench::args::connect_args;
+use crate::cmd::bench::target::Target;
 use crate::shared_args::OriginArgs;
 
 /// What the options name; a running server is asked now, once.

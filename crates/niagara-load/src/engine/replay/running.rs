@@ -1,6 +1,6 @@
 //! A piece of a trace under way on one side: units begin when they may, their statements are sent and answered.
 
-use super::replay_loop::Setup;
+use super::setup::Setup;
 use super::side::Side;
 use super::slot::State;
 use super::tally::Tally;

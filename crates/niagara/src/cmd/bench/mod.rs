@@ -1,6 +1,6 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
-mod args;
+pub mod args;
 mod commits;
 mod consistency;
 mod cost;
@@ -13,8 +13,9 @@ mod password;
 mod replay;
 mod result;
 mod status;
+mod table_names;
 mod tables;
-mod target;
+pub mod target;
 mod text;
 
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::{BenchArgs, ConnectArgs, connect_args};
+pub use args::{BenchArgs, ConnectArgs};
 pub use target::Target;
 
 use self::args::{Action, RunArgs};
@@ -34,6 +35,7 @@ use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::origin::origin;
 use crate::progress::colour_on_stdout;
 
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
@@ -73,7 +75,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
         }
     } else {
         let cancel = on_ctrl_c()?;
-        let mut target = Target::private(&args, &load, &cancel)?;
+        let mut target = Target::private(&args, &origin(&args.origin)?, &load, &cancel)?;
         if load.workload.is_job() {
             return job::measure(&args, &load, &mut target, &cancel);
         }

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
+use niagara_lab::{Inventory, Load, Origin, Variant, Workbench, server_name, variant_of};
 use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
 use niagara_server::Cancel;
 use niagara_server::{
@@ -14,7 +14,6 @@ use niagara_server::{
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::password;
-use crate::origin::origin;
 use crate::progress::Terminal;
 
 /// The server when none is named.
@@ -44,14 +43,19 @@ impl Target {
     ///
     /// # Errors
     /// It cannot be fetched, filled or started.
-    pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
+    pub fn private(
+        args: &BenchArgs,
+        origin: &Origin,
+        load: &Load,
+        cancel: &Cancel,
+    ) -> Result<Target> {
         let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
         let name = server_name(name)?;
         let inventory = Inventory::open(&args.private.servers, &[])?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = inventory
             .workbench(load.clone(), cancel.clone())
-            .starting_from(&origin(&args.origin)?);
+            .starting_from(origin);
         let started = variant(&args.private, &name, &inventory, &mut bench, &mut terminal)
             .and_then(|variant| Ok((start(&bench, &variant, &mut terminal)?, variant)));
         terminal.finish();
