@@ -70,7 +70,7 @@ pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode
 pub use net::io_choice::IoChoice;
 pub use niagara_capture::trace::TracePart;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, replay_before, warm_up};
-pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
+pub use protocol::answer::{Answer, Value as AnswerValue};
 pub use protocol::command::write_packets;
 /// Every decoder of the protocol on any bytes, for the fuzzer.
 #[cfg(fuzzing)]

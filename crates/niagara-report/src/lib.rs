@@ -5,6 +5,7 @@ mod chart;
 mod csv;
 mod deploy;
 mod flat;
+mod grid;
 mod headline;
 mod html;
 mod interval_bar;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, TuneSummary};
 
 use crate::applying::{HEADING, applying};
-use crate::study::Grid;
+use crate::grid::Grid;
 use crate::{Report, Sides, ladder, number, profile, study, wording};
 
 /// Headline, tables and how to repeat it.

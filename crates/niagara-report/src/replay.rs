@@ -3,8 +3,8 @@
 
 use niagara_store::{DigestComparison, DigestFinding, ReplaySummary};
 
+use crate::grid::Grid;
 use crate::number;
-use crate::study::Grid;
 
 /// Digests that are shown of those that were not called.
 const MAX_UNDETECTED: usize = 10;

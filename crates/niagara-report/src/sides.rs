@@ -4,7 +4,7 @@ use niagara_stats::Estimate;
 use niagara_store::{Comparison, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
-use crate::study::Grid;
+use crate::grid::Grid;
 use crate::wording::comparison_of;
 use crate::{Report, number};
 

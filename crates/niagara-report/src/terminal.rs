@@ -5,9 +5,10 @@ use niagara_stats::Estimate;
 use niagara_store::{CompareSummary, Comparison, Goal, NotTried, Screened, Summary, TuneSummary};
 
 use crate::applying::{HEADING, applying};
+use crate::grid::Grid;
 use crate::interval_bar::{Bar, draw};
 use crate::sides::Sides;
-use crate::study::{self, Grid};
+use crate::study;
 use crate::wording;
 use crate::{ladder, number};
 

@@ -44,8 +44,8 @@ pub fn general() -> String {
     let _ = write!(
         text,
         "A script is named by its path, or - for standard input.\n\nCompiled-in tests:\n  {} - {}\n",
-        fileio::NAME,
-        fileio::TITLE
+        fileio::options::NAME,
+        fileio::options::TITLE
     );
     for test in MachineTest::ALL {
         let _ = writeln!(text, "  {} - {}", test.name(), test.title());

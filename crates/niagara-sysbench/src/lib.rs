@@ -177,7 +177,7 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     let Some(name) = name.filter(|name| *name != "-") else {
         return Ok(Test::Script("-".into()));
     };
-    if name == fileio::NAME {
+    if name == fileio::options::NAME {
         return Ok(Test::Files);
     }
     if let Some(test) = MachineTest::ALL

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use regex::Regex;
 
@@ -15,8 +16,12 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern of this file")
+/// A pattern, compiled once: without optimisation that takes longer than all that it finds.
+fn regex(pattern: &'static str) -> Regex {
+    static KNOWN: Mutex<BTreeMap<&str, Regex>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().expect("no panic");
+    let compile = || Regex::new(pattern).expect("a pattern of this file");
+    known.entry(pattern).or_insert_with(compile).clone()
 }
 
 /// Every Rust file below `folder`, by its path, without comments and literals.

@@ -228,7 +228,10 @@ fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
     );
     refused(&["bench", "./nothing.capture"], &["nothing.capture"]);
     std::fs::write(place.folder.path().join("bad.capture"), "text").expect("a file");
-    refused(&["bench", "./bad.capture"], &["no capture", "import"]);
+    refused(
+        &["bench", "./bad.capture"],
+        &["not a capture file", "import"],
+    );
     let goal = [
         "compare",
         "base",

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::draft::Draft;
 use super::leave_out::{LeftOut, LeftOutCause};
 use super::limits::{MAX_STATEMENTS, MAX_TEXT};
 use super::order::{CommitOrder, put_in_order};
@@ -10,7 +11,7 @@ use super::part::TracePart;
 use super::segments::{in_flight, most};
 use super::times::{Known, Seconds, spread};
 use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, Unit};
-use super::units::{Draft, Kept, Units};
+use super::units::{Kept, Units};
 use crate::error::CaptureError;
 use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, Order, Summary};
 use crate::log::Meaning;

@@ -9,6 +9,7 @@
 //! This room knows nothing of servers and connections: the load generator reads a trace, a trace reads nothing of it.
 
 mod compile;
+mod draft;
 mod leave_out;
 mod limits;
 mod order;

@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::draft::Draft;
 use super::types::{Action, NONE, Step, TraceDigest};
-use super::units::Draft;
 use crate::sql::Class;
 
 /// Which transactions of a capture: a share in per cent, from 1 to 99.

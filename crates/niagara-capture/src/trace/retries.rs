@@ -1,6 +1,6 @@
 //! Transactions that the client repeated after a deadlock: the replay repeats by itself, and would do it twice.
 
-use super::units::Draft;
+use super::draft::Draft;
 
 /// Deadlock, lock wait timeout, record changed since last read: the client begins its transaction again.
 const CONFLICTS: [u32; 3] = [1213, 1205, 1020];

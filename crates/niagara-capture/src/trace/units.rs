@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::draft::Draft;
 use super::leave_out::{LeftOut, LeftOutCause};
 use super::retries::is_repeated;
 use super::types::{Action, NONE, Step, Texts};
@@ -18,31 +19,6 @@ pub(super) struct Kept {
     pub database: NameId,
     /// As a step; its `start_us` is set when all times are known.
     pub step: Step,
-}
-
-/// A unit in the making.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
-    pub session: u32,
-    pub steps: Vec<Step>,
-    /// Begins and ends, in microseconds since the trace's beginning.
-    pub start_us: u64,
-    pub end_us: u64,
-    pub writes: bool,
-}
-
-impl Draft {
-    fn push(&mut self, step: Step) {
-        let took = match step.duration_us {
-            NONE => 0,
-            duration => u64::from(duration),
-        };
-        if self.steps.is_empty() {
-            self.start_us = step.start_us;
-        }
-        self.end_us = self.end_us.max(step.start_us + took);
-        self.steps.push(step);
-    }
 }
 
 /// A session that is followed.

@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use niagara_store::{About, Summary};
 
+use crate::grid::Grid;
 use crate::scroll::scroll;
-use crate::study::{Grid, facts, grids, opening};
+use crate::study::{facts, grids, opening};
 use crate::{chart, ladder};
 
 /// The words that open a study.

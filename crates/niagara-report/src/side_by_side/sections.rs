@@ -5,8 +5,8 @@ use niagara_stats::Estimate;
 use super::common::Common;
 use super::set_up::Fact;
 use super::studies::SideBySide;
+use crate::grid::Grid;
 use crate::number;
-use crate::study::Grid;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

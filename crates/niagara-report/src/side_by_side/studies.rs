@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::common::{self, Common};
 use super::set_up::{self, Fact, Part};
-use crate::study::Grid;
+use crate::grid::Grid;
 use crate::wording::comparison_of;
 use crate::{Report, Sides, number};
 

@@ -2,7 +2,7 @@
 
 use niagara_store::{FinalCheck, MethodControl};
 
-use super::Grid;
+use crate::grid::Grid;
 use crate::number;
 use crate::wording::verdict;
 

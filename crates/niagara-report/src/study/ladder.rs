@@ -3,7 +3,7 @@
 use niagara_stats::Verdict;
 use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 
-use super::Grid;
+use crate::grid::Grid;
 use crate::ladder::Step;
 use crate::number;
 use crate::wording::{better, load, verdict_on_goal};

@@ -3,7 +3,7 @@
 use niagara_stats::Verdict;
 use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
 
-use super::Grid;
+use crate::grid::Grid;
 use crate::number;
 use crate::wording::{better, judged_by, verdict_on_goal};
 

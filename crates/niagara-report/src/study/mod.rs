@@ -8,37 +8,9 @@ mod sweep;
 use niagara_stats::IntervalEstimate;
 use niagara_store::{About, Summary};
 
+use crate::grid::Grid;
+
 pub use ladder::steps as ladder_steps;
-
-/// A table, for the terminal, Markdown and the page alike.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
-    /// What stands above it.
-    pub heading: String,
-    /// Headings of the columns; `true` where numbers stand, to the right.
-    pub columns: Vec<(String, bool)>,
-    /// Cells, row by row.
-    pub rows: Vec<Vec<String>>,
-    /// Rows that are printed bold.
-    pub strong: Vec<usize>,
-    /// What stands beneath it.
-    pub notes: Vec<String>,
-}
-
-impl Grid {
-    pub(crate) fn new(heading: impl Into<String>, columns: &[(&str, bool)]) -> Self {
-        Self {
-            heading: heading.into(),
-            columns: columns
-                .iter()
-                .map(|(name, number)| ((*name).to_owned(), *number))
-                .collect(),
-            rows: Vec::new(),
-            strong: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-}
 
 /// The tables of a study of a file, and those of a replay; `tune` and `compare` have forms of their own for the rest.
 pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {

@@ -2,7 +2,8 @@
 
 use niagara_store::{Breakdown, SweepCurve, SweepSummary};
 
-use super::{Grid, interval_estimate, three_digits};
+use super::{interval_estimate, three_digits};
+use crate::grid::Grid;
 use crate::number;
 
 pub fn headline(sweep: &SweepSummary) -> String {

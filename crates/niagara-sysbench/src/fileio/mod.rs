@@ -2,7 +2,7 @@
 
 mod block;
 mod mapping;
-mod options;
+pub mod options;
 mod requests;
 mod ring;
 mod storage;
@@ -18,7 +18,7 @@ use crate::machine_load;
 use crate::report::{self, Cumulative, Interval};
 use crate::settings::Settings;
 use niagara_load::ScriptThreads;
-use options::{FileOptions, Mode, OPTIONS};
+use options::{FileOptions, Mode, NAME, OPTIONS};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use requests::Requests;
@@ -28,11 +28,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use storage::{Files, in_words};
 use threads::{Done, FileThreads, Shared};
-
-/// Its name on the command line.
-pub const NAME: &str = "fileio";
-/// What it is in a few words.
-pub const TITLE: &str = "File I/O test";
 
 const MEBIBYTE: f64 = 1_048_576.0;
 

@@ -4,6 +4,11 @@ use crate::failure::Failure;
 use crate::option::{Definition, Kind};
 use crate::values::Values;
 
+/// The test's name on the command line.
+pub const NAME: &str = "fileio";
+/// What it is in a few words.
+pub const TITLE: &str = "File I/O test";
+
 const fn option(
     name: &'static str,
     kind: Kind,
