@@ -1,5 +1,8 @@
-//! Patches are part of the program: a new file among them means building it again.
+//! Patches, profiles and trainings are part of the program: a new file among them means building it again.
 
 fn main() {
-    println!("cargo:rerun-if-changed=../../patches");
+    for folder in ["patches", "profiles", "trainings"] {
+        println!("cargo:rerun-if-changed=../../{folder}");
+    }
+    println!("cargo:rerun-if-changed=../../checks/answers.sql");
 }

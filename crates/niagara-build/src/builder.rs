@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use niagara_server::{Cache, Catalog, Install};
+use niagara_server::{Cache, Catalog, Install, NO_PROFILE};
 use std::path::Path;
 
 use crate::patch::Patch;
@@ -55,6 +55,8 @@ impl Builder<'_> {
         command
             .env_clear()
             .env("LC_ALL", "C")
+            // Programs that run while an instrumented server is built are instrumented, too.
+            .envs(NO_PROFILE)
             .env("CCACHE_DIR", store.ccache());
         for name in ["PATH", "HOME", "TMPDIR"] {
             if let Some(value) = std::env::var_os(name) {

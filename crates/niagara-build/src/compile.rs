@@ -15,7 +15,7 @@ use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
 use crate::recipe::{Lto, Recipe};
-use crate::shipped_profiles::{MAX_STALE_SHARE, ShippedProfile};
+use crate::shipped_profiles::{MAX_STALE_SHARE, ShippedProfile, of_another_training};
 use crate::step::{run, since_configured};
 use crate::stopwatch::Stopwatch;
 use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
@@ -121,6 +121,12 @@ impl Builder<'_> {
         let folder = store.folder(&key);
         if let Some(shipped) = order.shipped_profile()? {
             return Ok((self.unpack(&order, &shipped, &key, &folder)?, in_use));
+        }
+        if let Some(other) = of_another_training(&order.server, &order.recipe)? {
+            (self.progress)(&format!(
+                "the profile that comes with the program is of {other}: training here on {}",
+                training.words()
+            ));
         }
         let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
         store::go_on(&folder, &mut record);

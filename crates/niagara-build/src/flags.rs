@@ -51,6 +51,9 @@ fn own_key(option: &str) -> Option<&'static str> {
     };
     match name {
         "CMAKE_C_COMPILER" | "CMAKE_CXX_COMPILER" => Some("compiler"),
+        // MySQL's own ways to the same: with both, a build would be counted and optimised at once, or twice.
+        "FPROFILE_GENERATE" | "FPROFILE_USE" | "FPROFILE_DIR" => Some("pgo"),
+        "WITH_LTO" | "CMAKE_INTERPROCEDURAL_OPTIMIZATION" => Some("lto"),
         _ if flags_of("C") => Some("flags, or c_flags for C alone"),
         _ if flags_of("CXX") => Some("flags, or cxx_flags for C++ alone"),
         _ if name.starts_with("CMAKE_") && name.contains("_LINKER_FLAGS") => Some("link_flags"),
@@ -177,7 +180,11 @@ mod tests {
         let catalog = Catalog::load(&[]).expect("valid files");
         let server = catalog.get("mariadb-10.11").expect("known");
         let build = server.build.as_ref().expect("can be built");
-        let tools = Toolchain {
+        cmake_options(build, &recipe, &tools(), stage)
+    }
+
+    fn tools() -> Toolchain {
+        Toolchain {
             cc: "/bin/cc".into(),
             cxx: "/bin/c++".into(),
             compiler: "cc 1".into(),
@@ -188,8 +195,7 @@ mod tests {
             bolt: None,
             bolt_profile: None,
             ccache: Some("/bin/ccache".into()),
-        };
-        cmake_options(build, &recipe, &tools, stage)
+        }
     }
 
     #[test]
@@ -231,6 +237,9 @@ mod tests {
             ("CMAKE_EXE_LINKER_FLAGS", "link_flags"),
             ("CMAKE_SHARED_LINKER_FLAGS_RELEASE", "link_flags"),
             ("CMAKE_CXX_COMPILER", "compiler"),
+            ("FPROFILE_USE", "pgo"),
+            ("FPROFILE_GENERATE:BOOL", "pgo"),
+            ("WITH_LTO", "lto"),
         ] {
             let error = check(option).expect_err(option).to_string();
             assert!(error.contains(option) && error.contains(key), "{error}");
@@ -241,6 +250,34 @@ mod tests {
             "CMAKE_C_STANDARD",
         ] {
             check(option).expect("its own");
+        }
+    }
+
+    /// What MySQL's own cmake would add for a profile is not asked for: the flags are the recipe's alone.
+    #[test]
+    fn every_server_is_given_the_same_flags_for_feedback() {
+        let catalog = Catalog::load(&[]).expect("valid files");
+        for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
+            let described = catalog.get(server).expect("known");
+            let build = described.build.as_ref().expect("can be built");
+            for (compiler, stage, flag) in [
+                ("gcc", Stage::Instrumented, "-fprofile-generate"),
+                ("gcc", Stage::Optimised(None), "-fprofile-use"),
+                ("clang", Stage::Instrumented, "-fprofile-generate"),
+            ] {
+                let mut recipe = Recipe::default();
+                for (key, value) in [("compiler", compiler), ("pgo", "mixed"), ("lto", "thin")] {
+                    recipe.set(key, value).expect("valid");
+                }
+                let tools = tools();
+                let options = cmake_options(build, &recipe, &tools, &stage);
+                for language in ["C", "CXX"] {
+                    let flags = &options[&format!("CMAKE_{language}_FLAGS")];
+                    assert_eq!(flags.matches(flag).count(), 1, "{server}: {flags}");
+                }
+                assert!(!options.keys().any(|name| name.starts_with("FPROFILE")));
+                assert_ne!(options.get("WITH_LTO").map(String::as_str), Some("ON"));
+            }
         }
     }
 

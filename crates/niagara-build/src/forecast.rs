@@ -1,7 +1,9 @@
 //! What a build will take, by what earlier builds took on this machine.
 
 use std::cmp::Reverse;
+use std::fs;
 
+use niagara_server::Catalog;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Recipe;
@@ -19,15 +21,42 @@ const UNEVEN: f64 = 1.1;
 pub enum Forecast {
     /// It is here already.
     There,
-    /// About so many seconds.
+    /// About this many seconds.
     Seconds(f64),
+    /// Nothing like it was built here; by the CPU time that it took on another machine it takes about so many seconds.
+    Elsewhere(f64),
     /// Nothing like it was built here before.
     Unknown,
+}
+
+impl Forecast {
+    /// Seconds, where anything is known.
+    pub fn seconds(self) -> Option<f64> {
+        match self {
+            Forecast::There => Some(0.0),
+            Forecast::Seconds(seconds) | Forecast::Elsewhere(seconds) => Some(seconds),
+            Forecast::Unknown => None,
+        }
+    }
+
+    /// So many seconds more.
+    fn and(self, more: f64) -> Forecast {
+        match self {
+            Forecast::There => Forecast::Seconds(more),
+            Forecast::Seconds(seconds) => Forecast::Seconds(seconds + more),
+            Forecast::Elsewhere(seconds) => Forecast::Elsewhere(seconds + more),
+            Forecast::Unknown => Forecast::Unknown,
+        }
+    }
 }
 
 /// The finished builds of one server, which tell what the next takes.
 pub(crate) struct Experience {
     records: Vec<BuildRecord>,
+    /// CPU seconds that compiling it once took on another machine.
+    elsewhere: Option<f64>,
+    /// ccache keeps something: what a patch leaves alone is there.
+    has_ccache: bool,
     server: String,
     jobs: usize,
     /// What will have been made before this build.
@@ -35,7 +64,7 @@ pub(crate) struct Experience {
 }
 
 impl Experience {
-    /// What `store` knows of `server`, for builds with so many compilers at once.
+    /// What `store` knows of `server`, for builds with this many compilers at once.
     pub(crate) fn of(store: &BuildStore, server: &str, jobs: usize) -> Experience {
         let builds = store.list().unwrap_or_default();
         let finished = builds
@@ -43,6 +72,8 @@ impl Experience {
             .filter(|build| build.finished && build.record.server == server);
         Experience {
             records: finished.map(|build| build.record).collect(),
+            elsewhere: cpu_seconds_elsewhere(server),
+            has_ccache: fs::read_dir(store.ccache()).is_ok_and(|mut kept| kept.next().is_some()),
             server: server.to_owned(),
             jobs: jobs.max(1),
             before: Vec::new(),
@@ -54,8 +85,12 @@ impl Experience {
     fn forecasts(&mut self, recipes: &[&Recipe]) -> Vec<Forecast> {
         let mut forecasts = Vec::new();
         for recipe in recipes {
-            forecasts.push(self.forecast(recipe));
-            let made = recipe.normal();
+            // What cannot be read is told when it is built.
+            let made = recipe
+                .pinned()
+                .unwrap_or_else(|_| (*recipe).clone())
+                .normal();
+            forecasts.push(self.forecast(&made));
             if made.bolt.is_some() {
                 self.before.push(Recipe {
                     bolt: None,
@@ -71,15 +106,17 @@ impl Experience {
     /// What making the server of `recipe` takes. The source's version is ignored.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
         let recipe = recipe.normal();
+        // Files that builds are trained on are known by their content, wherever they lie.
+        let keyed = recipe.keyed();
         let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
             self.records
                 .iter()
                 .any(|record| record.kind == kind && alike(&record.recipe))
         };
-        if is_there(BuildKind::Server, &|other| other.normal() == recipe) {
+        if is_there(BuildKind::Server, &|other| other.normal().keyed() == keyed) {
             return Forecast::There;
         }
-        if self.before.contains(&recipe) {
+        if self.before.iter().any(|other| other.keyed() == keyed) {
             return Forecast::Seconds(0.0);
         }
         if let Some(training) = &recipe.bolt {
@@ -92,30 +129,31 @@ impl Experience {
                 bolt_profile: None,
                 ..recipe
             });
-            return match base {
-                Forecast::There => Forecast::Seconds(bolt),
-                Forecast::Seconds(seconds) => Forecast::Seconds(seconds + bolt),
-                Forecast::Unknown => Forecast::Unknown,
-            };
+            return base.and(bolt);
         }
-        let Some(compile) = self.typical(&recipe, "compile") else {
+        let compile = self.typical(&recipe, "compile");
+        let elsewhere = self.elsewhere.map(|cpu| cpu / self.jobs as f64 * UNEVEN);
+        let Some(seconds) = compile.or(elsewhere) else {
             return Forecast::Unknown;
         };
-        let once = compile + self.typical(&recipe, "configure").unwrap_or_default();
-        let mut seconds = once;
+        let once = seconds + self.typical(&recipe, "configure").unwrap_or_default();
+        let forecast = match compile {
+            Some(_) => Forecast::Seconds(once),
+            None => Forecast::Elsewhere(once),
+        };
         let same_profile = |other: &Recipe| {
             other.compiler == recipe.compiler
                 && other.patches == recipe.patches
-                && other.pgo == recipe.pgo
+                && other.normal().keyed().pgo == keyed.pgo
         };
         if let Some(training) = &recipe.pgo
             && !is_there(BuildKind::Profile, &same_profile)
             && !self.before.iter().any(same_profile)
             && !self.has_shipped_profile(&recipe)
         {
-            seconds += once + f64::from(training.seconds);
+            return forecast.and(once + f64::from(training.seconds));
         }
-        Forecast::Seconds(seconds)
+        forecast
     }
 
     /// Whether a profile that comes with the program spares `recipe` its training.
@@ -126,6 +164,18 @@ impl Experience {
 
     /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
     pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
+        let whole;
+        let recipe = match self.has_ccache {
+            true => recipe,
+            // Every file is compiled.
+            false => {
+                whole = Recipe {
+                    patches: Default::default(),
+                    ..recipe.clone()
+                };
+                &whole
+            }
+        };
         let known = self
             .records
             .iter()
@@ -140,6 +190,13 @@ impl Experience {
         // A machine that was busy then need not be busy now.
         Some(alone.map_or(wall, |alone| wall.min(alone)))
     }
+}
+
+/// CPU seconds of compiling a server of the catalogue once, as its file says.
+fn cpu_seconds_elsewhere(server: &str) -> Option<f64> {
+    let catalog = Catalog::load(&[]).ok()?;
+    let build = catalog.get(server).ok()?.build.as_ref()?;
+    build.cpu_seconds.map(f64::from)
 }
 
 /// How little a finished build tells about another recipe: 0 is one of the same kind.
@@ -209,6 +266,8 @@ mod tests {
         let recipes: Vec<&Recipe> = recipes.iter().collect();
         let mut experience = Experience {
             records,
+            elsewhere: None,
+            has_ccache: true,
             server: "mariadb-10.11".to_owned(),
             jobs: 2,
             before: Vec::new(),
@@ -258,6 +317,74 @@ mod tests {
         let both = Forecast::Seconds(1410.0 + seconds);
         assert_eq!(forecast(records(), &other), both);
         assert_eq!(forecast(Vec::new(), &[bolt]), Forecast::Unknown);
+    }
+
+    #[test]
+    fn without_history_the_figure_of_another_machine_stands_in_and_says_so() {
+        let mut nothing = Experience {
+            records: Vec::new(),
+            elsewhere: Some(3000.0),
+            has_ccache: false,
+            server: "mariadb-10.11".to_owned(),
+            jobs: 2,
+            before: Vec::new(),
+        };
+        let once = 3000.0 / 2.0 * UNEVEN;
+        let pgo = asked(&[("pgo", "oltp_insert")]);
+        let training = f64::from(pgo.pgo.as_ref().expect("asked for").seconds);
+        assert_eq!(
+            nothing.forecasts(&[&asked(&[]), &pgo]),
+            [once, 2.0 * once + training].map(Forecast::Elsewhere)
+        );
+        for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
+            assert!(cpu_seconds_elsewhere(server) > Some(1000.0), "{server}");
+        }
+    }
+
+    #[test]
+    fn a_patched_build_is_a_whole_one_where_ccache_keeps_nothing() {
+        let records = vec![
+            built(&[], 1400.0, None, 1),
+            built(&[("patches", "metadata-tickets-kept")], 90.0, None, 2),
+        ];
+        let mut empty = Experience {
+            records,
+            elsewhere: None,
+            has_ccache: false,
+            server: "mariadb-10.11".to_owned(),
+            jobs: 2,
+            before: Vec::new(),
+        };
+        assert_eq!(
+            empty.forecasts(&[&asked(&[PATCHED])]),
+            [Forecast::Seconds(1410.0)]
+        );
+    }
+
+    #[test]
+    fn a_profile_of_the_users_own_workload_is_made_once_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            let text = include_str!("../../../docs/examples/shop.toml");
+            std::fs::write(&path, text).expect("written");
+            path.display().to_string()
+        };
+        let (here, there) = (file("a.toml"), file("b.toml"));
+        let training = f64::from(Training::default().seconds);
+        let made = several(
+            vec![built(&[], 1400.0, None, 1)],
+            &[
+                &[("pgo", &here)],
+                // The same file elsewhere.
+                &[("pgo", &there), ("lto", "thin")],
+                &[("pgo", &there)],
+            ],
+        );
+        assert_eq!(
+            made,
+            [2820.0 + training, 1410.0, 0.0].map(Forecast::Seconds)
+        );
     }
 
     #[test]

@@ -1,20 +1,22 @@
-//! The training of instrumented servers: our own load, or the job, on clones of a loaded data directory.
+//! The training of instrumented servers: our own load, the job, or the user's own traffic, on clones of loaded data
+//! directories.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use niagara_load::{
-    Driver, DriverOptions, LoadError, RunOptions, SliceStats, TableOptions, WorkloadBuilder,
-    WorkloadKind, WorkloadSpec, run_job,
+    Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceStats, TableOptions, WorkloadSpec,
+    is_workload_file, run_job,
 };
+use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{
-    Cache, Cancel, Cancelled, Config, Image, ImageStore, LOAD_DATABASE, LaunchSpec, RunningServer,
-    Runtime, WorkFolder, launch,
+    Cache, Cancel, Cancelled, Config, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec,
+    RunningServer, Runtime, WorkFolder, launch,
 };
 
+use crate::named_training::ANSWERS;
 use crate::sampling::Sampler;
 use crate::trainer::{Trainer, TrainingJob};
-use crate::training::Training;
 
 /// How often the training says how far it is.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -28,33 +30,42 @@ const MAX_PROLONGED: f64 = 8.0;
 /// Seed of the training's load: the same recipe is trained with the same statements.
 const SEED: u64 = 20_080_214;
 
-/// The workload of this name, for a training.
-///
-/// # Errors
-/// There is none.
-pub(crate) fn trained_kind(name: &str) -> Result<WorkloadKind> {
-    name.parse::<WorkloadKind>()
-        .map_err(|error| anyhow!("no build can be trained on `{name}`: {error}"))
-}
+/// Has a server execute the statements that a check compares servers by, for about so many seconds, and returns how many
+/// there were. Who knows them is another crate's.
+pub type Exercise<'a> =
+    &'a dyn Fn(&RunningServer, &Install, f64, &mut dyn FnMut(&str)) -> Result<u64>;
 
 /// Trains instrumented servers with the load generator.
 pub struct LoadTrainer<'a> {
     cache: &'a Cache,
     cancel: &'a Cancel,
+    exercise: Option<Exercise<'a>>,
 }
 
 impl<'a> LoadTrainer<'a> {
     /// A trainer whose servers and data live in `cache`.
     pub fn new(cache: &'a Cache, cancel: &'a Cancel) -> LoadTrainer<'a> {
-        LoadTrainer { cache, cancel }
+        LoadTrainer {
+            cache,
+            cancel,
+            exercise: None,
+        }
+    }
+
+    /// The same, able to train on `answers`.
+    #[must_use]
+    pub fn with_answers(self, exercise: Exercise<'a>) -> LoadTrainer<'a> {
+        LoadTrainer {
+            exercise: Some(exercise),
+            ..self
+        }
     }
 }
 
 impl Trainer for LoadTrainer<'_> {
     fn train(&mut self, job: &TrainingJob<'_>, progress: &mut dyn FnMut(&str)) -> Result<()> {
         for (name, seconds) in job.training.shares() {
-            let workload = workload(trained_kind(name)?, job.training)?;
-            self.one(job, &workload, seconds, progress)
+            self.one(job, &name, seconds, progress)
                 .with_context(|| format!("training on {name}"))?;
             self.cancel.check()?;
         }
@@ -62,18 +73,10 @@ impl Trainer for LoadTrainer<'_> {
     }
 }
 
-/// What is trained on: the workload with the training's tables.
-fn workload(kind: WorkloadKind, training: &Training) -> Result<WorkloadSpec> {
-    let mut builder = WorkloadBuilder::new(kind);
-    let rows = training.table_size.to_string();
-    // Not every workload has tables of a size and number that can be chosen.
-    builder.set("tables", &training.tables.to_string())?;
-    builder.set("table_size", &rows)?;
-    if WorkloadSpec::of(kind).is_job() {
-        // Its own size is made to exceed memory: a training that waits for the disk counts little.
-        builder.set_scale("rows", &rows)?;
-    }
-    Ok(builder.build()?)
+/// The data that a workload is trained on, and the database that it finds them in.
+struct Trained {
+    image: Image,
+    database: String,
 }
 
 impl LoadTrainer<'_> {
@@ -81,26 +84,47 @@ impl LoadTrainer<'_> {
     fn one(
         &self,
         job: &TrainingJob<'_>,
-        workload: &WorkloadSpec,
+        name: &str,
         seconds: f64,
         progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let image = self.image(job, workload, progress)?;
+        if name == ANSWERS {
+            return self.answers(job, seconds, progress);
+        }
+        let workload = job.training.workload(name)?;
+        let trained = match &job.training.data {
+            Some(path) if is_workload_file(name) => {
+                let behind = workload.capture().map(|capture| capture.before());
+                if behind.transpose()?.flatten().is_some() {
+                    bail!(
+                        "data of the capture's beginning are not those that {} find\n\
+                         remedy: train on another part: build.pgo.part=first:50% or sessions:50% (--train-part)",
+                        job.training.trained_part().words()
+                    );
+                }
+                self.users_data(job, &DataSource::open(path)?, progress)?
+            }
+            _ => self.own_data(job, &workload, progress)?,
+        };
         if workload.is_job() {
-            self.do_jobs(job, workload, &image, seconds, progress)
+            self.do_jobs(job, &workload, &trained, seconds, progress)
+        } else if workload.capture().is_some() {
+            self.replay(job, &workload, &trained, seconds, progress)
         } else {
-            self.load(job, workload, &image, seconds, progress)
+            self.load(job, &workload, &trained, seconds, progress)
+                .map(drop)
         }
     }
 
-    fn image(
+    /// The workload's own tables.
+    fn own_data(
         &self,
         job: &TrainingJob<'_>,
         workload: &WorkloadSpec,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Image> {
+    ) -> Result<Trained> {
         let threads = job.training.threads;
-        ImageStore::new(self.cache).ensure(
+        let image = ImageStore::new(self.cache).ensure(
             job.loader.unwrap_or(job.install),
             &workload.data_key(threads),
             "InnoDB",
@@ -120,7 +144,41 @@ impl LoadTrainer<'_> {
                 Ok(self.cancel.check()?)
             },
             &mut |text| progress(&format!("training: {text}")),
-        )
+        )?;
+        Ok(Trained {
+            image,
+            database: LOAD_DATABASE.to_owned(),
+        })
+    }
+
+    /// The user's data.
+    fn users_data(
+        &self,
+        job: &TrainingJob<'_>,
+        source: &DataSource,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Trained> {
+        let image = image_of(
+            self.cache,
+            job.loader.unwrap_or(job.install),
+            source,
+            &Config::new(),
+            self.cancel,
+            &mut |text| progress(&format!("training: {text}")),
+        )?;
+        let there = image.record()?.databases;
+        let database = match (&job.training.schema, &there[..]) {
+            (Some(asked), _) if there.contains(asked) => asked.clone(),
+            (None, [only]) => only.clone(),
+            (None, _) if there.iter().any(|name| name == LOAD_DATABASE) => LOAD_DATABASE.to_owned(),
+            _ => bail!(
+                "the {} has the databases {}\n\
+                 remedy: name the one that the load is in (build.pgo.schema=NAME, --schema NAME)",
+                source.title(),
+                there.join(", ")
+            ),
+        };
+        Ok(Trained { image, database })
     }
 
     /// The instrumented server on a clone of `image`, which lasts as long as the folder.
@@ -141,18 +199,77 @@ impl LoadTrainer<'_> {
         Ok((launch(self.cache, &spec)?, clone))
     }
 
-    /// Load for so many seconds, and on to a number of statements that a profile can be made of.
+    /// The statements of a check, on a server of their own.
+    fn answers(
+        &self,
+        job: &TrainingJob<'_>,
+        seconds: f64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let Some(exercise) = self.exercise else {
+            bail!(
+                "this program was built without the statements of the check, which `{ANSWERS}` are"
+            );
+        };
+        let loader = job.loader.unwrap_or(job.install);
+        let image = ImageStore::new(self.cache).ensure(
+            loader,
+            "empty",
+            "InnoDB",
+            &mut |_| Ok(()),
+            &mut |text| progress(&format!("training: {text}")),
+        )?;
+        let (server, _clone) = self.start(job, &image)?;
+        let sampler = job.sample(server.pid())?;
+        let executed = exercise(&server, job.install, seconds, &mut |text| {
+            progress(&format!("training on {ANSWERS}: {text}"));
+        })?;
+        sampler.map_or(Ok(()), Sampler::end)?;
+        enough(executed, seconds)?;
+        end(server)
+    }
+
+    /// The part of a capture that trains. One that writes is replayed to its end, on a fresh clone each time, until its
+    /// share of the seconds is over; one that only reads begins again by itself.
+    fn replay(
+        &self,
+        job: &TrainingJob<'_>,
+        workload: &WorkloadSpec,
+        trained: &Trained,
+        seconds: f64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let most = MAX_PROLONGED * seconds;
+        let (mut spent, mut executed) = (0.0, 0);
+        while spent == 0.0 || (spent < seconds || executed < ENOUGH_STATEMENTS) && spent < most {
+            let began = Instant::now();
+            let statements = self.load(job, workload, trained, seconds - spent, progress)?;
+            executed += statements;
+            spent += began.elapsed().as_secs_f64().max(f64::EPSILON);
+            if statements == 0 {
+                bail!(
+                    "no statement of {} was replayed\nremedy: `niagara capture info {}` shows what is in it",
+                    workload.name(),
+                    workload.spelling()
+                );
+            }
+        }
+        enough(executed, spent)
+    }
+
+    /// Load for so many seconds, and on to a number of statements that a profile can be made of; how many there were. A
+    /// capture that writes may come to its end before.
     fn load(
         &self,
         job: &TrainingJob<'_>,
         workload: &WorkloadSpec,
-        image: &Image,
+        trained: &Trained,
         seconds: f64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<()> {
-        let (server, _clone) = self.start(job, image)?;
+    ) -> Result<u64> {
+        let (server, _clone) = self.start(job, &trained.image)?;
         let mut driver = Driver::connect(
-            &[server.over_tcp(LOAD_DATABASE)],
+            &[server.over_tcp(&trained.database)],
             workload,
             &DriverOptions {
                 threads: job.training.threads,
@@ -164,7 +281,7 @@ impl LoadTrainer<'_> {
         .map_err(stopped)?;
         let began = Instant::now();
         let options = RunOptions {
-            duration: Some(Duration::from_secs_f64(MAX_PROLONGED * seconds)),
+            duration: Some(Duration::from_secs_f64(MAX_PROLONGED * seconds.max(1.0))),
             interval: Some(INTERVAL),
             ..RunOptions::default()
         };
@@ -179,42 +296,39 @@ impl LoadTrainer<'_> {
                 format!("training on {what}: {transactions} transactions, {left:.0} s left")
             } else {
                 format!(
-                    "training on {what}: {transactions} transactions, going on to {ENOUGH_STATEMENTS} statements: \
+                    "training on {what}: {transactions} transactions, continuing to {ENOUGH_STATEMENTS} statements: \
                      {statements} so far"
                 )
             });
             left > 0.0 || statements < ENOUGH_STATEMENTS
         });
         driver.disconnect();
-        ran.map_err(stopped)?;
+        let whole = ran.map_err(stopped)?;
         sampler.map_or(Ok(()), Sampler::end)?;
-        if statements < MIN_STATEMENTS {
-            bail!(
-                "the server under training executed {statements} statements in {:.0} s, and a profile of fewer than \
-                 {MIN_STATEMENTS} misleads\n\
-                 remedy: the same command again when the machine is less busy, or train longer (--train-seconds)",
-                began.elapsed().as_secs_f64()
-            );
+        if workload.capture().is_none() {
+            enough(statements, began.elapsed().as_secs_f64())?;
         }
-        end(server)
+        end(server)?;
+        // Intervals leave out what is behind the last one.
+        Ok(statements.max(whole.queries))
     }
 
-    /// The job, each time on a fresh clone since it changes its data, until so many seconds were spent on it; once at least.
+    /// The job, each time on a fresh clone since it changes its data, until this many seconds were spent on it; once at least.
     fn do_jobs(
         &self,
         job: &TrainingJob<'_>,
         workload: &WorkloadSpec,
-        image: &Image,
+        trained: &Trained,
         seconds: f64,
         progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let mut spent = 0.0;
         let mut times = 0;
         while times == 0 || spent < seconds {
-            let (server, _clone) = self.start(job, image)?;
+            let (server, _clone) = self.start(job, &trained.image)?;
             let began = Instant::now();
             times += 1;
-            let endpoint = server.over_tcp(LOAD_DATABASE);
+            let endpoint: Endpoint = server.over_tcp(&trained.database);
             let sampler = job.sample(server.pid())?;
             let mut on_step = |step: &str, _: usize, _: usize| {
                 let left = (seconds - spent - began.elapsed().as_secs_f64()).max(0.0);
@@ -231,6 +345,18 @@ impl LoadTrainer<'_> {
         }
         Ok(())
     }
+}
+
+/// Refuses a profile of so few statements.
+fn enough(statements: u64, seconds: f64) -> Result<()> {
+    if statements < MIN_STATEMENTS {
+        bail!(
+            "the server under training executed {statements} statements in {seconds:.0} s, and a profile of fewer than \
+             {MIN_STATEMENTS} misleads\n\
+             remedy: the same command again when the machine is less busy, or train longer (--train-seconds)"
+        );
+    }
+    Ok(())
 }
 
 fn end(server: RunningServer) -> Result<()> {

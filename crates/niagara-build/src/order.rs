@@ -54,7 +54,7 @@ struct Ingredients<'a> {
 impl Order {
     /// The key of what is asked for.
     pub(crate) fn key(&self, kind: BuildKind) -> Result<String> {
-        let mut recipe = self.recipe.clone();
+        let mut recipe = self.recipe.keyed();
         // The tree is known by its content.
         recipe.source = None;
         // Whether it was asked for or is this machine's way makes no difference.

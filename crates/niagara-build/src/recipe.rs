@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use niagara_load::{WorkloadSpec, content_of_file};
 use niagara_toml::{Scalar, Text, TextOr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -148,7 +149,8 @@ pub struct Compiler {
 
 /// What can be given by [`Recipe::set`], for messages.
 pub(crate) const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
-     pgo.seconds, pgo.tables, pgo.table_size, pgo.here, bolt, bolt.threads, …, bolt_profile, patches, static_libraries, cmake.NAME, source";
+     pgo.seconds, pgo.tables, pgo.table_size, pgo.here, pgo.set.NAME, pgo.part, pgo.tables_of, pgo.data, pgo.schema, bolt, bolt.threads, …, \
+     bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
     /// Changes one part as it is written after `build.` in a variant or in a lever: `lto` = `thin`,
@@ -229,12 +231,62 @@ impl Recipe {
             .any(|flags| flags.iter().any(native))
     }
 
-    /// The names of the workloads that it was trained on, for PGO or BOLT.
-    pub fn trained_on(&self) -> BTreeSet<&str> {
-        let trainings = self.pgo.iter().chain(self.bolt.iter());
+    /// The workloads that it was trained on, for PGO or BOLT: names, paths of files.
+    pub fn trained_on(&self) -> BTreeSet<String> {
+        let trainings = self.trainings();
         trainings
-            .flat_map(|training| training.workloads.keys().map(String::as_str))
+            .flat_map(|training| training.shares())
+            .map(|(name, _)| name)
             .collect()
+    }
+
+    /// The same for people: of a capture with the part of it that trained.
+    pub fn trained_on_in_words(&self) -> BTreeSet<String> {
+        let words = |training: &Training, name: String| match name.ends_with(".capture") {
+            true => format!("{name} ({})", training.trained_part().words()),
+            false => name,
+        };
+        self.trainings()
+            .flat_map(|training| {
+                let shares = training.shares().into_iter();
+                shares.map(|(name, _)| words(training, name))
+            })
+            .collect()
+    }
+
+    /// Whether it was trained on what `workload` is: one of the same name or content, and of a capture not on its other part.
+    pub fn is_trained_on(&self, workload: &WorkloadSpec) -> bool {
+        self.trainings().any(|training| {
+            if let Some(kind) = workload.kind() {
+                return training
+                    .shares()
+                    .iter()
+                    .any(|(name, _)| name == kind.name());
+            }
+            let content = workload.content();
+            let is_same = training.files().any(|name| {
+                let known = training.content.get(name).cloned();
+                known.or_else(|| content_of_file(Path::new(name)).ok()) == content
+            });
+            let other_part = workload.capture().is_some_and(|capture| {
+                capture.part() == Some(training.trained_part().complement())
+            });
+            is_same && !other_part
+        })
+    }
+
+    /// Its trainings: for feedback to the compiler, for BOLT.
+    pub(crate) fn trainings(&self) -> impl Iterator<Item = &Training> {
+        self.pgo.iter().chain(self.bolt.iter())
+    }
+
+    /// As it stands in a build's key: what it is trained on by its content.
+    pub(crate) fn keyed(&self) -> Recipe {
+        let mut recipe = self.clone();
+        for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
+            *training = training.keyed();
+        }
+        recipe
     }
 
     /// For people: `gcc -O3, LTO thin, PGO on oltp_read_only`.
@@ -256,10 +308,10 @@ impl Recipe {
             Lto::None => {}
             lto => parts.push(format!("LTO {lto}")),
         }
-        parts.extend(self.pgo.iter().map(|t| format!("PGO on {}", t.names())));
+        parts.extend(self.pgo.iter().map(|t| format!("PGO on {}", t.words())));
         parts.extend(self.bolt.iter().map(|t| match self.bolt_profile {
-            Some(way) => format!("BOLT on {} by {way}", t.names()),
-            None => format!("BOLT on {}", t.names()),
+            Some(way) => format!("BOLT on {} by {way}", t.words()),
+            None => format!("BOLT on {}", t.words()),
         }));
         parts.extend(self.patches.iter().map(|name| format!("patch {name}")));
         parts.extend(
@@ -284,7 +336,7 @@ impl Recipe {
 fn set_training(training: &mut Option<Training>, part: Option<&str>, value: &str) -> Result<()> {
     match part {
         None if matches!(value, "off" | "none") => *training = None,
-        None => training.get_or_insert_default().workloads = super::training::workloads(value)?,
+        None => training.get_or_insert_default().train_on(value)?,
         Some(part) => training.get_or_insert_default().set(part, value)?,
     }
     Ok(())
@@ -333,7 +385,7 @@ impl FromStr for Compiler {
             "gcc" => CompilerFamily::Gcc,
             "clang" => CompilerFamily::Clang,
             _ => bail!(
-                "`{text}` is no compiler that Niagara builds with; write gcc, clang, or one of a version: clang-19"
+                "`{text}` is not a compiler that Niagara builds with; write gcc, clang, or one of a version: clang-19"
             ),
         };
         match version.transpose() {
@@ -382,7 +434,7 @@ macro_rules! words {
 
             fn from_str(text: &str) -> Result<Self> {
                 $(if text == $word { return Ok($variant); })+
-                bail!("`{text}` is no {}; there are: {}", $what, Self::WORDS.join(", "))
+                bail!("`{text}` is not a {}; there are: {}", $what, Self::WORDS.join(", "))
             }
         }
     };

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use niagara_load::WorkloadKind;
+use niagara_load::{WorkloadKind, is_workload_file, workload_of_file};
 use niagara_server::did_you_mean;
 
+use crate::named_training::training_names;
 use crate::recipe::Recipe;
 use crate::shipped_patches::patch_names;
+use crate::training::Training;
 
 /// What is wrong with it, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,18 +35,10 @@ pub fn check_build_setting(key: &str, value: &str, folder: &Path) -> Result<(), 
         cause: error.to_string(),
         remedy: "write as in build.lto=thin; docs/builds.md shows every key".to_owned(),
     })?;
-    // A path has slashes, which part workloads here: what it comes apart into would be told instead.
-    let is_training = key == "pgo" || key == "bolt" || key.ends_with(".workloads");
-    if is_training && (value.contains(".toml") || value.contains("./")) {
-        return Err(BuildMistake {
-            cause: format!("{key} = {value}: a build is not trained on a workload of a file"),
-            remedy: format!(
-                "name workloads that Niagara knows: {}",
-                workloads().join(", ")
-            ),
-        });
-    }
     check_names(&recipe)?;
+    for training in recipe.trainings() {
+        check_files(training, folder)?;
+    }
     if let Some(source) = &recipe.source {
         let tree = folder.join(source);
         if !tree.is_dir() {
@@ -57,20 +51,89 @@ pub fn check_build_setting(key: &str, value: &str, folder: &Path) -> Result<(), 
     Ok(())
 }
 
+/// A part of a build as it is from `folder`, where the paths in it begin; nothing else is changed.
+pub fn setting_in_folder(key: &str, value: String, folder: &Path) -> String {
+    let part = match key {
+        "source" => return folder.join(value).display().to_string(),
+        "pgo" | "bolt" => "workloads",
+        _ => match key.split_once('.') {
+            Some(("pgo" | "bolt", part)) => part,
+            _ => return value,
+        },
+    };
+    let mut training = Training::default();
+    if training.set(part, &value).is_err() {
+        // Off, or a mistake that is told elsewhere.
+        return value;
+    }
+    let training = training.in_folder(folder);
+    match part {
+        "workloads" => training.names(),
+        "data" => training
+            .data
+            .map_or(value, |data| data.display().to_string()),
+        "tables_of" => training.tables_of.unwrap_or(value),
+        _ => value,
+    }
+}
+
+/// Whether the files that a training names are there, and are workloads as far as that can be told in no time: captures are
+/// read when they are trained on, scripts are run then.
+fn check_files(training: &Training, folder: &Path) -> Result<(), BuildMistake> {
+    let tables_of = training.tables_of.as_deref();
+    let files = tables_of.filter(|name| is_workload_file(name));
+    for name in training.files().chain(files) {
+        let path = folder.join(name.strip_prefix("./").unwrap_or(name));
+        if !path.is_file() {
+            return Err(BuildMistake {
+                cause: format!("there is no file {} to train on", path.display()),
+                remedy: format!(
+                    "name the path of a workload's file, a script or a capture, or one of: {}",
+                    known().join(", ")
+                ),
+            });
+        }
+        if path.extension().is_some_and(|ending| ending == "toml")
+            && let Err(error) = workload_of_file(&path)
+        {
+            let told = error.to_string();
+            let (cause, remedy) = told.split_once("\nremedy: ").unwrap_or((&told, ""));
+            return Err(BuildMistake {
+                cause: cause.to_owned(),
+                remedy: match remedy {
+                    "" => "docs/custom-workload.md describes the format".to_owned(),
+                    remedy => remedy.to_owned(),
+                },
+            });
+        }
+    }
+    if let Some(data) = training.data.as_ref().map(|data| folder.join(data))
+        && !data.exists()
+    {
+        return Err(BuildMistake {
+            cause: format!("there are no data at {}", data.display()),
+            remedy: "name a data directory, a prepared backup, a dump or a folder of mydumper"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
 /// Whether the workloads that a recipe trains on and the patches that it names exist.
 pub fn check_names(recipe: &Recipe) -> Result<(), BuildMistake> {
-    let workloads = workloads();
-    if let Some(unknown) = recipe
-        .trained_on()
-        .into_iter()
-        .find(|name| !workloads.contains(name))
+    let known = known();
+    let mut names = recipe
+        .trainings()
+        .flat_map(|training| training.workloads.keys().chain(&training.tables_of));
+    if let Some(unknown) =
+        names.find(|name| !is_workload_file(name) && !known.contains(&name.as_str()))
     {
         return Err(BuildMistake {
             cause: format!("there is no workload `{unknown}` to train on"),
             remedy: format!(
-                "{}known: {}",
-                did_you_mean(unknown, workloads.iter().copied()),
-                workloads.join(", ")
+                "{}known: {}; one of your own is named by its path: ./{unknown}.toml, ./{unknown}.lua or ./{unknown}.capture",
+                did_you_mean(unknown, known.iter().copied()),
+                known.join(", ")
             ),
         });
     }
@@ -88,8 +151,9 @@ pub fn check_names(recipe: &Recipe) -> Result<(), BuildMistake> {
     Ok(())
 }
 
-fn workloads() -> Vec<&'static str> {
-    WorkloadKind::names()
+/// What can be trained on by a name.
+fn known() -> Vec<&'static str> {
+    [WorkloadKind::names(), training_names()].concat()
 }
 
 #[cfg(test)]
@@ -100,6 +164,8 @@ mod tests {
     fn what_a_build_names_exists() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("tree")).expect("room");
+        std::fs::write(folder.path().join("shop.capture"), "not read yet").expect("room");
+        std::fs::write(folder.path().join("wrong.toml"), "tittle = 1\n").expect("room");
         let checked = |key: &str, value: &str| {
             check_build_setting(key, value, folder.path())
                 .map_err(|mistake| format!("{}; {}", mistake.cause, mistake.remedy))
@@ -107,6 +173,11 @@ mod tests {
         for (key, value) in [
             ("pgo", "oltp_read_only:2/tpcc"),
             ("pgo", "off"),
+            ("pgo", "mixed:2/answers"),
+            ("pgo", "./shop.capture,report"),
+            ("pgo.set.rows", "500"),
+            ("pgo.part", "sessions:30%"),
+            ("pgo.data", "tree"),
             ("bolt.threads", "8"),
             ("patches", "socket-reads-buffered/metadata-tickets-kept"),
             ("source", "tree"),
@@ -116,7 +187,20 @@ mod tests {
         }
         for (key, value, words) in [
             ("pgo", "oltp_reed_only", "did you mean `oltp_read_only`?"),
-            ("bolt", "./shop.toml", "workload of a file"),
+            (
+                "bolt",
+                "./absent.toml",
+                "name the path of a workload's file",
+            ),
+            ("pgo", "./wrong.toml", "wrong.toml:1:"),
+            ("pgo", "./shop", "ends in .toml, .lua, .capture"),
+            ("pgo.part", "half", "first:50%"),
+            ("pgo.data", "absent", "there are no data at"),
+            (
+                "pgo.tables_of",
+                "oltp_red_only",
+                "did you mean `oltp_read_only`?",
+            ),
             (
                 "patches",
                 "socket-read-buffered",

@@ -94,6 +94,7 @@ pub(crate) fn fitting(
     // Who says how long or on how many rows wants a training of their own.
     let plain = Training {
         workloads: training.workloads.clone(),
+        content: training.content.clone(),
         ..Training::default()
     };
     if *training != plain {
@@ -114,6 +115,27 @@ pub(crate) fn fitting(
             && found.is_none_or(|found| found == major)
     };
     Ok(shipped_profiles()?.into_iter().find(fits))
+}
+
+/// What a profile for this server and compiler that comes with the program was trained on, where `recipe` asks for another
+/// training.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn of_another_training(server: &str, recipe: &Recipe) -> Result<Option<String>> {
+    let Some(training) = recipe.pgo.as_ref().filter(|training| !training.here) else {
+        return Ok(None);
+    };
+    if recipe.source.is_some() || recipe.compiler.family != CompilerFamily::Clang {
+        return Ok(None);
+    }
+    let asked = training.normal().workloads;
+    let of_server = shipped_profiles()?
+        .into_iter()
+        .find(|profile| profile.server == server);
+    Ok(of_server
+        .filter(|profile| profile.training.normal().workloads != asked)
+        .map(|profile| profile.training.names()))
 }
 
 /// `19` of `Debian clang version 19.1.4 (1~deb12u1)`.

@@ -96,7 +96,7 @@ impl Source {
     ///
     /// # Errors
     /// A patch that does not apply.
-    pub fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
+    pub(crate) fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
         if patches.is_empty() {
             return Ok(self.tree.clone());
         }
@@ -255,6 +255,13 @@ fn find(folder: &Path, server: &ServerDescription, build: &BuildDescription) -> 
         })
 }
 
+/// The tree of the source package of this name (`mariadb 1:10.11.18-0+deb12u1`), where it is here.
+pub(crate) fn tree_of(cache: &Cache, name: &str) -> Option<PathBuf> {
+    let mut here = all(&sources(cache)).into_iter();
+    here.find(|source| source.name == name)
+        .map(|source| source.tree)
+}
+
 /// All source packages that are here.
 fn all(folder: &Path) -> Vec<Source> {
     fs::read_dir(folder)
@@ -288,7 +295,7 @@ fn version_of(tree: &Path) -> Result<(Family, Version)> {
     );
     let (Some(major), Some(minor), Some(patch)) = numbers else {
         bail!(
-            "{} is no source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
+            "{} is not a source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
              MYSQL_VERSION_MAJOR, MINOR and PATCH\nremedy: give the top folder of the tree",
             tree.display()
         );

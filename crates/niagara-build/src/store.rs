@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::compiler_profile::ProfileSummary;
 use crate::freed_space::Disk;
 use crate::recipe::Recipe;
-use crate::source::{SOURCES_LOCK, sources};
+use crate::source::{SOURCES_LOCK, sources, tree_of};
 use crate::toolchain::Toolchain;
 use niagara_server::{Cache, create_private, write_private};
 
@@ -188,6 +188,22 @@ impl BuildStore {
         build.finished.then_some(build)
     }
 
+    /// The source that the server at this path was built from, where it is a finished build of this store and its source is
+    /// still here.
+    pub fn source_of(&self, server: &Path) -> Option<PathBuf> {
+        let server = server.canonicalize().ok()?;
+        let builds = self.list().ok()?;
+        let build = builds.into_iter().find(|build| {
+            let folder = build.folder.canonicalize();
+            build.finished && folder.is_ok_and(|folder| server.starts_with(folder))
+        })?;
+        let tree = match build.record.recipe.source {
+            Some(tree) => Some(tree),
+            None => tree_of(&self.cache, &build.record.source),
+        };
+        tree.filter(|tree| tree.is_dir())
+    }
+
     /// All builds, finished or not, the oldest first.
     ///
     /// # Errors
@@ -302,7 +318,7 @@ impl BuildStore {
     }
 
     /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
-    /// for so long; source trees go when no build is left of them. What is being made or used right now stays.
+    /// for this long; source trees go when no build is left of them. What is being made or used right now stays.
     ///
     /// # Errors
     /// A folder that cannot be removed.

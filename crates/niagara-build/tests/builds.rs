@@ -346,6 +346,15 @@ fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
 }
 
 #[test]
+fn a_built_server_knows_its_source() {
+    let yard = Yard::new();
+    let built = yard.build(&[]).expect("built");
+    let store = yard.store();
+    assert_eq!(store.source_of(&built.install.server), Some(yard.tree()));
+    assert_eq!(store.source_of(Path::new("/bin/sh")), None);
+}
+
+#[test]
 fn an_interrupted_build_continues() {
     let yard = Yard::new();
     fs::remove_file(yard.go()).expect("was there");
@@ -420,6 +429,102 @@ fn a_profile_is_made_once_and_serves_builds_that_differ_in_lto() {
         1
     );
     assert_eq!(kinds.len(), 3);
+}
+
+/// A file to train on, outside of the tree.
+fn file(yard: &Yard, name: &str, text: &str) -> String {
+    let path = yard.folder.path().join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+const SHOP: &str = include_str!("../../../docs/examples/shop.toml");
+
+/// A build with feedback whose training is a file of the user's, from source to server.
+fn is_known_by_content(compiler: &str) {
+    let yard = Yard::new();
+    let of = |path: &str, more: &[(&str, &str)]| {
+        let settings = [&[("compiler", compiler), ("pgo", path)], more].concat();
+        let built = yard.build(&settings).expect("built");
+        assert!(says_its_version(&built.install.server));
+        let profile = built.build.record.profile.as_ref().expect("a profile");
+        assert!(profile.executed > 0, "{profile}");
+        (built.was_there, built.build.record.key.clone())
+    };
+    let (was_there, shop) = of(&file(&yard, "shop.toml", SHOP), &[]);
+    assert!(!was_there);
+    // The same file elsewhere is the same training; another file at the same place is another.
+    assert_eq!(
+        of(&file(&yard, "b/other.toml", SHOP), &[]),
+        (true, shop.clone())
+    );
+    let changed = format!("{SHOP}# changed\n");
+    let (was_there, other) = of(&file(&yard, "shop.toml", &changed), &[]);
+    assert!(!was_there && other != shop);
+    let numbers = of(
+        &file(&yard, "shop.toml", SHOP),
+        &[("pgo.set.customers", "5")],
+    );
+    assert!(!numbers.0 && numbers.1 != shop);
+    let list = of(&format!("{},report", file(&yard, "shop.toml", SHOP)), &[]);
+    assert!(!list.0);
+}
+
+#[test]
+fn a_build_trained_on_a_file_is_known_by_its_content() {
+    is_known_by_content("gcc");
+}
+
+#[test]
+#[ignore = "needs clang, which `make test-builds` installs"]
+fn a_build_by_clang_trained_on_a_file_is_known_by_its_content() {
+    is_known_by_content("clang");
+}
+
+#[test]
+fn a_build_trained_on_a_script_is_known_by_what_it_requires() {
+    niagara_script::install();
+    let yard = Yard::new();
+    let script = file(
+        &yard,
+        "own.lua",
+        "local own = require(\"own\" .. \"_module\")\nfunction event() own() end\n",
+    );
+    file(&yard, "own_module.lua", "return function() end\n");
+    let key = || {
+        let built = yard.build(&[("pgo", &script)]).expect("built");
+        (built.was_there, built.build.record.key.clone())
+    };
+    let first = key();
+    assert!(!first.0);
+    assert_eq!(key(), (true, first.1.clone()));
+    file(&yard, "own_module.lua", "return function() return 1 end\n");
+    let second = key();
+    assert!(!second.0 && second.1 != first.1);
+}
+
+#[test]
+fn the_part_of_a_capture_that_trains_is_part_of_what_a_build_is_known_by() {
+    let yard = Yard::new();
+    // The trainer of these tests asks nothing of it.
+    let capture = file(&yard, "shop.capture", "known by its bytes");
+    let key = |more: &[(&str, &str)]| {
+        let settings = [&[("pgo", capture.as_str())], more].concat();
+        let built = yard.build(&settings).expect("built");
+        let line = built.build.record.recipe.one_line();
+        (built.build.record.key.clone(), line)
+    };
+    let (half, line) = key(&[]);
+    assert!(
+        line.contains("the first 50 % of the transactions"),
+        "{line}"
+    );
+    assert_eq!(key(&[("pgo.part", "first:50%")]).0, half);
+    let (third, line) = key(&[("pgo.part", "sessions:30%")]);
+    assert_ne!(third, half);
+    assert!(line.contains("30 % of the sessions"), "{line}");
+    assert_ne!(key(&[("pgo.tables_of", "tpcc")]).0, half);
 }
 
 #[test]

@@ -44,7 +44,11 @@ impl Log {
     fn compile(&self, order: CommitOrder) -> Trace {
         let folder = tempfile::tempdir().expect("a folder");
         let capture = self.import(folder.path());
-        compile(&capture, CompileOptions { order }).expect("a trace")
+        let options = CompileOptions {
+            order,
+            ..CompileOptions::default()
+        };
+        compile(&capture, options).expect("a trace")
     }
 
     fn import(&self, folder: &Path) -> std::path::PathBuf {
@@ -176,4 +180,68 @@ fn a_capture_without_anything_to_send_is_refused() {
     let capture = log.import(folder.path());
     let error = compile(&capture, CompileOptions::default()).expect_err("nothing to replay");
     assert!(error.to_string().contains("no statement"), "{error}");
+}
+
+/// The parts of a capture hold all of its transactions, each of them whole and in one part.
+#[test]
+fn a_part_and_its_complement_are_the_capture() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SET NAMES utf8mb4")
+        .add(1, "", 50, 10, "BEGIN")
+        .add(1, "", 100, 10, "UPDATE t SET a = 1 WHERE id = 7")
+        .add(2, "shop", 150, 10, "SELECT 1")
+        .add(1, "", 200, 10, "COMMIT")
+        .add(1, "stock", 300, 10, "SELECT a FROM t WHERE id = 7")
+        .add(2, "", 400, 10, "DELETE FROM t WHERE id = 8")
+        .add(1, "", 500, 10, "SELECT b FROM t WHERE id = 9")
+        .add(3, "shop", 600, 10, "SELECT 2");
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = log.import(folder.path());
+    let of = |part: &str| {
+        let part = Some(part.parse().expect("a part"));
+        let order = CommitOrder::Normal;
+        compile(&capture, CompileOptions { order, part }).expect("a trace")
+    };
+    let all = |trace: &Trace| -> Vec<Vec<String>> {
+        (0..trace.units.len())
+            .map(|unit| texts(trace, unit))
+            .collect()
+    };
+    let first = of("first:50%");
+    assert_eq!(
+        all(&first),
+        [
+            vec!["SET NAMES utf8mb4"],
+            vec!["BEGIN", "UPDATE t SET a = 1 WHERE id = 7", "COMMIT"],
+            vec!["SELECT 1"],
+        ]
+    );
+    let after = of("after:50%");
+    // The first session begins again with what it had set, its database is what the statement was captured in.
+    assert_eq!(
+        all(&after),
+        [
+            vec!["SET NAMES utf8mb4", "stock", "SELECT a FROM t WHERE id = 7"],
+            vec!["DELETE FROM t WHERE id = 8"],
+            vec!["SELECT b FROM t WHERE id = 9"],
+            vec!["SELECT 2"],
+        ]
+    );
+    assert_eq!(after.units[0].start_us, 0);
+    assert_eq!(after.sessions, 3);
+    assert!(after.digests.iter().all(|digest| digest.statements > 0));
+    // Nothing is counted twice but what sessions begin with again.
+    let whole = log.compile(CommitOrder::Normal).facts.statements;
+    assert_eq!(first.facts.statements + after.facts.statements, whole + 1);
+    let (some, others) = (of("sessions:50%"), of("other-sessions:50%"));
+    assert_eq!(some.facts.statements + others.facts.statements, whole);
+    assert_eq!((some.sessions, others.sessions), (1, 2));
+    let error = compile(
+        &capture,
+        CompileOptions {
+            part: Some("first:1%".parse().expect("a part")),
+            ..CompileOptions::default()
+        },
+    );
+    assert!(error.expect_err("nothing").to_string().contains("remedy"));
 }

@@ -286,6 +286,7 @@ fn the_suite_runs_against_the_binary() {
             only: only.iter().map(|name| (*name).to_owned()).collect(),
             parallel: Some(1),
             planted: planted.iter().map(|word| (*word).to_owned()).collect(),
+            tree: None,
         };
         regression_suite(
             &own,
@@ -340,4 +341,199 @@ fn the_suite_runs_against_the_binary() {
         error.contains("none of the tests main.no_such_test"),
         "{error}"
     );
+}
+
+/// The statements of a check on one server, as a build is trained on them.
+#[test]
+fn a_server_executes_the_statements_of_a_check_again_and_again() {
+    use niagara_check::exercise;
+    use niagara_server::{ImageStore, LaunchSpec, Runtime, launch};
+    let cache = cache();
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let install = install(name);
+        let image = ImageStore::new(&cache)
+            .ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})
+            .expect("an image");
+        let clone = cache.work_folder("clone").expect("a folder");
+        let datadir = clone.path().join("data");
+        image.clone_to(&datadir).expect("a clone");
+        let spec = LaunchSpec {
+            install: &install,
+            datadir,
+            runtime: &Runtime::default(),
+            config: &Config::new(),
+        };
+        let server = launch(&cache, &spec).expect("it starts");
+        let mut told = Vec::new();
+        let executed = exercise(&server, &install, 0.0, &Cancel::default(), &mut |text| {
+            told.push(text.to_owned());
+        })
+        .expect("done");
+        assert!(executed > 2000, "{name}: {executed}");
+        assert!(told.iter().any(|text| text.contains("InnoDB")), "{told:?}");
+        let rows = server
+            .query("SELECT COUNT(*) FROM niagara_innodb.person")
+            .expect("there");
+        assert!(
+            rows[0][0].parse::<u64>().expect("a number") > 1000,
+            "{rows:?}"
+        );
+        let stopped = Cancel::default();
+        stopped.cancel();
+        let error = exercise(&server, &install, 9.0, &stopped, &mut |_| {}).expect_err("stopped");
+        assert!(error.is::<niagara_server::Cancelled>());
+        server.stop().expect("it ends");
+    }
+}
+
+/// A server that was built to write a profile is started in many ways: to tell its version and its options, to make a data
+/// directory, to be checked. Each of them says where the profile goes, or it lies in the folder that Niagara runs in.
+#[test]
+fn no_way_to_start_a_server_leaves_a_profile_lying_about() {
+    use niagara_check::{TestList, regression_suite};
+    use std::os::unix::fs::PermissionsExt;
+    let packaged = install("mariadb-10.11");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = Cache::at(&folder.path().join("cache")).expect("a cache");
+    let (strays, starts) = (folder.path().join("strays"), folder.path().join("starts"));
+    let server = folder.path().join("mariadbd");
+    let script = format!(
+        "#!/bin/sh\necho x >> '{}'\n[ -n \"$LLVM_PROFILE_FILE\" ] || echo \"$@\" >> '{}'\nexec '{}' \"$@\"\n",
+        starts.display(),
+        strays.display(),
+        packaged.server.display()
+    );
+    std::fs::write(&server, script).expect("written");
+    std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let started = || {
+        std::fs::read_to_string(&starts)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let no_stray = |what: &str| {
+        let strays = std::fs::read_to_string(&strays).unwrap_or_default();
+        assert_eq!(strays, "", "{what}");
+    };
+    Install::from_path(&server).expect("a server");
+    no_stray("its version");
+    let instrumented = Install {
+        server,
+        ..packaged.clone()
+    };
+    instrumented
+        .verbose_help(&[], folder.path())
+        .expect("its options");
+    let options = folder.path().join("my.cnf");
+    std::fs::write(&options, "[mariadbd]\nport = 4000\n").expect("written");
+    instrumented.print_defaults(&options).expect("its options");
+    no_stray("its options");
+    let before = started();
+    // Bootstrap, and the server itself.
+    let report = compare_answers(
+        &own,
+        &instrumented,
+        &packaged,
+        &small(Planted::default()),
+        &Cancel::default(),
+        &mut |_| {},
+    );
+    assert_eq!(report.expect("done").outcome, Outcome::Passed);
+    assert!(started() >= before + 2, "a data directory, a server");
+    no_stray("a data directory, a server");
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+    let suite = niagara_server::get_suite(&cache(), description, packaged.version, &mut |_| {});
+    let list = TestList::parse("x.tests", "main.alias\n").expect("valid");
+    let before = started();
+    // That a script stands before the server is a finding; how it was started is what matters here.
+    let _ = regression_suite(
+        &own,
+        &instrumented,
+        &packaged,
+        &suite.expect("fetched").expect("described"),
+        &list,
+        &SuiteOptions {
+            parallel: Some(1),
+            ..SuiteOptions::default()
+        },
+        &Cancel::default(),
+        &mut |_| {},
+    );
+    assert!(started() > before, "the suite's runner");
+    no_stray("the suite's runner");
+}
+
+/// A suite of another version than the server: the files of the server's own source are what it has to pass.
+#[test]
+fn tests_of_another_version_are_those_of_the_servers_source() {
+    use niagara_check::{TestList, regression_suite};
+    let ours = install("mariadb-10.11");
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+    let mut suite = niagara_server::get_suite(&cache(), description, ours.version, &mut |_| {})
+        .expect("fetched")
+        .expect("described");
+    suite.version.patch += 1;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = Cache::at(&folder.path().join("cache")).expect("a cache");
+    let tests = suite.runner.parent().expect("a folder").join("main");
+    let tree = folder.path().join("tree/mysql-test/main");
+    std::fs::create_dir_all(&tree).expect("made");
+    let write = |name: &str, text: &str| std::fs::write(tree.join(name), text).expect(name);
+    for name in ["alias.test", "alias.result"] {
+        std::fs::copy(tests.join(name), tree.join(name)).expect(name);
+    }
+    // As an older source has it: one statement less, and its answer with it.
+    write("bigint.test", "select 9223372036854775807 as older;\n");
+    write(
+        "bigint.result",
+        "select 9223372036854775807 as older;\nolder\n9223372036854775807\n",
+    );
+    let list = TestList::parse("x.tests", "main.alias\nmain.bigint\nmain.case\n").expect("valid");
+    let run = || {
+        let options = SuiteOptions {
+            parallel: Some(1),
+            tree: Some(folder.path().join("tree")),
+            ..SuiteOptions::default()
+        };
+        regression_suite(
+            &own,
+            &ours,
+            &ours,
+            &suite,
+            &list,
+            &options,
+            &Cancel::default(),
+            &mut |_| {},
+        )
+        .expect("done")
+    };
+    let report = run();
+    assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+    assert_eq!(report.value("tests passed"), Some(2), "{report:#?}");
+    assert!(
+        report.value("servers started from the binary") > Some(0),
+        "{report:#?}"
+    );
+    let taken = "1 of its tests are otherwise in the source that it was built from, and were taken from there: main.bigint";
+    assert!(
+        report.notes.iter().any(|note| note.contains(taken)),
+        "{report:#?}"
+    );
+    assert!(
+        report
+            .left_out
+            .iter()
+            .any(|out| out.what == "main.case" && out.why.contains("no such test")),
+        "{report:#?}"
+    );
+    // What fails against the source's own files is a fault, whatever the other server says of files of its own version.
+    write(
+        "bigint.result",
+        "select 9223372036854775807 as older;\nolder\n1\n",
+    );
+    let report = run();
+    assert_eq!(report.value("tests failed"), Some(1), "{report:#?}");
+    assert!(report.findings[0].starts_with("main.bigint"), "{report:#?}");
 }

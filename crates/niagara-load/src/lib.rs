@@ -24,7 +24,7 @@
 //! ```
 //!
 //! The rooms, each of which knows those before it: `protocol` (bytes), `net` (ways to a server), `workload` (what is
-//! asked), `engine` (how it is driven); beside the engine `prepare` (tables), `job` (batch jobs), [`floor`] (a bare loop);
+//! asked), `engine` (how it is driven); over the engine `prepare` (tables), beside it `job` (batch jobs), [`floor`] (a bare loop), `named` (workloads by name or path);
 //! over all [`remote`] (the load from another host).
 //!
 //! The path of one query: `workload::plan` says which statement is next and draws its parameters,
@@ -39,6 +39,7 @@ mod error;
 pub mod floor;
 mod generator;
 mod job;
+mod named;
 mod net;
 mod prepare;
 mod protocol;
@@ -60,10 +61,15 @@ pub use error::{CONFLICTS, LoadError};
 pub use generator::LoadGenerator;
 pub use hdrhistogram::Histogram;
 pub use job::{JobTimes, StepTime, run_job};
+pub use named::{
+    WORKLOAD_FILES, content_of_file, is_workload_file, options_of, with_options,
+    with_replay_options, workload_of_file,
+};
 pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
-pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, warm_up};
+pub use niagara_capture::trace::TracePart;
+pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, replay_before, warm_up};
 pub use protocol::answer::{Answer, Row as AnswerRow, Value as AnswerValue};
 pub use protocol::command::write_packets;
 /// Every decoder of the protocol on any bytes, for the fuzzer.

@@ -1,7 +1,7 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
 use niagara_stats::Estimate;
-use niagara_store::TuneSummary;
+use niagara_store::{Comparison, TuneSummary};
 
 use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
@@ -18,10 +18,13 @@ const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and 
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
     screening saw.";
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
+/// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`).
+const ONE_SIDED_MEANS: &str = "A gain is proven one-sided: that it is at least the lower end is 95 % sure, unless --alpha says \
+    otherwise; that it lies between both ends, 90 %.";
 
-/// What the words beside the rungs mean, as far as they occur.
+/// What the words and intervals beside the rungs mean, as far as they occur.
 pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
-    [
+    let standings = [
         (Standing::Screened, SCREENED_MEANS),
         (Standing::NotConfirmed, NOT_CONFIRMED_MEANS),
         (Standing::Refuted, REFUTED_MEANS),
@@ -31,9 +34,13 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
         tune.rungs
             .iter()
             .any(|rung| Standing::of(rung) == *standing)
-    })
-    .map(|(_, meaning)| meaning)
-    .collect()
+    });
+    let one_sided = tune.total.as_ref().map(Comparison::judged);
+    let one_sided = one_sided.filter(|judged| judged.one_sided && judged.confidence.is_none());
+    standings
+        .map(|(_, meaning)| meaning)
+        .chain(one_sided.map(|_| ONE_SIDED_MEANS))
+        .collect()
 }
 
 /// Which numbers a search chose after the screening, so that screened figures are of other values; nothing where it chose none.
@@ -142,7 +149,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
     steps
 }
 
-/// The stretch of ratios that the steps need, unbounded ends aside.
+/// The range of ratios that the steps need, without unbounded ends.
 pub fn axis(steps: &[Step]) -> (f64, f64) {
     let mut axis = (1.0f64, 1.0f64);
     for step in steps {

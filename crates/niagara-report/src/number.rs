@@ -5,7 +5,7 @@ use niagara_stats::Estimate;
 /// A space at which no line is broken.
 pub(crate) const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
-pub const NOTHING: &str = "–";
+pub(crate) const NOTHING: &str = "–";
 
 /// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
 pub fn estimate(e: &Estimate) -> String {
@@ -21,7 +21,7 @@ pub fn ratio(e: &Estimate) -> String {
 }
 
 /// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
-pub fn interval(e: &Estimate) -> String {
+pub(crate) fn interval(e: &Estimate) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
@@ -55,7 +55,7 @@ fn decimals(e: &Estimate) -> usize {
 }
 
 /// `+1.3 %` for the ratio 1.013, with a proper minus sign.
-pub fn gain(ratio: f64) -> String {
+pub(crate) fn gain(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
     }
@@ -143,7 +143,7 @@ pub fn count(n: usize, one: &str) -> String {
 }
 
 /// A value of a server variable: `1G` for 1073741824, `1000` for 1000.
-pub fn sized(number: u64) -> String {
+pub(crate) fn sized(number: u64) -> String {
     let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
     let whole = units
         .iter()
@@ -160,16 +160,20 @@ pub(crate) fn unbroken(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for (i, c) in text.char_indices() {
-        inside = (inside || c == '[') && c != ']';
-        let glued = inside || before == '×' || text[i + c.len_utf8()..].starts_with('[');
-        out.push(if c == ' ' && glued { NO_BREAK } else { c });
-        before = c;
+        let rest = &text[i + c.len_utf8()..];
+        // Other brackets (those of a terminal's colours, of a file's tables) are no intervals.
+        let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        inside = (inside || (c == '[' && before == NO_BREAK && is_number(rest))) && c != ']';
+        let interval = rest.strip_prefix('[').is_some_and(is_number);
+        let glued = inside || before == '×' || interval;
+        before = if c == ' ' && glued { NO_BREAK } else { c };
+        out.push(before);
     }
     out
 }
 
 /// `2026-09-21 14:13 UTC`.
-pub fn moment(unix_ms: i64) -> String {
+pub(crate) fn moment(unix_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(unix_ms)
         .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
         .unwrap_or_default()
@@ -181,6 +185,27 @@ mod tests {
 
     fn of(ratio: f64, low: f64, high: f64) -> String {
         estimate(&Estimate { ratio, low, high })
+    }
+
+    #[test]
+    fn only_intervals_are_kept_on_a_line() {
+        let glued =
+            unbroken("it is × 1.31 [1.28, 1.34] \u{1b}[31mfaster\u{1b}[0m in [[rungs]] of a file");
+        let words: Vec<&str> = glued.split(' ').collect();
+        assert_eq!(
+            words,
+            [
+                "it",
+                "is",
+                &"× 1.31 [1.28, 1.34]".replace(' ', &NO_BREAK.to_string()),
+                "\u{1b}[31mfaster\u{1b}[0m",
+                "in",
+                "[[rungs]]",
+                "of",
+                "a",
+                "file"
+            ]
+        );
     }
 
     #[test]

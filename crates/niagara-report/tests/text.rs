@@ -316,3 +316,19 @@ fn json_has_the_summary_and_not_the_decisions() {
     assert_eq!(value["duels"].as_array().map(Vec::len), Some(2));
     assert!(!text.contains("decision"));
 }
+
+#[test]
+fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
+    let mut tuned = fixture::tune();
+    let two_sided = markdown(&report(&Summary::Tune(Box::new(tuned.clone()))));
+    assert!(!two_sided.contains("one-sided:"), "{two_sided}");
+
+    let total = tuned.total.as_mut().expect("a total");
+    total.throughput.one_sided = true;
+    let one_sided = markdown(&report(&Summary::Tune(Box::new(tuned))));
+    assert!(
+        one_sided
+            .contains("A gain is proven one-sided: that it is at least the lower end is 95 % sure"),
+        "{one_sided}"
+    );
+}

@@ -34,6 +34,7 @@ pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;
 pub use install::elf::linked_libraries;
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
+pub use install::version::NO_PROFILE;
 pub use launch::environment::environment;
 pub use launch::kept_options::keep_options;
 pub use launch::remote_access::RemoteAccess;

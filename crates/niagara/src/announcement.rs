@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use niagara_build::Forecast;
-use niagara_lab::{Announced, ComparePlan, Protocol, TunePlan};
+use niagara_lab::{Announced, BuildAhead, ComparePlan, Protocol, TunePlan};
 use niagara_report::number;
 
 use crate::clock::clock;
@@ -25,13 +25,20 @@ pub fn announcement(plan: Announced<'_>) -> String {
     }
 }
 
-/// The servers that are built first, each with how long that takes.
-pub fn to_build(builds: &[(String, Forecast)]) -> String {
-    let builds = builds.iter();
+/// The servers that are built first, each with how long that takes, and how long all may take.
+pub fn to_build(builds: &[BuildAhead], seconds: f64) -> String {
     let told: Vec<String> = builds
-        .map(|(lever, forecast)| format!("{lever} ({})", words(*forecast)))
+        .iter()
+        .map(|build| {
+            let takes = words(build.forecast);
+            format!("\n  {} ({takes}): {}", build.lever, build.recipe)
+        })
         .collect();
-    format!("servers to build first: {}", told.join(", "))
+    format!(
+        "servers to build first, while nothing is measured, in {} at most (--build-budget):{}",
+        clock(Duration::from_secs_f64(seconds)),
+        told.concat()
+    )
 }
 
 fn of_compare(plan: &ComparePlan) -> String {
@@ -104,6 +111,10 @@ pub fn words(forecast: Forecast) -> String {
         Forecast::There => "here already".to_owned(),
         Forecast::Seconds(seconds) => format!("about {}", clock(Duration::from_secs_f64(seconds))),
         // MariaDB 10.11 as packaged takes 2946 s of CPU time.
+        Forecast::Elsewhere(seconds) => format!(
+            "about {} by the CPU time that it took elsewhere",
+            clock(Duration::from_secs_f64(seconds))
+        ),
         Forecast::Unknown => "some 25 minutes on 2 CPUs, 2.3 times that with PGO".to_owned(),
     }
 }

@@ -167,6 +167,7 @@ pub enum PartArg {
   niagara server build mariadb-10.11 --flags='-O3 -march=native' --lto thin
   niagara server build --compiler clang --lto thin --pgo oltp_read_only:2/oltp_read_write
   niagara server build --pgo oltp_read_only --bolt oltp_read_only
+  niagara server build --pgo ./shop.capture --tables-of oltp_read_write
   niagara server build --source ~/src/server --cmake WITH_WSREP=OFF
   niagara server build list")]
 pub struct BuildArgs {
@@ -205,12 +206,13 @@ pub struct BuildArgs {
     /// Optimisation while linking: thin or full
     #[arg(long, value_name = "KIND")]
     pub lto: Option<String>,
-    /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2/oltp_read_write
+    /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2,./shop.toml (a file of your own, a
+    /// script .lua, a .capture), or a training by its name: mixed; may be repeated
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
-    pub pgo: Option<String>,
-    /// Lay the binary out again with BOLT: the workloads to train on
+    pub pgo: Vec<String>,
+    /// Lay the binary out again with BOLT: the workloads to train on, as with --pgo
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
-    pub bolt: Option<String>,
+    pub bolt: Vec<String>,
     /// How BOLT's profile is taken: counters, branches (the processor's records, by perf) or samples (perf without
     /// them) [default: branches where this machine has them, else counters]
     #[arg(long, value_name = "WAY", requires = "bolt")]
@@ -224,6 +226,28 @@ pub struct BuildArgs {
     /// Train on this machine, even where a profile that comes with the program fits
     #[arg(long, requires = "trained")]
     pub train_here: bool,
+    /// An option of the workloads trained on: a number of a workload's file, an option of a script; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "trained")]
+    pub train_set: Vec<(String, String)>,
+    /// The part of a capture that trains: first:50% or after:50% of its transactions, sessions:50% or other-sessions:50% of its
+    /// sessions [default: first:50%]
+    #[arg(long, value_name = "PART", requires = "trained")]
+    pub train_part: Option<String>,
+    /// Of a capture that was taken on the tables of a workload: which one
+    #[arg(long, value_name = "WORKLOAD", requires = "trained")]
+    pub tables_of: Option<String>,
+    /// Tables of the training
+    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
+    pub train_tables: Option<u32>,
+    /// Rows of each table of the training
+    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u64).range(1..=4_294_967_295))]
+    pub train_table_size: Option<u64>,
+    /// The data that a capture or a file's workload is trained on: a data directory, a prepared backup, a dump
+    #[arg(long, value_name = "PATH", requires = "trained")]
+    pub data: Option<String>,
+    /// The database of the data that the load is in [default: the only one]
+    #[arg(long, value_name = "NAME", requires = "data")]
+    pub schema: Option<String>,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
@@ -272,7 +296,7 @@ pub enum BuildVerb {
   niagara server build gc
   niagara server build gc --unused-for 48h")]
     Gc {
-        /// Finished builds not used for so long go too
+        /// Finished builds not used for this long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
         unused_for: Duration,
         /// Everything, and what ccache keeps

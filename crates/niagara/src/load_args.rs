@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use niagara_lab::{Load, file_workload, is_workload_file, load_of, with_replay_options};
-use niagara_load::{WorkloadBuilder, WorkloadKind, WorkloadSpec};
+use niagara_lab::{Load, load_of};
+use niagara_load::{
+    WorkloadBuilder, WorkloadKind, WorkloadSpec, is_workload_file, with_replay_options,
+    workload_of_file,
+};
 
 use crate::shared_args::assignment;
 
@@ -89,7 +92,7 @@ impl WorkloadArg {
     pub fn spec(&self) -> Result<WorkloadSpec> {
         match self {
             Self::Named(kind) => Ok(WorkloadSpec::of(*kind)),
-            Self::File(path) => file_workload(path),
+            Self::File(path) => Ok(workload_of_file(path)?),
         }
     }
 }

@@ -172,7 +172,7 @@ impl Observer for Terminal {
         match event {
             Event::SettingUp(text) => self.setting_up(text),
             Event::Note(text) => self.line(&format!("  {text}")),
-            Event::ToBuild(builds) => self.line(&to_build(builds)),
+            Event::ToBuild { builds, seconds } => self.line(&to_build(builds, seconds)),
             Event::Resumed {
                 folder,
                 used_seconds,

@@ -2,30 +2,12 @@
 
 mod common;
 
-use common::{Place, run};
+use common::{Place, item_workload, run};
 use niagara_stats::Verdict;
 use niagara_store::{FinalCheck, MethodControl, Store, Summary};
 
 /// Every statement sleeps where the server has a certain setting, which changes nothing else: a gain that no machine hides.
-const SLOW: &str = r#"
-title = "Slow unless told otherwise"
-[scale]
-rows = 100
-
-[[table]]
-name = "item"
-rows = "rows"
-create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
-[table.columns]
-id = "row"
-name = { text = [8, 20] }
-
-[[transaction]]
-name = "look"
-statements = ["SELECT name, IF(@@global.max_error_count = 65, SLEEP(0.01), 0) FROM item WHERE id = :item"]
-[transaction.draw]
-item = { int = [1, "rows"] }
-"#;
+const SLOW: &str = "IF(@@global.max_error_count = 65, SLEEP(0.01), 0)";
 
 /// What ends it is the number of its duels: on a machine that is busy with other tests a start takes ten times as long, and of a
 /// time that is used up before seven duels of a rung nothing is proven, so nothing is handed over.
@@ -50,7 +32,7 @@ name = "./slow.toml"
 fn handed_over(kind: &str, top: &str, rest: &str) -> (Summary, String, String) {
     let place = Place::new();
     let folder = place.folder.path();
-    std::fs::write(folder.join("slow.toml"), SLOW).expect("room");
+    std::fs::write(folder.join("slow.toml"), item_workload(SLOW)).expect("room");
     let file = folder.join("study.toml");
     std::fs::write(&file, format!("kind = \"{kind}\"\n{top}\n{SMALL}{rest}\n")).expect("room");
     let mut command = place.niagara(&["run"]);

@@ -221,3 +221,27 @@ fn a_log_that_is_not_there_says_where_logs_are() {
         &["/no/such.capture", "remedy: "],
     );
 }
+
+#[test]
+fn a_training_on_what_is_not_there_says_what_can_be_named() {
+    refused(
+        &["server", "build", "--pgo", "oltp_reed_only"],
+        &["oltp_reed_only", "did you mean `oltp_read_only`?", "mixed"],
+    );
+    refused(
+        &["server", "build", "--pgo", "./no-such.toml"],
+        &["no-such.toml", "remedy"],
+    );
+    refused(
+        &["server", "build", "--pgo", "report/./shop.json"],
+        &["./shop.json", ".toml, .lua, .capture"],
+    );
+    refused(
+        &["server", "build", "--pgo", "report", "--train-part", "half"],
+        &["half", "first:50%"],
+    );
+    refused(
+        &["compare", "base", "build.pgo=./no-such.capture"],
+        &["no-such.capture", "remedy"],
+    );
+}

@@ -3,30 +3,9 @@
 mod common;
 
 use common::existing::Existing;
-use common::{Place, run};
+use common::{Place, item_workload, run};
 use niagara_store::{CompareSummary, DigestFinding, Store, Summary};
 use std::fmt::Write;
-
-/// A table of items, for captures that are made of nothing but text.
-const ITEMS: &str = r#"
-title = "Items"
-[scale]
-rows = 100
-
-[[table]]
-name = "item"
-rows = "rows"
-create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, stock INT NOT NULL) ENGINE = {engine}"
-[table.columns]
-id = "row"
-stock = { int = [1, 1000] }
-
-[[transaction]]
-name = "look"
-statements = ["SELECT stock FROM item WHERE id = :item"]
-[transaction.draw]
-item = { int = [1, "rows"] }
-"#;
 
 /// A slow log of MariaDB: statements of sessions, each with its duration in microseconds and its rows sent and changed.
 #[derive(Default)]
@@ -67,7 +46,7 @@ impl Log {
     fn import(&self, place: &Place) {
         let folder = place.folder.path();
         std::fs::write(folder.join("shop.log"), &self.text).expect("a file");
-        std::fs::write(folder.join("items.toml"), ITEMS).expect("a file");
+        std::fs::write(folder.join("items.toml"), item_workload("stock")).expect("a file");
         let words = ["capture", "import", "shop.log", "--output", "shop.capture"];
         let (code, _, stderr) = run(&mut place.niagara(&words));
         assert_eq!(code, Some(0), "{stderr}");
@@ -290,4 +269,62 @@ fn a_running_server_is_loaded_after_yes() {
     // All of them within one second of the log, at twice the pace.
     let seconds = result["runs"][0]["seconds"].as_f64().expect("a number");
     assert!(seconds >= 0.4, "{seconds}");
+}
+
+/// Rows that the first half of a capture makes are there when the second half is replayed by itself.
+#[test]
+fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..300_u64 {
+        let insert = format!("INSERT INTO item VALUES ({}, 1)", 1000 + number);
+        log.add(1 + number % 3, &insert, 200, (0, 1));
+    }
+    for number in 0..300_u64 {
+        let look = format!("SELECT stock FROM item WHERE id = {}", 1000 + number);
+        log.add(1 + number % 3, &look, 100, (1, 0));
+    }
+    log.import(&place);
+    let dump = "-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
+                -- Host: localhost    Database: sbtest\n\
+                CREATE DATABASE `sbtest`;\nUSE `sbtest`;\n\
+                CREATE TABLE item (id INT NOT NULL PRIMARY KEY, stock INT NOT NULL);\n\
+                INSERT INTO item VALUES (1, 1);\n";
+    std::fs::write(place.folder.path().join("shop.sql"), dump).expect("a file");
+    let replayed = |part: &str, data: &[&str]| {
+        let part = format!("part={part}");
+        let mut words = vec!["compare", "base", "base", "--workload", "./shop.capture"];
+        words.extend(["--set", &part, "--warm-up", "100ms", "--slice", "100ms"]);
+        words.extend([
+            "--couples",
+            "2",
+            "--max-duels",
+            "1",
+            "--disturbance",
+            "100%",
+        ]);
+        words.extend(["--to-the-end", "--seed", "5", "--out"]);
+        let out = format!("study-{}", data[0].trim_start_matches('-'));
+        words.push(&out);
+        words.extend(data);
+        let (code, stdout, stderr) = run(&mut place.niagara(&words));
+        assert_eq!(code, Some(0), "{stdout}{stderr}");
+        let folder = place.folder.path().join(&out);
+        let store = Store::open_read_only(&folder.join("results.db")).expect("results");
+        let Some(Summary::Compare(compare)) = store.summary().expect("readable") else {
+            panic!("a comparison");
+        };
+        let replay = compare.comparison.replay.clone().expect("a capture's");
+        assert!(replay.is_good, "{}", replay.verdict);
+        (compare.workload.clone(), replay.digests.len())
+    };
+    for data in [["--tables-of", "./items.toml"], ["--data", "shop.sql"]] {
+        let (workload, digests) = replayed("after:50%", &data);
+        assert!(
+            workload.contains("the transactions after the first 50 %"),
+            "{workload}"
+        );
+        // Every row that it looks for is there, and nothing is inserted again.
+        assert_eq!(digests, 1, "{data:?}");
+    }
 }

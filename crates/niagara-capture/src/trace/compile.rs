@@ -6,6 +6,7 @@ use std::path::Path;
 use super::leave_out::{LeftOut, LeftOutCause};
 use super::limits::{MAX_STATEMENTS, MAX_TEXT};
 use super::order::{CommitOrder, put_in_order};
+use super::part::TracePart;
 use super::segments::{in_flight, most};
 use super::times::{Known, Seconds, spread};
 use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, Unit};
@@ -20,6 +21,8 @@ use crate::sql::restore;
 pub struct CompileOptions {
     /// Which order between sessions is kept.
     pub order: CommitOrder,
+    /// Which of its transactions; none is all of them.
+    pub part: Option<TracePart>,
 }
 
 /// Reads the capture at `path` and makes it ready to be replayed.
@@ -37,10 +40,16 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
     for event in &reading.kept {
         units.see(event, &mut reading.texts, names);
     }
-    let drafts = units.end();
+    let mut drafts = units.end();
     let mut left_out = reading.left_out;
     for (cause, amount) in units.left_out.by_cause() {
         left_out.add_amount(cause, amount);
+    }
+    if let Some(part) = options.part {
+        let all = statements(&drafts);
+        drafts = part.take(drafts, &mut reading.digests);
+        // Where in the capture they stood was not kept: they count for the part by its share.
+        left_out = left_out.scaled(statements(&drafts) as f64 / all.max(1) as f64);
     }
     let databases = units
         .databases
@@ -76,6 +85,12 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
         return Err(CaptureError::NothingToReplay(path.to_owned()));
     }
     Ok(trace)
+}
+
+/// Statements of so many transactions.
+fn statements(drafts: &[Draft]) -> usize {
+    let steps = drafts.iter().flat_map(|draft| &draft.steps);
+    steps.filter(|step| step.digest != NONE).count()
 }
 
 /// What the seconds of inexact times are those of.

@@ -109,6 +109,16 @@ impl LeftOut {
         amount.captured_us += more.captured_us;
     }
 
+    /// The same for a part of the capture that has such a share of it, from 0 to 1.
+    pub(super) fn scaled(mut self, share: f64) -> LeftOut {
+        let scaled = |number: u64| (number as f64 * share).round() as u64;
+        for amount in self.by_cause.values_mut() {
+            amount.statements = scaled(amount.statements);
+            amount.captured_us = scaled(amount.captured_us);
+        }
+        self
+    }
+
     /// How much for each cause.
     pub fn by_cause(&self) -> impl Iterator<Item = (LeftOutCause, Amount)> {
         self.by_cause

@@ -12,6 +12,7 @@ mod compile;
 mod leave_out;
 mod limits;
 mod order;
+mod part;
 mod retries;
 mod segments;
 mod times;
@@ -20,7 +21,7 @@ mod units;
 
 pub use compile::{CompileOptions, compile};
 pub use leave_out::{LeftOut, LeftOutCause};
-pub use limits::{MAX_STATEMENT, MAX_STATEMENTS, MAX_TEXT};
 pub use order::CommitOrder;
+pub use part::TracePart;
 pub use segments::Segment;
 pub use types::{Action, Facts, NONE, Step, Trace, TraceDigest, Unit};

@@ -1,8 +1,11 @@
 //! The same answers: two servers, the same statements on the same data, every answer compared.
 
 mod answer;
+mod exercise;
 mod script;
 mod template;
+
+pub use self::exercise::exercise;
 
 use std::collections::BTreeMap;
 use std::thread;

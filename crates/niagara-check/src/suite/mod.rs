@@ -6,9 +6,10 @@
 mod list;
 mod logs;
 mod output;
+mod own_tests;
 mod runner;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -17,6 +18,7 @@ use niagara_server::{Cache, Cancel, Install, Suite};
 pub use self::list::TestList;
 use self::logs::LogFolder;
 use self::output::Verdict;
+use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
@@ -32,6 +34,9 @@ pub struct SuiteOptions {
     pub only: Vec<String>,
     /// Tests at the same time; none is as many as CPUs, at most 4.
     pub parallel: Option<usize>,
+    /// The source that the server under test was built from: where the suite is of another version, tests whose files are
+    /// otherwise there are taken from it.
+    pub tree: Option<PathBuf>,
     /// Arguments of the runner while it runs against the server under test: a fault planted to see that it is found.
     pub planted: Vec<String>,
 }
@@ -41,7 +46,7 @@ impl TestList {
     ///
     /// # Errors
     /// The list is wrong.
-    pub fn built_in(server: &str) -> Result<Option<TestList>> {
+    pub(crate) fn built_in(server: &str) -> Result<Option<TestList>> {
         let name = format!("{server}.tests");
         let text = LISTS.get_file(&name).and_then(|file| file.contents_utf8());
         text.map(|text| TestList::parse(&format!("checks/{name} (built in)"), text))
@@ -71,11 +76,14 @@ pub fn regression_suite(
     let mut report = PartReport::new(Part::Suite, 0);
     let mut reporter = Reporter::new(Part::Suite, watch);
     report.whole = options.only.is_empty() && options.planted.is_empty();
-    let tests = tests_to_run(suite, ours, list, options, &mut report)?;
+    let tests = tests_to_run(suite, list, options, &mut report)?;
+    let mirrored = cache.work_folder("tests")?;
+    let own = of_its_version(suite, ours, tests, options, mirrored.path(), &mut report)?;
+    let tests = own.tests;
     let logs = LogFolder::new(cache, ours)?;
     let runner = Runner {
         cache,
-        suite,
+        suite: &own.suite,
         parallel: options.parallel,
         cancel,
     };
@@ -111,14 +119,16 @@ pub fn regression_suite(
         if !twice.is_empty() {
             let doing = format!("putting what failed to {}", theirs.name);
             reporter.step(total, total, &doing);
-            faults = put_to_the_other(&runner, ours, theirs, twice, &logs, &mut report)?;
+            // The other server is put to the suite as it is: a test of another version than its own would excuse anything.
+            let reference = Runner { suite, ..runner };
+            faults = put_to_the_other(&reference, ours, theirs, twice, &logs, &mut report)?;
         }
     }
     let skipped = run.skips();
     let passed = run.count(Verdict::Passed) + again;
     if report.findings.is_empty() && 2 * passed < total {
         bail!(
-            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
+            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite cannot judge \
              here\nthe runner's output: {}",
             theirs.name,
             theirs.version_string,
@@ -139,7 +149,6 @@ pub fn regression_suite(
 /// The tests that are there, of those listed; the others are left out of the report, with what is to be known of the version.
 fn tests_to_run(
     suite: &Suite,
-    ours: &Install,
     list: &TestList,
     options: &SuiteOptions,
     report: &mut PartReport,
@@ -161,14 +170,47 @@ fn tests_to_run(
             why: format!("not among the tests of version {}", suite.version),
         }));
     report.left_out.extend(list.left_out.iter().cloned());
-    if suite.version != ours.version {
+    Ok(tests)
+}
+
+/// Where the suite is of another version than the server: the tests with the files of the server's own source, as far as that
+/// is known, and what there is to say of it.
+fn of_its_version(
+    suite: &Suite,
+    ours: &Install,
+    tests: Vec<String>,
+    options: &SuiteOptions,
+    into: &Path,
+    report: &mut PartReport,
+) -> Result<OwnTests> {
+    let is_own = suite.version == ours.version;
+    if let Some(tree) = options.tree.as_ref().filter(|_| !is_own) {
+        let own = own_tests(suite, tree, tests, into)?;
+        report.notes.push(format!(
+            "the suite is that of version {}, the server is {}: {} of its tests are otherwise in the source that it was built \
+             from, and were taken from there{}{}",
+            suite.version,
+            ours.version,
+            own.taken.len(),
+            if own.taken.is_empty() { "" } else { ": " },
+            own.taken.join(", ")
+        ));
+        report.left_out.extend(own.left_out.iter().cloned());
+        return Ok(own);
+    }
+    if !is_own {
         report.notes.push(format!(
             "the tests are those of version {}, the server is {}: there are none of its own version in the archive, and \
              tests of what was mended in between fail rightly",
             suite.version, ours.version
         ));
     }
-    Ok(tests)
+    Ok(OwnTests {
+        suite: suite.clone(),
+        tests,
+        taken: Vec::new(),
+        left_out: Vec::new(),
+    })
 }
 
 /// Runs against `theirs` what failed twice on `ours`: what fails there too is left out, the rest are faults of `ours`, whose
@@ -252,7 +294,7 @@ fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartRepor
     }
     if run.servers == 0 {
         report.fail(format!(
-            "no server was seen to run from {}: the tests say nothing of it",
+            "no server was seen to run from {}: the tests do not cover it",
             ours.server.display()
         ));
     }

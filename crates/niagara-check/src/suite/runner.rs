@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use niagara_server::PRIVATE_LIB;
 use niagara_server::{
     Cache, EndServersNaming, Helper, Install, Suite, WorkFolder, processes_naming, share_folder,
 };
+use niagara_server::{NO_PROFILE, PRIVATE_LIB};
 
 use super::logs::log_of;
 use super::output::{TestLine, Verdict, test_line};
@@ -30,6 +30,7 @@ const MAX_PARALLEL: usize = 4;
 const TAIL: usize = 15;
 
 /// How tests are run.
+#[derive(Clone, Copy)]
 pub struct Runner<'a> {
     pub cache: &'a Cache,
     pub suite: &'a Suite,
@@ -250,6 +251,7 @@ impl Runner<'_> {
             .args(more)
             .args(tests)
             .env_clear()
+            .envs(NO_PROFILE)
             .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
             .env("LC_ALL", "C")
             .env("HOME", work.path())

@@ -5,6 +5,7 @@ pub(crate) mod duel_defaults;
 pub(crate) mod level_sets;
 pub(crate) mod load_by_name;
 pub(crate) mod origin;
+pub(crate) mod own_training;
 pub mod quantity;
 pub(crate) mod question;
 pub(crate) mod recipe;

@@ -133,7 +133,7 @@ pub struct StudyDescription {
 }
 
 /// Duels of a question at the most, where nobody said how many.
-pub const MAX_DUELS: usize = 44;
+pub(crate) const MAX_DUELS: usize = 44;
 
 impl StudyDescription {
     /// `question` asked of `server` under one load, with every default.

@@ -122,6 +122,10 @@ pub(crate) fn resolve(
     if !recipe.change.is_empty() {
         variant = variant.with(&recipe.change.one_line(), &recipe.change);
     }
+    if let Some(build) = &mut variant.build {
+        // What it is trained on is known by its content from here on: another file is another variant.
+        *build = build.pinned()?;
+    }
     bench.set_up_variant(&variant, observer)?;
     Ok(variant)
 }

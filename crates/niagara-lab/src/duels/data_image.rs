@@ -3,10 +3,12 @@
 use std::fs;
 
 use anyhow::{Result, bail};
-use niagara_server::{Image, LOAD_DATABASE};
+use niagara_load::replay_before;
+use niagara_server::{Cache, Cancel, Config, Image, ImageStore, Install, LOAD_DATABASE};
 
 use crate::asking::origin::Data;
 use crate::duels::spec::Load;
+use niagara_build::stopped;
 
 /// Names that are shown of a longer list.
 const SHOWN: usize = 8;
@@ -42,6 +44,59 @@ pub(crate) fn database_of(data: &Data, image: &Image) -> Result<String> {
             shown()
         ),
     }
+}
+
+/// The image of the data as the load's part of a capture finds them: `image` itself, unless that part begins behind others
+/// that write, which are then replayed once.
+///
+/// # Errors
+/// The capture cannot be read; a server that does not start on the data; the disk is full; stopped.
+pub(crate) fn image_behind(
+    cache: &Cache,
+    (install, layout): (&Install, &Config),
+    (data, database, image): (&Data, &str, Image),
+    load: &Load,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Image> {
+    let capture = load.workload.capture();
+    if capture
+        .map(|capture| capture.before())
+        .transpose()?
+        .flatten()
+        .is_none()
+    {
+        return Ok(image);
+    }
+    // As an image of them is laid out: what the files are is no matter of opinion.
+    let mut layout = layout.clone();
+    layout.extend(data.source.layout.clone());
+    let key = format!("data {} {}", data.source.digest, load.dataset_key());
+    ImageStore::new(cache).laid_out(&layout).ensure_made(
+        install,
+        &key,
+        &load.engine,
+        tell,
+        &mut |making, tell| {
+            image.clone_to(&making.datadir())?;
+            let unlogged = Config::from([("skip_log_bin".to_owned(), String::new())]);
+            let server = making.launch(&unlogged)?;
+            replay_before(
+                &server.over_socket(database),
+                &load.workload,
+                &cancel.flag(),
+                &mut |done, all| {
+                    tell(&format!(
+                        "replaying what is before this part of the capture: {done} of {all} statements"
+                    ));
+                },
+            )
+            .map_err(stopped)?;
+            tell("settling: purge, clean shutdown");
+            server.stop()?;
+            Ok(image.record()?.databases)
+        },
+    )
 }
 
 /// Whether the tables that the workload names are there. Asked of the files: no server has to be started for it.

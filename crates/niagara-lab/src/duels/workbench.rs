@@ -16,7 +16,7 @@ use niagara_server::{
 
 use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
-use crate::duels::data_image::{check_tables, database_of};
+use crate::duels::data_image::{check_tables, database_of, image_behind};
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::server_build::{self, BuildOptions};
@@ -108,7 +108,7 @@ impl Workbench {
     }
 
     /// The start's configuration as `server` takes it, once [`base`](Self::base) was asked for; none without one.
-    pub fn start(&self, server: &str) -> Option<&StartConfiguration> {
+    pub(crate) fn start(&self, server: &str) -> Option<&StartConfiguration> {
         self.starts.get(server)
     }
 
@@ -117,7 +117,7 @@ impl Workbench {
     ///
     /// # Errors
     /// Unknown server, nothing to fetch it from; a configuration that cannot be read.
-    pub fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
+    pub(crate) fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
         if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
@@ -309,19 +309,30 @@ impl Workbench {
             );
         }
         let mut tell = |text: &str| observer.see(Event::SettingUp(text));
+        let layout = layout_of(&variant.config);
+        let stopped_or = |error| match self.cancel.is_cancelled() {
+            true => Cancelled.into(),
+            false => error,
+        };
         let image = image_of(
             &self.cache,
             &install,
             &data.source,
-            &layout_of(&variant.config),
+            &layout,
             &self.cancel,
             &mut tell,
         )
-        .map_err(|error| match self.cancel.is_cancelled() {
-            true => Cancelled.into(),
-            false => error,
-        })?;
+        .map_err(stopped_or)?;
         let database = database_of(data, &image)?;
+        let image = image_behind(
+            &self.cache,
+            (&install, &layout),
+            (data, &database, image),
+            &self.load,
+            &self.cancel,
+            &mut tell,
+        )
+        .map_err(stopped_or)?;
         check_tables(&self.load, &image, &database)?;
         observer.see(Event::Note(&format!(
             "the data are the {}, database {database}; accounts, events and replication sleep in the copy",

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use anyhow::Result;
+use niagara_build::BuildStore;
 use niagara_store::{BuildCheck, BuildNote};
 
 use crate::duels::workbench::Workbench;
@@ -29,12 +30,11 @@ pub(crate) fn build_notes(
         let Some(recipe) = &variant.build else {
             continue;
         };
-        let trained_on = recipe.trained_on();
         notes.push(BuildNote {
             of: (*of).to_owned(),
             recipe: recipe.one_line(),
-            measured_on_training: trained_on.contains(bench.load().workload.name()),
-            trained_on: trained_on.into_iter().map(str::to_owned).collect(),
+            measured_on_training: recipe.is_trained_on(&bench.load().workload),
+            trained_on: recipe.trained_on_in_words().into_iter().collect(),
             check: known(bench, variant)?,
         });
     }
@@ -71,6 +71,7 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
         Standing::Unknown(known) => known,
     };
     let mut options = CheckOptions::default();
+    options.suite.tree = BuildStore::new(bench.cache()).source_of(&install.server);
     if let Some(record) = known {
         options.parts = record.missing();
     }

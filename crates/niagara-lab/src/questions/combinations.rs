@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use niagara_load::WorkloadKind;
+use niagara_load::WorkloadSpec;
 use niagara_store::{Axis, MatrixWorkload};
 
 use crate::asking::level_sets::{AxisRecipe, level_sets};
@@ -96,8 +96,7 @@ impl Combinations {
                 .map(|(index, workload)| MatrixWorkload {
                     name: workload.name.clone(),
                     one_line: without_threads(&workload.load),
-                    trained: workload.trained
-                        || self.trains_on(index, workload.load.workload.kind()),
+                    trained: workload.trained || self.trains_on(index, &workload.load.workload),
                 })
                 .collect(),
             threads: study.threads.clone(),
@@ -116,11 +115,11 @@ impl Combinations {
     }
 
     /// Whether some build of this matrix had its profile from the workload.
-    fn trains_on(&self, workload: usize, kind: Option<WorkloadKind>) -> bool {
+    fn trains_on(&self, place: usize, workload: &WorkloadSpec) -> bool {
         self.combinations
             .iter()
-            .filter_map(|combination| combination.variants[workload].as_ref().ok())
+            .filter_map(|combination| combination.variants[place].as_ref().ok())
             .filter_map(|variant| variant.build.as_ref())
-            .any(|recipe| kind.is_some_and(|kind| recipe.trained_on().contains(kind.name())))
+            .any(|recipe| recipe.is_trained_on(workload))
     }
 }

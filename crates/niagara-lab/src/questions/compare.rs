@@ -242,7 +242,7 @@ impl Measuring for Comparing<'_> {
     }
 }
 
-/// What the comparison of `question` is about to do with duels of so many couples.
+/// What the comparison of `question` is about to do with duels of this many couples.
 pub fn compare_plan(
     question: &StudyDescription,
     [a, b]: [String; 2],

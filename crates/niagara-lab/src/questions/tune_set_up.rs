@@ -5,6 +5,7 @@ use niagara_build::BuildStore;
 use niagara_store::NotTried;
 
 use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
+use crate::asking::own_training::train_on_own;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
@@ -38,9 +39,17 @@ impl TuneSetUp {
         let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
         let (mut candidates, mut not_applicable) =
             tune.choose(&inventory.levers, context, bench.load().workload.name());
-        let builds = builds_ahead(&BuildStore::new(&inventory.cache), base, &candidates);
+        if let Some(said) = train_on_own(&mut candidates, bench.load(), bench.origin()) {
+            observer.see(Event::Note(&said));
+        }
+        let store = BuildStore::new(&inventory.cache);
+        let (builds, no_time) = builds_ahead(&store, base, &mut candidates, tune.build_seconds);
+        not_applicable.extend(no_time);
         if !builds.is_empty() {
-            observer.see(Event::ToBuild(&builds));
+            observer.see(Event::ToBuild {
+                builds: &builds,
+                seconds: tune.build_seconds,
+            });
             let left_out = prepare_builds(bench, base, &mut candidates, observer)?;
             not_applicable.extend(left_out);
         }

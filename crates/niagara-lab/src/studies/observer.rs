@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use niagara_build::Forecast;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Screened, SliceRecord};
 
+use crate::asking::choose_levers::BuildAhead;
 use crate::studies::announced::Announced;
 
 /// Something happened.
@@ -16,7 +16,12 @@ pub enum Event<'a> {
     /// A line worth keeping on the screen.
     Note(&'a str),
     /// Servers that are built before anything is measured: the levers that want them, and how long each will take.
-    ToBuild(&'a [(String, Forecast)]),
+    ToBuild {
+        /// In the order in which they are built.
+        builds: &'a [BuildAhead],
+        /// Seconds that building may take in all.
+        seconds: f64,
+    },
     /// The study was begun in an earlier sitting and is continued.
     Resumed {
         /// Where its results are.

@@ -1,14 +1,18 @@
 //! How a study is opened: what decides what it measures, the key made of that, its folder and its seed.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use niagara_build::Recipe;
 use niagara_store::{Goal, StudyRecord};
 use serde_json::{Value, json};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
+use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::DuelSettings;
+use crate::lever::Item;
 use crate::studies::results_folder::{ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{Study, StudyOptions};
@@ -86,11 +90,12 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Everything that decides what is measured, words aside.
+/// Everything that decides what is measured, without words.
 fn identity(study: &StudyDescription) -> Result<Value> {
     let Question::Tune(tune) = &study.question else {
         let mut description = serde_json::to_value(study)?;
         add_rate(&mut description, study);
+        add_training(&mut description, study)?;
         return Ok(description);
     };
     // In the form in which tunings were kept before other questions were described like this: theirs are continued.
@@ -132,11 +137,53 @@ fn add_rate(plan: &mut Value, study: &StudyDescription) {
     }
 }
 
+/// What stands for the content of the files that builds are trained on: another file under the same path is another study.
+/// Nothing where no file is named, so that studies begun before files could be named continue.
+fn add_training(plan: &mut Value, study: &StudyDescription) -> Result<()> {
+    let mut content = BTreeMap::new();
+    for recipe in recipes(&study.question) {
+        let mut build = Recipe::default();
+        for item in &recipe.items {
+            if let Item::Build { key, value } = item {
+                build.set(key, value)?;
+            }
+        }
+        for (key, value) in &recipe.change.build {
+            build.set(key, value)?;
+        }
+        let build = build.pinned()?;
+        for training in build.pgo.into_iter().chain(build.bolt) {
+            content.extend(training.content);
+        }
+    }
+    if !content.is_empty() {
+        plan["trained_on"] = serde_json::to_value(content)?;
+    }
+    Ok(())
+}
+
+/// The variants that a question speaks of.
+fn recipes(question: &Question) -> Vec<&VariantRecipe> {
+    match question {
+        Question::Compare { sides, .. } => sides.iter().collect(),
+        Question::Ladder { start, rungs } => {
+            let rungs = rungs.iter().map(|rung| &rung.recipe);
+            std::iter::once(&**start).chain(rungs).collect()
+        }
+        Question::Matrix { start, axes, .. } => {
+            let levels = axes.iter().flat_map(|axis| &axis.levels);
+            let levels = levels.map(|level| &level.recipe);
+            std::iter::once(&**start).chain(levels).collect()
+        }
+        Question::Sweep { variants } => variants.iter().collect(),
+        Question::Tune(_) | Question::Noise => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::asking::choose_levers::TuneQuestion;
-    use crate::asking::recipe::VariantRecipe;
     use crate::duels::spec::Load;
     use crate::questions::rate::RateChoice;
     use niagara_load::WorkloadSpec;
@@ -156,6 +203,7 @@ mod tests {
             also: Vec::new(),
             without: Vec::new(),
             with_builds: false,
+            build_seconds: 0.0,
             screen_couples: None,
         });
         let compare = Question::Compare {
@@ -182,5 +230,37 @@ mod tests {
                 assert!(!keys[..place].contains(one), "{place}");
             }
         }
+    }
+
+    /// A file that builds are trained on is known by its content, also where a study is continued.
+    #[test]
+    fn what_builds_are_trained_on_is_part_of_what_a_study_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("shop.toml");
+        let text = include_str!("../../../../docs/examples/shop.toml");
+        let key = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            let trained = VariantRecipe {
+                items: vec![Item::Build {
+                    key: "pgo".to_owned(),
+                    value: path.display().to_string(),
+                }],
+                ..VariantRecipe::default()
+            };
+            let question = Question::Compare {
+                sides: Box::new([VariantRecipe::default(), trained]),
+                to_the_end: false,
+            };
+            let load = Load {
+                workload: WorkloadSpec::default(),
+                engine: "InnoDB".to_owned(),
+                threads: 4,
+            };
+            let study = StudyDescription::of("s".to_owned(), load, question);
+            study_key(&identity(&study).expect("readable")).expect("JSON")
+        };
+        let first = key(text);
+        assert_eq!(first, key(text));
+        assert_ne!(first, key(&format!("{text}# changed\n")));
     }
 }

@@ -3,8 +3,8 @@
 
 use toml::Value;
 
-/// `flags = ["-O3"]` is `flags` = `-O3`; `pgo = { workloads = { oltp_insert = 2 }, threads = 8 }` is `pgo` = `oltp_insert:2`
-/// and `pgo.threads` = `8`; `cmake = { WITH_WSREP = false }` is `cmake.WITH_WSREP` = `OFF`.
+/// `flags = ["-O3"]` is `flags` = `-O3`; `pgo = { workloads = { oltp_insert = 2 }, threads = 8, set = { rows = 5 } }` is `pgo` =
+/// `oltp_insert:2`, `pgo.threads` = `8` and `pgo.set.rows` = `5`; `cmake = { WITH_WSREP = false }` is `cmake.WITH_WSREP` = `OFF`.
 pub(crate) fn settings(key: &str, value: &Value) -> Vec<(String, String)> {
     match (key, value) {
         ("pgo" | "bolt", Value::Table(training)) => {
@@ -14,9 +14,14 @@ pub(crate) fn settings(key: &str, value: &Value) -> Vec<(String, String)> {
             let workloads = workloads
                 .into_iter()
                 .map(|(_, value)| (key.to_owned(), workloads_in_words(value)));
-            let rest = rest
-                .into_iter()
-                .map(|(name, value)| (format!("{key}.{name}"), plain(value)));
+            let rest = rest.into_iter().flat_map(|(name, value)| match value {
+                // Options of the workloads.
+                Value::Table(options) => options
+                    .iter()
+                    .map(|(option, value)| (format!("{key}.{name}.{option}"), plain(value)))
+                    .collect(),
+                value => vec![(format!("{key}.{name}"), plain(value))],
+            });
             workloads.chain(rest).collect()
         }
         (_, Value::Table(table)) => table
@@ -37,7 +42,7 @@ fn workloads_in_words(value: &Value) -> String {
             .iter()
             .map(|(name, weight)| format!("{name}:{weight}"))
             .collect::<Vec<_>>()
-            .join("/"),
+            .join(","),
         _ => plain(value),
     }
 }

@@ -13,7 +13,7 @@ use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
-use niagara_build::check_build_setting;
+use niagara_build::{check_build_setting, setting_in_folder};
 
 /// What a variant's table says.
 pub(crate) fn of_variant(
@@ -69,13 +69,7 @@ pub(crate) fn of_parts(
         for (key, value_in_words) in settings(key, &value.value) {
             match check_build_setting(&key, &value_in_words, known.folder) {
                 Ok(()) => items.push(Item::Build {
-                    value: match key.as_str() {
-                        "source" => {
-                            let tree = known.folder.join(&value_in_words);
-                            tree.to_string_lossy().into_owned()
-                        }
-                        _ => value_in_words,
-                    },
+                    value: setting_in_folder(&key, value_in_words, known.folder),
                     key,
                 }),
                 Err(mistake) => {
@@ -109,7 +103,7 @@ pub(crate) fn of_parts(
         } else {
             mistakes.add(
                 value.at,
-                format!("`{name}` is no variable's name"),
+                format!("`{name}` is not a variable's name"),
                 "write as in innodb_io_capacity = 2000",
             );
         }
@@ -128,7 +122,7 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
         if list.is_none() {
             mistakes.add(
                 text.at,
-                format!("`{}` is no list of CPUs", **text),
+                format!("`{}` is not a list of CPUs", **text),
                 "write as in \"0-3,8\"; the levers placement-* choose for the machine at hand",
             );
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
-use niagara_load::{LoadError, WorkloadKind, WorkloadSpec};
+use niagara_load::{WorkloadKind, WorkloadSpec, is_workload_file, workload_of_file};
 use niagara_origin::configuration::ConfigSource;
 use niagara_origin::data::DataSource;
 use niagara_store::About;
@@ -15,7 +15,7 @@ use super::document::{Axis, Combine, Document, Meeting, Rung, SizeEntry, Workloa
 use super::known::Known;
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
-use crate::asking::load_by_name::{file_workload, is_workload_file, load_of, settings_of};
+use crate::asking::load_by_name::{load_of, settings_of};
 use crate::asking::origin::{Data, Origin};
 use crate::asking::quantity;
 use crate::asking::question::{
@@ -718,22 +718,9 @@ impl Reader<'_> {
         let text = name.trim();
         if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
-            return match file_workload(&self.known.folder.join(path)) {
-                Ok(workload) => Some(workload),
-                Err(error) => {
-                    if let Some(mistake) = error.downcast_ref::<LoadError>() {
-                        blame(at, mistake, mistakes);
-                        return None;
-                    }
-                    let reason = error.root_cause();
-                    mistakes.add(
-                        at,
-                        format!("the workload `{text}` cannot be read: {reason}"),
-                        "name a file as docs/custom-workload.md describes it, by its path from this file's folder",
-                    );
-                    None
-                }
-            };
+            return workload_of_file(&self.known.folder.join(path))
+                .map_err(|mistake| blame(at, &mistake, mistakes))
+                .ok();
         }
         match WorkloadKind::from_str(text) {
             Ok(kind) => Some(WorkloadSpec::of(kind)),

@@ -219,7 +219,7 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "title = \"Prefetch\"",
         "title = \"Prefetch\"\nruntime = { server_cpus = \"x\" }",
-        "x.toml:18:27: `x` is no list of CPUs",
+        "x.toml:18:27: `x` is not a list of CPUs",
         "0-3,8",
     );
     mistake("asked = \"a\"", "asked = \"a", "x.toml:3:", "TOML");
@@ -344,7 +344,7 @@ fn a_build_is_written_in_words_or_as_a_table() {
             "pgo = { workloads = { tpcc = 0 } }",
             "a whole number within bounds",
         ),
-        ("pgo = 3", "write a text, or a table: here, seconds"),
+        ("pgo = 3", "write a text, or a table: data, here, part"),
         ("patches = [\"nope\"]", "there is no patch `nope`"),
         ("flags = 3", "write a text, or a list of texts"),
         ("source = \"no/such\"", "there is no source tree no/such"),
@@ -531,11 +531,11 @@ fn a_workload_of_ones_own_stands_beside_the_study() {
         found[0].to_string()
     };
     let absent = found(&own.replace("shop.toml", "absent.toml"));
-    assert!(
-        absent
-            .starts_with("x.toml:10:8: the workload `./absent.toml` cannot be read: No such file"),
-        "{absent}"
+    let place = format!(
+        "x.toml:10:8: cannot read the workload {}/absent.toml: No such file",
+        folder.path().display()
     );
+    assert!(absent.starts_with(&place), "{absent}");
     let wrong = found(&own.replace("shop.toml", "bad.toml"));
     let place = format!("x.toml:10:8: {}/bad.toml:", folder.path().display());
     assert!(
@@ -653,4 +653,57 @@ fn a_client_host_is_one_that_ssh_can_be_given() {
         "x.toml:6:",
         "db-client",
     );
+}
+
+/// What a build is trained on is found from the folder of the study's file.
+#[test]
+fn builds_are_trained_on_files_beside_the_study() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = include_str!("../../../../docs/examples/shop.toml");
+    std::fs::write(folder.path().join("shop.toml"), shop).expect("written");
+    std::fs::write(folder.path().join("wrong.toml"), "title = 1\n").expect("written");
+    let build = |lines: &str| -> Result<niagara_build::Recipe, Vec<Mistake>> {
+        let text = LADDER.replace(
+            "levers = [\"transport=unix\"]\n",
+            &format!("[rungs.build]\n{lines}\n"),
+        );
+        let file = read_in(folder.path(), &text)?;
+        let Question::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
+            panic!("a ladder");
+        };
+        let mut recipe = niagara_build::Recipe::default();
+        for item in &rungs[0].recipe.items {
+            if let Item::Build { key, value } = item {
+                recipe.set(key, value).expect("valid");
+            }
+        }
+        Ok(recipe)
+    };
+    let recipe = build(
+        "pgo = { workloads = { \"./shop.toml\" = 2, report = 1 }, seconds = 20, set = { customers = 500 } }\n\
+         bolt = \"report:2/./shop.toml\"",
+    )
+    .expect("valid");
+    let path = folder.path().join("shop.toml").display().to_string();
+    let pgo = recipe.pgo.as_ref().expect("asked for");
+    assert_eq!((pgo.workloads[&path], pgo.workloads["report"]), (2, 1));
+    assert_eq!((pgo.set["customers"].as_str(), pgo.seconds), ("500", 20));
+    assert_eq!(recipe.bolt.as_ref().expect("asked for").workloads[&path], 1);
+    assert!(recipe.pinned().is_ok());
+    for (lines, told) in [
+        ("pgo = \"./absent.toml\"", "absent.toml to train on"),
+        ("pgo = \"./wrong.toml\"", "wrong.toml:1:"),
+        (
+            "pgo = { workloads = \"report\", part = \"half\" }",
+            "first:50%",
+        ),
+        (
+            "pgo = { workloads = \"report\", data = \"absent\" }",
+            "no data at",
+        ),
+    ] {
+        let found = build(lines).expect_err("a mistake");
+        assert_eq!(found.len(), 1, "{lines}: {found:#?}");
+        assert!(found[0].to_string().contains(told), "{lines}: {}", found[0]);
+    }
 }

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use niagara_build::{BuildStopped, Builder, Built, LoadTrainer, Recipe, check_names};
-use niagara_server::{Cache, Cancel, Cancelled, Catalog};
+use niagara_check::exercise;
+use niagara_server::{Cache, Cancel, Cancelled, Catalog, Install, RunningServer};
 
 use crate::variants::patches::patch;
 
@@ -32,7 +33,11 @@ pub fn build(
 ) -> Result<Built> {
     // Better said now than after a source was fetched, or the first of two builds made.
     check_names(recipe)?;
-    let mut trainer = LoadTrainer::new(cache, cancel);
+    let answers =
+        |server: &RunningServer, install: &Install, seconds: f64, tell: &mut dyn FnMut(&str)| {
+            exercise(server, install, seconds, cancel, tell)
+        };
+    let mut trainer = LoadTrainer::new(cache, cancel).with_answers(&answers);
     let built = Builder {
         cache,
         catalog,

@@ -514,7 +514,7 @@ fn loops_for(
 /// Connections for each CPU of the machine from which on wake-ups are coalesced by default.
 const CROWDED: usize = 8;
 
-/// Whether wake-ups are coalesced by default: half of the statements of so many connections keep the servers, which
+/// Whether wake-ups are coalesced by default: half of the statements of this many connections keep the servers, which
 /// are on this machine, as busy as all of them, and what waits holds no locks.
 fn auto_coalesces(
     sides: &[Vec<Endpoint>],

@@ -1,5 +1,9 @@
 //! Makes the tables and fills them, reads them into memory, drops them.
 
+mod before;
+
+pub use before::replay_before;
+
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::session;
@@ -108,7 +112,12 @@ pub fn prepare_tables(
     };
     spec.workload
         .family()
-        .fill(&spec.common, options.threads, &mut each)
+        .fill(&spec.common, options.threads, &mut each)?;
+    replay_before(endpoint, spec, &options.cancel, &mut |_, _| {
+        on_event(TableEvent::Step(
+            "replaying what is before this part of the capture",
+        ));
+    })
 }
 
 /// Drops the tables, as `sysbench cleanup` does: those of `spec`, where they exist.

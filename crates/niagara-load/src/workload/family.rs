@@ -48,6 +48,11 @@ pub(crate) trait Family {
         self.name()
     }
 
+    /// What stands for the content of the user's file that it is from; `None`: it is built in.
+    fn content(&self) -> Option<String> {
+        None
+    }
+
     /// What it is in a few words, where that is not said by its name.
     fn title(&self) -> Option<&str> {
         None

@@ -66,6 +66,12 @@ impl WorkloadSpec {
         self.workload.family().name()
     }
 
+    /// What stands for the content of the user's file that it is from, and of what that requires: equal content, equal
+    /// text, wherever the file lies. `None`: it is built in.
+    pub fn content(&self) -> Option<String> {
+        self.workload.family().content()
+    }
+
     /// What its file calls it, of a workload from a file.
     pub fn title(&self) -> Option<&str> {
         self.workload.family().title()

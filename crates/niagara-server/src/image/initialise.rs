@@ -39,6 +39,9 @@ pub(crate) fn initialise(
     let log = scratch.join("bootstrap.log");
     let mut command = Command::new(&install.server);
     command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("LC_ALL", "C")
         .envs(NO_PROFILE)
         .args(base_arguments(install, datadir))
         .args(variable_arguments(&Runtime::default(), layout));
@@ -76,10 +79,6 @@ pub(crate) fn initialise(
         command.stdin(Stdio::null());
     }
     let mut output = fs::File::create(&log)?;
-    command
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("LC_ALL", "C");
     let words: Vec<String> = command
         .get_args()
         .map(|word| word.to_string_lossy().into_owned())

@@ -18,9 +18,9 @@ const SHOWN_LINES: usize = 5;
 /// takes to begin a program, even on a machine with all its CPUs taken.
 const STILL_OPEN: Duration = Duration::from_secs(5);
 
-/// A server that was built to write a profile (clang's) writes it only where its training says, never into the folder
-/// that it happens to run in.
-pub(crate) const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
+/// The environment of every program that may have been built to write a profile (clang's): it writes it only where its
+/// training says, never into the folder that it happens to run in. To be set behind `env_clear`, which takes it away.
+pub const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
 
 /// What a server prints of itself.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn ask_version(server: &Path) -> Result<Printed> {
         text.and_then(|text| text.parse().ok().map(|version| (text, version)))
     else {
         bail!(
-            "{} is no server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
+            "{} is not a server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
             server.display(),
             instead_of_a_version(&output)
         );

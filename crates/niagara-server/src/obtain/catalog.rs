@@ -94,8 +94,12 @@ pub struct BuildDescription {
     /// Plugins that no workload needs; cmake gets `PLUGIN_NAME=NO`.
     #[serde(default)]
     pub plugins_off: Vec<String>,
-    /// Debian packages that building takes, compilers aside.
+    /// Debian packages that building takes, except compilers.
     pub needs: Vec<String>,
+    /// CPU seconds that compiling it once, without profile feedback, took on some machine: what a first build is expected to
+    /// take. It decides nothing of what is built, so it is left out of what builds are known by.
+    #[serde(default, skip_serializing)]
+    pub cpu_seconds: Option<u32>,
 }
 
 /// Where packages come from.

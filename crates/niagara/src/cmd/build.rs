@@ -1,10 +1,13 @@
 //! `niagara server build`: servers from source, and the store that keeps them.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use niagara_build::{BuildKind, BuildRecord, BuildStore, Recipe, StoredBuild, Unreadable};
+use niagara_build::{
+    BuildKind, BuildRecord, BuildStore, Recipe, StoredBuild, Unreadable, check_build_setting,
+};
 use niagara_lab::{BuildOptions, Event, Inventory, Observer, build};
 use serde::Serialize;
 
@@ -31,7 +34,7 @@ pub fn run(inventory: &Inventory, args: BuildArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes what was not used for so long, and with `all` what ccache keeps.
+/// Removes what was not used for this long, and with `all` what ccache keeps.
 fn collect(store: &BuildStore, unused_for: Duration, all: bool) -> Result<()> {
     let collected = store.gc(unused_for)?;
     let ccache = match all {
@@ -67,8 +70,6 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
         ("compiler", &args.compiler),
         ("linker", &args.linker),
         ("lto", &args.lto),
-        ("pgo", &args.pgo),
-        ("bolt", &args.bolt),
         ("bolt_profile", &args.bolt_profile),
     ] {
         if let Some(value) = value {
@@ -82,6 +83,9 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
         ("link_flags", &args.link_flags),
         ("patches", &args.patch),
         ("static_libraries", &args.static_libraries),
+        // One list, however often it is written.
+        ("pgo", &joined(&args.pgo)),
+        ("bolt", &joined(&args.bolt)),
     ] {
         for value in values {
             set(key, value)?;
@@ -90,12 +94,54 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
     for (name, value) in &args.cmake {
         set(&format!("cmake.{name}"), value)?;
     }
-    for training in recipe.pgo.iter_mut().chain(recipe.bolt.iter_mut()) {
-        training.threads = args.train_threads.unwrap_or(training.threads);
-        training.seconds = args.train_seconds.unwrap_or(training.seconds);
-        training.here = args.train_here;
+    for key in ["pgo", "bolt"] {
+        let is_trained = match key {
+            "pgo" => recipe.pgo.is_some(),
+            _ => recipe.bolt.is_some(),
+        };
+        for (part, value) in training_settings(args).into_iter().filter(|_| is_trained) {
+            let name = format!("{key}.{part}");
+            check_build_setting(&name, &value, Path::new(""))?;
+            recipe.set(&name, &value)?;
+        }
+    }
+    for (key, workloads) in [("pgo", joined(&args.pgo)), ("bolt", joined(&args.bolt))] {
+        for list in &workloads {
+            check_build_setting(key, list, Path::new(""))?;
+        }
     }
     Ok(recipe)
+}
+
+/// Lists of workloads as one; nothing where there is none.
+fn joined(lists: &[String]) -> Vec<String> {
+    match lists {
+        [] => Vec::new(),
+        lists => vec![lists.join(",")],
+    }
+}
+
+/// How it is trained, by the parts of a training.
+fn training_settings(args: &BuildArgs) -> Vec<(String, String)> {
+    let text = |number: Option<u64>| number.map(|number| number.to_string());
+    let here = args.train_here.then(|| "yes".to_owned());
+    let one = [
+        ("threads", text(args.train_threads.map(u64::from))),
+        ("seconds", text(args.train_seconds.map(u64::from))),
+        ("tables", text(args.train_tables.map(u64::from))),
+        ("table_size", text(args.train_table_size)),
+        ("here", here),
+        ("part", args.train_part.clone()),
+        ("tables_of", args.tables_of.clone()),
+        ("data", args.data.clone()),
+        ("schema", args.schema.clone()),
+    ];
+    let one = one
+        .into_iter()
+        .filter_map(|(part, value)| Some((part.to_owned(), value?)));
+    let set = args.train_set.iter();
+    one.chain(set.map(|(name, value)| (format!("set.{name}"), value.clone())))
+        .collect()
 }
 
 fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
@@ -136,6 +182,11 @@ fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
         record.source,
         record.toolchain.compiler
     );
+    let trained = record.recipe.trained_on_in_words();
+    if !trained.is_empty() {
+        let trained: Vec<String> = trained.into_iter().collect();
+        say!("  trained on {}", trained.join(", "));
+    }
     if let Some(profile) = &record.profile {
         match &record.shipped {
             Some(source) => {

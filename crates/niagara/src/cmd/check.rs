@@ -32,7 +32,8 @@ const MIN_KEY: usize = 4;
 pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let cancel = interrupt::on_ctrl_c()?;
     let subject = subject(inventory, args)?;
-    let options = options(args);
+    let mut options = options(args);
+    options.suite.tree = BuildStore::new(&inventory.cache).source_of(&subject.ours.server);
     let mut screen = Screen::new(&options);
     if !args.json {
         say!(

@@ -48,7 +48,7 @@ fn screen() -> Result<String> {
     let last = last_result().unwrap_or_else(|| "none in this folder".to_owned());
     let width = columns_of_stdout();
     Ok(format!(
-        "Niagara {}: makes a MySQL-family server faster on this machine, and proves it.\n\n\
+        "Niagara {}: makes a MySQL-family server faster here, and proves it.\n\n\
          {}\n\n\
          {}\n\
          {}\n\n\
@@ -63,7 +63,7 @@ fn screen() -> Result<String> {
 /// What a newcomer may type, in 80 columns.
 const FIRST: &str = "  \
     niagara tune mariadb-10.11         ten minutes: a report, and what to install\n  \
-    niagara compare A B                is B faster than A? (niagara compare --help)\n  \
+    niagara compare A B                is B faster than A? (see compare --help)\n  \
     niagara doctor --noise             a minute: how small a difference shows\n  \
     niagara --help                     all commands";
 

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
-    wrapped,
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, diagnosed_profiles,
+    limits_in_short, wrapped,
 };
 use niagara_stats::Verdict;
 use niagara_store::{Comparison, Store, Summary, TuneSummary};
@@ -219,7 +219,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         sides: sides.as_ref(),
     };
     say_text!("{}", niagara_report::terminal(summary, &view));
-    for line in limits_in_short(&looked_at(store)?, shown == Shown::Verbose) {
+    for line in limits_in_short(&diagnosed_profiles(store)?, shown == Shown::Verbose) {
         say!("\n{}", wrapped("", &line, width));
     }
     say!("\nreport:  {}", folder.join("report.html").display());

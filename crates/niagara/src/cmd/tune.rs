@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
-use niagara_lab::{Question, StudyDescription, TuneQuestion, answer, server_name};
+use niagara_lab::{Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name};
 
 use crate::cmd::session::OpenSession;
 use crate::load_args::LoadArgs;
@@ -51,6 +51,10 @@ pub struct TuneArgs {
     /// hour to build once, and has to have passed `niagara server check`
     #[arg(long)]
     pub with_builds: bool,
+    /// Time for building servers, before anything is measured: the most promising that fit are built, and what each will take
+    /// is said first; what is here already takes none
+    #[arg(long, default_value = "1h", value_parser = budget)]
+    pub build_budget: Duration,
     /// Only these levers (ids as in `niagara levers`), comma-separated
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub only: Vec<String>,
@@ -122,10 +126,15 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         also: args.also.clone(),
         without: args.without.clone(),
         with_builds: args.with_builds,
+        build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
     }
     .with_ids(&lever::load(&args.study.levers)?)?;
-    let load = args.load.load()?;
+    let mut load = args.load.load()?;
+    let mut named = tune.only.iter().chain(&tune.also);
+    if tune.with_builds || named.any(|lever| lever.starts_with("build")) {
+        load = judged_apart(load)?;
+    }
     args.judge.check_job(&load)?;
     Ok(StudyDescription {
         goal: args.judge.goal,

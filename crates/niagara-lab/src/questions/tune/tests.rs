@@ -7,13 +7,12 @@ use niagara_load::{Sysbench, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family};
 use niagara_stats::Rule;
-use niagara_store::{Goal, StudyRecord, TuneSummary};
+use niagara_store::{Goal, TuneSummary};
 
 use super::*;
-use crate::duels::spec::{DuelSettings, Load, Protocol};
+use crate::duels::spec::{DuelSettings, Load};
 use crate::lever::{Context, load};
 use crate::studies::answer::conduct;
-use crate::studies::study::StudyOptions;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -24,7 +23,7 @@ const DUELS: [u64; 3] = [6, 4, 3];
 /// An hour, so that every part has time whatever a start takes here.
 const BUDGET_SECONDS: f64 = 3600.0;
 
-/// Sees what is measured, and stops the study after so many duels of the search.
+/// Sees what is measured, and stops the study after this many duels of the search.
 struct Watching {
     cancel: Cancel,
     stop_after: usize,
@@ -97,32 +96,17 @@ fn options() -> TuneOptions {
 }
 
 fn opened(folder: &Path) -> Study {
-    let record = StudyRecord {
-        kind: "tune".into(),
-        command: "niagara tune".into(),
-        key: "k".into(),
-        seed: 7,
-        started_unix_ms: 0,
-        plan: serde_json::json!({}),
-        machine: serde_json::json!({}),
-        niagara_version: "0".into(),
+    let duel_settings = DuelSettings {
+        couples: 2,
+        slice_seconds: 0.05,
+        ramp_seconds: 0.0,
+        warm_up_seconds: 0.1,
+        disturbance: 1.0,
     };
-    let options = StudyOptions {
-        folder: folder.to_owned(),
-        budget_seconds: BUDGET_SECONDS,
-        duel_settings: DuelSettings {
-            couples: 2,
-            slice_seconds: 0.05,
-            ramp_seconds: 0.0,
-            warm_up_seconds: 0.1,
-            disturbance: 1.0,
-        },
-        protocol: Protocol::Duel,
-    };
-    Study::open(&record, options).expect("a folder of its own")
+    Study::for_tests(folder, BUDGET_SECONDS, duel_settings).expect("a folder of its own")
 }
 
-/// One sitting, stopped after so many duels of the search; what is decided beforehand is kept by `decide`.
+/// One sitting, stopped after this many duels of the search; what is decided beforehand is kept by `decide`.
 fn sitting(
     folder: &Path,
     stop_after: usize,

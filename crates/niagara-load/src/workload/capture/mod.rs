@@ -5,5 +5,5 @@
 
 mod workload;
 
-pub(crate) use workload::CAPTURE;
+pub(crate) use workload::{CAPTURE, content_of};
 pub use workload::{CaptureWorkload, REPLAY_OPTIONS};

@@ -6,7 +6,7 @@ use crate::workload::common::CommonOptions;
 use crate::workload::family::{Each, Family};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
-use niagara_capture::trace::{CommitOrder, CompileOptions, Trace, compile};
+use niagara_capture::trace::{CommitOrder, CompileOptions, Trace, TracePart, compile};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// Names of the options that only captures have.
-pub const REPLAY_OPTIONS: [&str; 3] = ["commit_order", "speed", "tables_of"];
+pub const REPLAY_OPTIONS: [&str; 4] = ["commit_order", "speed", "part", "tables_of"];
 
 /// The slowest and the fastest pace, as a multiple of the captured one.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
@@ -39,7 +39,7 @@ pub struct CaptureWorkload {
 struct Replayed {
     /// The file as the user named it.
     path: String,
-    /// xxh3 (128 bits) of the file: it must be the same one when a study goes on.
+    /// xxh3 (128 bits) of the file: it must be the same one when a study is continued.
     content: String,
     /// Which order between sessions is kept.
     #[serde(default)]
@@ -47,6 +47,9 @@ struct Replayed {
     /// The pace as a multiple of the captured one; none: as fast as the order allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     speed: Option<f64>,
+    /// Which of its transactions; none: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<TracePart>,
     /// The workload whose tables it runs on; none: its data come from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tables_of: Option<Box<WorkloadSpec>>,
@@ -79,6 +82,7 @@ impl CaptureWorkload {
                 content: content_of(path)?,
                 commit_order: CommitOrder::default(),
                 speed: None,
+                part: None,
                 tables_of: None,
                 statements: 0,
                 sessions: 0,
@@ -88,12 +92,18 @@ impl CaptureWorkload {
             trace: Arc::default(),
             kind: Some(CAPTURE.to_owned()),
         };
-        let trace = workload.trace()?;
-        workload.capture.statements = trace.facts.statements;
-        workload.capture.sessions = trace.sessions;
-        workload.capture.in_flight = trace.facts.max_in_flight;
-        workload.capture.writes = trace.facts.writes;
+        workload.count()?;
         Ok(workload)
+    }
+
+    /// Notes what the trace says of itself.
+    fn count(&mut self) -> Result<(), LoadError> {
+        let trace = self.trace()?;
+        self.capture.statements = trace.facts.statements;
+        self.capture.sessions = trace.sessions;
+        self.capture.in_flight = trace.facts.max_in_flight;
+        self.capture.writes = trace.facts.writes;
+        Ok(())
     }
 
     /// What the capture says, made ready to be replayed: read once for this workload and all its clones.
@@ -108,12 +118,13 @@ impl CaptureWorkload {
         if content_of(path)? != self.capture.content {
             return Err(LoadError::Invalid(format!(
                 "{} is not the capture that it was when this was planned\n\
-                 remedy: put the file back, or begin anew in another folder of results",
+                 remedy: put the file back, or start over in another folder of results",
                 path.display()
             )));
         }
         let options = CompileOptions {
             order: self.capture.commit_order,
+            part: self.capture.part,
         };
         let trace =
             compile(path, options).map_err(|error| LoadError::Invalid(error.to_string()))?;
@@ -129,6 +140,45 @@ impl CaptureWorkload {
     /// Which order between sessions is kept.
     pub fn commit_order(&self) -> CommitOrder {
         self.capture.commit_order
+    }
+
+    /// Which of its transactions are replayed; none: all of them.
+    pub fn part(&self) -> Option<TracePart> {
+        self.capture.part
+    }
+
+    /// Replays a part of its transactions only.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the part has nothing that can be replayed.
+    pub fn set_part(&mut self, part: TracePart) -> Result<(), LoadError> {
+        self.capture.part = Some(part);
+        self.trace = Arc::default();
+        self.count()
+    }
+
+    /// What has to be replayed before, so that its data are those that its first transaction found: none where it begins
+    /// with the capture, or where what is before it changes nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn before(&self) -> Result<Option<CaptureWorkload>, LoadError> {
+        let Some(part @ TracePart::After(_)) = self.capture.part else {
+            return Ok(None);
+        };
+        let mut before = self.clone();
+        before.capture.speed = None;
+        match before.set_part(part.complement()) {
+            Ok(()) => Ok(before.capture.writes.then_some(before)),
+            // Nothing of it can be replayed.
+            Err(_) if self.trace().is_ok() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The workload whose tables it runs on.
+    pub fn tables_of(&self) -> Option<&WorkloadSpec> {
+        self.capture.tables_of.as_deref()
     }
 
     /// Most statements in flight in the capture.
@@ -156,7 +206,7 @@ impl CaptureWorkload {
         Ok(())
     }
 
-    /// Sets `commit_order` or `speed`; false for any other name.
+    /// Sets `commit_order`, `speed` or `part`; false for any other name.
     ///
     /// # Errors
     /// A value that the option does not take.
@@ -180,6 +230,12 @@ impl CaptureWorkload {
                 })?;
                 self.capture.speed = Some(speed);
             }
+            "part" => {
+                let part = value.parse();
+                self.set_part(
+                    part.map_err(|error| LoadError::Invalid(format!("{name}: {error}")))?,
+                )?;
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -196,7 +252,7 @@ impl CaptureWorkload {
 }
 
 /// xxh3 (128 bits) of a file, in hexadecimal digits.
-fn content_of(path: &Path) -> Result<String, LoadError> {
+pub(crate) fn content_of(path: &Path) -> Result<String, LoadError> {
     let failed = |error| LoadError::Invalid(format!("cannot read {}: {error}", path.display()));
     let mut file = File::open(path).map_err(failed)?;
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
@@ -269,14 +325,32 @@ impl Family for CaptureWorkload {
             ),
             None => String::new(),
         };
-        format!("{statements} statements of {sessions} sessions{data}")
+        let part = match self.capture.part {
+            Some(part) => format!(" ({})", part.words()),
+            None => String::new(),
+        };
+        format!("{statements} statements of {sessions} sessions{part}{data}")
     }
 
     fn data_key(&self, common: &CommonOptions, threads: u32) -> String {
-        match self.tables() {
+        let data = match self.tables() {
             Some(tables) => tables.data_key(common, threads),
             None => "given".into(),
+        };
+        match self.capture.part {
+            Some(part @ TracePart::After(_)) => {
+                format!(
+                    "{data} after {} of {}",
+                    part.complement(),
+                    self.capture.content
+                )
+            }
+            _ => data,
         }
+    }
+
+    fn content(&self) -> Option<String> {
+        Some(self.capture.content.clone())
     }
 
     fn expected_rows(&self, threads: u32) -> u64 {

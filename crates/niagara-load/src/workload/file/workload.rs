@@ -154,6 +154,11 @@ impl Family for FileWorkload {
         }
     }
 
+    fn content(&self) -> Option<String> {
+        let digest = Sha256::digest(self.source.text.as_bytes());
+        self.built_in.is_none().then(|| hex::encode(&digest[..16]))
+    }
+
     fn title(&self) -> Option<&str> {
         Some(&self.definition.title)
     }

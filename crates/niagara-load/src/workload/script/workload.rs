@@ -123,6 +123,18 @@ impl Family for ScriptWorkload {
         &self.script.path
     }
 
+    fn content(&self) -> Option<String> {
+        // Modules by their text alone: their paths say where they lie here.
+        let mut texts: Vec<&str> = self.script.modules.values().map(String::as_str).collect();
+        texts.sort_unstable();
+        let mut digest = Sha256::new();
+        for text in texts.into_iter().chain([self.script.text.as_str()]) {
+            digest.update((text.len() as u64).to_le_bytes());
+            digest.update(text.as_bytes());
+        }
+        Some(hex::encode(&digest.finalize()[..16]))
+    }
+
     fn writes(&self) -> bool {
         if let Some(only_reads) = self.script_only_reads {
             return !only_reads;

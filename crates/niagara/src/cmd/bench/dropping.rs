@@ -8,7 +8,7 @@ use niagara_lab::Load;
 use super::tables::{listed, number, table};
 use super::target::Target;
 
-/// Above so many rows the server's own estimate is told: counting would read the whole table.
+/// Above this many rows the server's own estimate is told: counting would read the whole table.
 const COUNTED: u64 = 1_000_000;
 
 /// A table that is to go.

@@ -113,20 +113,7 @@ fn measure(
         say!("{title}");
     }
     let log = file.map(|file| file.begin(&title)).transpose()?;
-    let mut driver = Driver::connect(
-        std::slice::from_ref(&target.endpoint),
-        &load.workload,
-        &DriverOptions {
-            threads: load.threads,
-            seed: args.run.seed,
-            io: args.run.io,
-            coalescing: args.run.coalescing,
-            // A private server that ends is not started again.
-            retry: target.private.is_none().then(Retry::default),
-            ..DriverOptions::default()
-        },
-    )
-    .map_err(|error| target.explain(error))?;
+    let mut driver = connect(args, load, target)?;
     let run_args = match load.workload.capture() {
         Some(capture) => replay::run_args(&args.run, capture)?,
         None => args.run.clone(),
@@ -190,6 +177,20 @@ fn measure(
         consistency::refuse(findings)?;
     }
     Ok(exit_code(cancel.is_cancelled(), true))
+}
+
+fn connect(args: &BenchArgs, load: &Load, target: &Target) -> Result<Driver> {
+    let options = DriverOptions {
+        threads: load.threads,
+        seed: args.run.seed,
+        io: args.run.io,
+        coalescing: args.run.coalescing,
+        // A private server that ends is not started again.
+        retry: target.private.is_none().then(Retry::default),
+        ..DriverOptions::default()
+    };
+    let sides = std::slice::from_ref(&target.endpoint);
+    Driver::connect(sides, &load.workload, &options).map_err(|error| target.explain(error))
 }
 
 /// One pacing for every run.

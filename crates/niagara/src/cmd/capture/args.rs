@@ -177,7 +177,7 @@ pub struct AdviseArgs {
 pub struct StartArgs {
     #[command(flatten)]
     pub connect: ConnectArgs,
-    /// Capture for so long, then make the capture; without it the capture continues until `capture stop`
+    /// Capture for this long, then make the capture; without it the capture continues until `capture stop`
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
     #[command(flatten)]

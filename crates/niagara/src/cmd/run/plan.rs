@@ -270,11 +270,11 @@ impl RunPlan {
         for build in &self.builds {
             text += &format!("\n    {} ({})", build.recipe, words(build.forecast));
         }
-        let seconds = self.builds.iter().map(|build| match build.forecast {
-            Forecast::Seconds(seconds) => seconds,
-            Forecast::There | Forecast::Unknown => 0.0,
-        });
-        let seconds: f64 = seconds.sum();
+        let known = self
+            .builds
+            .iter()
+            .filter_map(|build| build.forecast.seconds());
+        let seconds: f64 = known.sum();
         if seconds > 0.0 {
             let all = clock(std::time::Duration::from_secs_f64(seconds));
             let unknown = self
@@ -284,8 +284,8 @@ impl RunPlan {
                 .count();
             let aside = match unknown {
                 0 => String::new(),
-                1 => ", the one that is not known aside".to_owned(),
-                many => format!(", the {many} that are not known aside"),
+                1 => ", without the one that is not known".to_owned(),
+                many => format!(", without the {many} that are not known"),
             };
             text += &format!("\n    together about {all}{aside}, beside the measuring");
         }
@@ -363,7 +363,7 @@ mod tests {
 
     use super::*;
 
-    /// The plan of a study with these lines, a line of words aside.
+    /// The plan of a study with these lines, without the line of words.
     fn plan_of(lines: &str) -> RunPlan {
         plan_with(lines, None)
     }
