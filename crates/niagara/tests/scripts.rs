@@ -432,6 +432,34 @@ fn a_rate_that_cannot_be_kept_ends_the_run() {
     }
 }
 
+#[test]
+fn what_is_left_of_a_lost_connection_closes_nothing_of_the_next() {
+    let stage = Stage::new();
+    let script = stage.write(
+        "again.lua",
+        r#"
+function event()
+   local con = sysbench.sql.driver():connect()
+   local before = con:prepare("SELECT 1")
+   con:reconnect()
+   local after = con:prepare("SELECT 2")
+   before = nil
+   collectgarbage() collectgarbage()
+   print(after:execute().nrows)
+   -- Both the connection and its statement are forgotten; the next connection has their numbers.
+   con, after = nil, nil
+   collectgarbage() collectgarbage()
+   local other = sysbench.sql.driver():connect()
+   local statement = other:prepare("SELECT 3")
+   collectgarbage() collectgarbage()
+   print(statement:execute().nrows)
+   other:disconnect()
+end"#,
+    );
+    let stdout = stage.succeed(&script, "--events=3 --verbosity=1 run");
+    assert_eq!(stdout, "1\n1\n".repeat(3));
+}
+
 /// What scripts do over hours: statements of every kind, rows, errors, connections that go and come.
 const SOAK: &str = r#####"
 ffi.cdef[[int usleep(unsigned int);]]

@@ -71,17 +71,21 @@ local function link()
    if box.status ~= STATUS.linked then
       return nil, box.number, message()
    end
-   local number = box.link
+   -- Numbers are given again: what is left of a link that is gone must not be taken for the next one of its number. Finalisers may
+   -- know of `life`, but not of the link itself, or it would never be collected.
+   local number, life = box.link, { gone = false }
    local guard = ffi.gc(ffi.new("char[1]"), function()
+      life.gone = true
       api.close_link(box, number)
    end)
-   return { number = number, guard = guard }
+   return { number = number, guard = guard, life = life }
 end
 
 local function unlink(self)
    local wire = self.wire
    if wire then
       ffi.gc(wire.guard, nil)
+      wire.life.gone = true
       api.close_link(box, wire.number)
       self.wire = nil
       self.result.is_open = false
@@ -373,9 +377,11 @@ function connection:prepare(query)
    wait()
    if box.status == STATUS.prepared then
       made.id, made.parameters = box.number, box.parameters
-      local wire, id = self.wire, made.id
+      local number, life, id = self.wire.number, self.wire.life, made.id
       made.guard = ffi.gc(ffi.new("char[1]"), function()
-         api.close_statement(box, wire.number, id)
+         if not life.gone then
+            api.close_statement(box, number, id)
+         end
       end)
       return made
    end
