@@ -3,7 +3,7 @@
 
 Every tuner gets the same time, restarts included. What each calls its best is then compared with the server as it was and
 with Niagara's final variant in fresh duels (`niagara compare`), which know nothing of who proposed it. All that was
-measured is kept in the output folder, a file each: the same command goes on where an earlier one stopped.
+measured is kept in the output folder, a file each: the same command continues where an earlier one stopped.
 """
 
 import argparse

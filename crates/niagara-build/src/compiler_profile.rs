@@ -22,7 +22,7 @@ pub struct ProfileSummary {
 }
 
 impl ProfileSummary {
-    /// Refuses a profile that says nothing.
+    /// Refuses an empty profile.
     pub(crate) fn check(self, from: &str) -> Result<ProfileSummary> {
         if self.executed == 0 {
             bail!(

@@ -25,17 +25,6 @@ impl Builder<'_> {
             .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
     }
 
-    /// Whether the build is there already, and what it is known by.
-    ///
-    /// # Errors
-    /// As with [`Builder::ensure`], as far as can be told beforehand.
-    pub fn look(&mut self, server: &str, recipe: &Recipe) -> Result<(String, bool)> {
-        let order = self.order(server, recipe)?;
-        let key = order.key(BuildKind::Server)?;
-        let there = BuildStore::new(self.cache).find(&key).is_some();
-        Ok((key, there))
-    }
-
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.pinned()?.normal();
         check_options(&recipe)?;

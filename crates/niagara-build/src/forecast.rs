@@ -21,7 +21,7 @@ const UNEVEN: f64 = 1.1;
 pub enum Forecast {
     /// It is here already.
     There,
-    /// About so many seconds.
+    /// About this many seconds.
     Seconds(f64),
     /// Nothing like it was built here; by the CPU time that it took on another machine it takes about so many seconds.
     Elsewhere(f64),
@@ -64,7 +64,7 @@ pub(crate) struct Experience {
 }
 
 impl Experience {
-    /// What `store` knows of `server`, for builds with so many compilers at once.
+    /// What `store` knows of `server`, for builds with this many compilers at once.
     pub(crate) fn of(store: &BuildStore, server: &str, jobs: usize) -> Experience {
         let builds = store.list().unwrap_or_default();
         let finished = builds

@@ -296,7 +296,7 @@ impl LoadTrainer<'_> {
                 format!("training on {what}: {transactions} transactions, {left:.0} s left")
             } else {
                 format!(
-                    "training on {what}: {transactions} transactions, going on to {ENOUGH_STATEMENTS} statements: \
+                    "training on {what}: {transactions} transactions, continuing to {ENOUGH_STATEMENTS} statements: \
                      {statements} so far"
                 )
             });
@@ -313,7 +313,7 @@ impl LoadTrainer<'_> {
         Ok(statements.max(whole.queries))
     }
 
-    /// The job, each time on a fresh clone since it changes its data, until so many seconds were spent on it; once at least.
+    /// The job, each time on a fresh clone since it changes its data, until this many seconds were spent on it; once at least.
     fn do_jobs(
         &self,
         job: &TrainingJob<'_>,

@@ -385,7 +385,7 @@ impl FromStr for Compiler {
             "gcc" => CompilerFamily::Gcc,
             "clang" => CompilerFamily::Clang,
             _ => bail!(
-                "`{text}` is no compiler that Niagara builds with; write gcc, clang, or one of a version: clang-19"
+                "`{text}` is not a compiler that Niagara builds with; write gcc, clang, or one of a version: clang-19"
             ),
         };
         match version.transpose() {
@@ -434,7 +434,7 @@ macro_rules! words {
 
             fn from_str(text: &str) -> Result<Self> {
                 $(if text == $word { return Ok($variant); })+
-                bail!("`{text}` is no {}; there are: {}", $what, Self::WORDS.join(", "))
+                bail!("`{text}` is not a {}; there are: {}", $what, Self::WORDS.join(", "))
             }
         }
     };

@@ -96,7 +96,7 @@ impl Source {
     ///
     /// # Errors
     /// A patch that does not apply.
-    pub fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
+    pub(crate) fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
         if patches.is_empty() {
             return Ok(self.tree.clone());
         }
@@ -295,7 +295,7 @@ fn version_of(tree: &Path) -> Result<(Family, Version)> {
     );
     let (Some(major), Some(minor), Some(patch)) = numbers else {
         bail!(
-            "{} is no source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
+            "{} is not a source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
              MYSQL_VERSION_MAJOR, MINOR and PATCH\nremedy: give the top folder of the tree",
             tree.display()
         );

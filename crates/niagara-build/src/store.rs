@@ -318,7 +318,7 @@ impl BuildStore {
     }
 
     /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
-    /// for so long; source trees go when no build is left of them. What is being made or used right now stays.
+    /// for this long; source trees go when no build is left of them. What is being made or used right now stays.
     ///
     /// # Errors
     /// A folder that cannot be removed.

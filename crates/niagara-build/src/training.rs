@@ -207,7 +207,7 @@ impl Training {
             match value.parse::<u32>() {
                 Ok(number) if number > 0 => Ok(number),
                 _ => bail!(
-                    "`{value}` is no number of {part} to train with; write a whole number from 1"
+                    "`{value}` is not a number of {part} to train with; write a whole number from 1"
                 ),
             }
         };

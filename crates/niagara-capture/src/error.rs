@@ -18,7 +18,7 @@ pub enum CaptureError {
     },
     /// A file is no log that can be read.
     #[error(
-        "{}: this is no slow log and no general log: none of its first {looked_at} bytes is an entry's header\n\
+        "{}: this is neither a slow log nor a general log: none of its first {bytes} bytes is an entry's header\n\
          remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
         path.display()
     )]
@@ -26,7 +26,7 @@ pub enum CaptureError {
         /// The file.
         path: PathBuf,
         /// How much of it was read, in bytes.
-        looked_at: usize,
+        bytes: usize,
     },
     /// Logs of different kinds.
     #[error(
@@ -41,7 +41,7 @@ pub enum CaptureError {
         general: PathBuf,
     },
     /// A file is no capture.
-    #[error("{}: this is no capture of Niagara's\nremedy: `niagara capture import` makes one from logs", .0.display())]
+    #[error("{}: this is not a capture file of Niagara\nremedy: `niagara capture import` makes one from logs", .0.display())]
     NoCapture(PathBuf),
     /// A capture of another version of the format.
     #[error(

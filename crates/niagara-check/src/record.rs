@@ -131,7 +131,7 @@ impl CheckRecord {
     }
 
     /// Whether every part was checked, wholly.
-    pub fn complete(&self) -> bool {
+    pub(crate) fn complete(&self) -> bool {
         self.missing().is_empty()
     }
 

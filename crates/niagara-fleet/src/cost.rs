@@ -63,7 +63,7 @@ impl Cost {
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// The verdict rests on it.
     Counts,
     /// It has a result that was not needed.
@@ -74,7 +74,7 @@ pub enum Fate {
 
 /// The account of one worker: its log, seconds from its beginning to when it was known to have ended, and what became of its
 /// attempts.
-pub fn account(lines: &[WorkerLine], ended: f64, fate: impl Fn(&Attempt) -> Fate) -> Cost {
+pub(crate) fn account(lines: &[WorkerLine], ended: f64, fate: impl Fn(&Attempt) -> Fate) -> Cost {
     let mut cost = Cost::default();
     let finished: BTreeMap<&Attempt, f64> = lines
         .iter()

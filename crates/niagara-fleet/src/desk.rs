@@ -77,14 +77,7 @@ impl Desk {
     /// Takes over a line of the head's log.
     pub fn apply(&mut self, line: &HeadLine) {
         match line {
-            HeadLine::Wanted { duel, index, .. } => {
-                self.duels.entry(duel.clone()).or_insert(Duel {
-                    index: *index,
-                    epoch: 0,
-                    state: State::Waiting,
-                    losses: Vec::new(),
-                });
-            }
+            HeadLine::Wanted { duel, index, .. } => self.wanted(duel, *index),
             HeadLine::Granted { attempt, worker } => self.granted(attempt, worker),
             HeadLine::Withdrawn {
                 attempt,
@@ -96,12 +89,9 @@ impl Desk {
                 if self.holder(attempt).is_none() {
                     return;
                 }
-                self.release(&attempt.duel);
-                if let Some(duel) = self.duels.get_mut(&attempt.duel) {
-                    duel.state = State::Waiting;
-                    if *begun {
-                        duel.losses.push((node.clone(), why.clone()));
-                    }
+                let duel = self.release(&attempt.duel, State::Waiting);
+                if let (Some(duel), true) = (duel, *begun) {
+                    duel.losses.push((node.clone(), why.clone()));
                 }
             }
             HeadLine::Taken {
@@ -110,24 +100,10 @@ impl Desk {
                 node,
                 ..
             } => {
-                self.release(&attempt.duel);
-                if let Some(duel) = self.duels.get_mut(&attempt.duel) {
-                    duel.state = State::Taken {
-                        worker: worker.clone(),
-                        node: node.clone(),
-                    };
-                }
+                let (worker, node) = (worker.clone(), node.clone());
+                self.release(&attempt.duel, State::Taken { worker, node });
             }
-            HeadLine::Arrived { worker, node } => {
-                let known = self.workers.entry(worker.clone()).or_insert(Worker {
-                    node: node.clone(),
-                    open: true,
-                    fenced: false,
-                    gone: false,
-                    holds: BTreeSet::new(),
-                });
-                known.open = !known.gone && !known.fenced;
-            }
+            HeadLine::Arrived { worker, node } => self.arrived(worker, node),
             HeadLine::Silent { worker } => {
                 if let Some(worker) = self.workers.get_mut(worker) {
                     worker.open = false;
@@ -160,6 +136,26 @@ impl Desk {
         }
     }
 
+    fn wanted(&mut self, duel: &str, index: u64) {
+        self.duels.entry(duel.to_owned()).or_insert(Duel {
+            index,
+            epoch: 0,
+            state: State::Waiting,
+            losses: Vec::new(),
+        });
+    }
+
+    fn arrived(&mut self, worker: &str, node: &str) {
+        let known = self.workers.entry(worker.to_owned()).or_insert(Worker {
+            node: node.to_owned(),
+            open: true,
+            fenced: false,
+            gone: false,
+            holds: BTreeSet::new(),
+        });
+        known.open = !known.gone && !known.fenced;
+    }
+
     fn granted(&mut self, attempt: &Attempt, worker: &str) {
         self.grants += 1;
         if let Some(duel) = self.duels.get_mut(&attempt.duel) {
@@ -171,10 +167,14 @@ impl Desk {
         }
     }
 
-    fn release(&mut self, duel: &str) {
+    /// Takes a duel from whoever holds it.
+    fn release(&mut self, duel: &str, state: State) -> Option<&mut Duel> {
         for worker in self.workers.values_mut() {
             worker.holds.remove(duel);
         }
+        let duel = self.duels.get_mut(duel)?;
+        duel.state = state;
+        Some(duel)
     }
 
     /// From here on these duels are wanted, the most urgent first; others are not granted any more.
@@ -467,7 +467,7 @@ mod tests {
             assert_eq!(once.len(), 4, "{nodes:?}");
             orders.insert(nodes);
         }
-        assert!(orders.len() > 1, "the order is drawn anew for each block");
+        assert!(orders.len() > 1, "each block draws its own order");
         assert_eq!(table.grant(), 0, "nobody holds more than {HELD}");
         table.take("d0");
         assert_eq!(table.grant(), 1);

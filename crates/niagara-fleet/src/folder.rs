@@ -72,7 +72,7 @@ impl Folder {
             )
         })?;
         let study: StudyFile = serde_json::from_slice(&bytes)
-            .with_context(|| format!("{} is no description of a study", path.display()))?;
+            .with_context(|| format!("{} is not a description of a study", path.display()))?;
         if study.format != FORMAT {
             bail!(
                 "{} was written by another version of Niagara (format {}, this one has {FORMAT})\n\
@@ -84,7 +84,7 @@ impl Folder {
         Ok(study)
     }
 
-    /// Makes it the folder of `study`, or goes on with it.
+    /// Makes it the folder of `study`, or continues with it.
     ///
     /// # Errors
     /// It is of another study, or cannot be written.

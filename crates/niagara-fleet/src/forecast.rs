@@ -7,7 +7,7 @@ const WORTH: f64 = 0.9;
 
 /// Share of the seconds held that go into duels, when `duels` of `seconds` each are run on `nodes` that take `start` seconds
 /// until their first: the last ones leave half a duel idle on average.
-pub fn share_in_duels(duels: usize, seconds: f64, start: f64, nodes: usize) -> f64 {
+fn share_in_duels(duels: usize, seconds: f64, start: f64, nodes: usize) -> f64 {
     if duels == 0 || nodes == 0 {
         return 0.0;
     }

@@ -26,7 +26,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Opens the shared folder, or goes on in it: workers that are there are adopted, results that came are taken.
+    /// Opens the shared folder, or continues in it: workers that are there are adopted, results that came are taken.
     ///
     /// # Errors
     /// The folder is another study's or cannot be written; Slurm does not answer.

@@ -112,7 +112,7 @@ impl Office {
             let why = "it was started again elsewhere";
             let node = self.desk.node_of(&earlier).to_owned();
             self.notice(format!(
-                "worker {earlier} on {node} was started again: what it held is run anew"
+                "worker {earlier} on {node} was started again: what it held is run again"
             ));
             self.fence(&earlier, why)?;
         }

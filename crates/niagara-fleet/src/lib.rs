@@ -21,10 +21,9 @@ mod tending;
 mod watch;
 mod worker;
 
-pub use cost::{Cost, Fate};
-pub use forecast::{nodes_worth_having, share_in_duels};
+pub use cost::Cost;
+pub use forecast::nodes_worth_having;
 pub use head::Head;
-pub use line::publish;
 pub use message::Attempt;
 pub use options::{Cluster, DuelResult, HeadOptions, Order};
 pub use slurm::{Program, SlurmOptions};

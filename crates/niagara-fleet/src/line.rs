@@ -120,7 +120,7 @@ impl Tail {
         }
     }
 
-    /// The lines that were added. The file is opened anew: that is when a network file system asks for news.
+    /// The lines that were added. The file is opened again: that is when a network file system asks for news.
     ///
     /// # Errors
     /// The file cannot be read; that it is not there yet is no error.
@@ -154,7 +154,7 @@ impl Tail {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn publish(path: &Path, content: &[u8]) -> Result<()> {
+pub(crate) fn publish(path: &Path, content: &[u8]) -> Result<()> {
     let part = path.with_extension(format!("part-{}", std::process::id()));
     let write = || -> io::Result<()> {
         let mut file = File::create(&part)?;

@@ -22,7 +22,7 @@ impl std::fmt::Display for Attempt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum HeadLine {
-    /// A head begins, or goes on.
+    /// A head begins, or continues.
     Opened {
         /// Its process.
         pid: u32,

@@ -238,7 +238,7 @@ impl Office {
                 ));
                 if since.elapsed() > self.options.patience {
                     self.trouble = Some(format!(
-                        "{error:#}, for {:.0} s now\nremedy: make room; the same command goes on from here",
+                        "{error:#}, for {:.0} s now\nremedy: make room; the same command continues from here",
                         since.elapsed().as_secs_f64()
                     ));
                 }

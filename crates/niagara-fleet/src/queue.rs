@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// What is asked of the thread, and what it found.
 #[derive(Debug, Default)]
 struct Talk {
-    /// Ask for so many more nodes, without these.
+    /// Ask for this many more nodes, without these.
     wanted: Option<(u32, Vec<String>)>,
     /// Arrays that were submitted and are not fetched yet: number and tasks.
     submitted: Vec<(String, u32)>,

@@ -37,7 +37,7 @@ pub struct Program {
 impl Program {
     /// Shell lines that copy it to the node's disk, or take the shared one where that cannot be, and become the worker of
     /// `folder` of this name (as a shell takes it).
-    pub fn script(&self, folder: &Path, name: &str) -> String {
+    fn script(&self, folder: &Path, name: &str) -> String {
         let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
         let (shared, local) = (path(&self.shared), path(&self.local));
         let place = path(self.local.parent().unwrap_or(Path::new("/")));
@@ -91,7 +91,7 @@ impl Task {
     }
 }
 
-/// The arguments of `sbatch` for so many workers, the script aside.
+/// The arguments of `sbatch` for this many workers, except the script.
 pub fn sbatch_arguments(
     options: &SlurmOptions,
     name: &str,
@@ -157,7 +157,7 @@ impl Slurm {
             folder: folder.to_owned(),
         };
         slurm.queue().context(
-            "Slurm does not answer\nremedy: say this on a host where `squeue` and `sbatch` work, or use --on local",
+            "Slurm does not answer\nremedy: run this on a host where `squeue` and `sbatch` work, or use --on local",
         )?;
         Ok(slurm)
     }
@@ -177,7 +177,10 @@ impl Slurm {
         // JOB or JOB;CLUSTER.
         let job = printed.trim().split(';').next().unwrap_or_default();
         if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
-            bail!("`sbatch` said `{}`, which is no job number", printed.trim());
+            bail!(
+                "`sbatch` said `{}`, which is not a job number",
+                printed.trim()
+            );
         }
         Ok(job.to_owned())
     }

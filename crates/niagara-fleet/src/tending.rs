@@ -48,7 +48,7 @@ impl Office {
         for task in alive.iter().filter(|task| task.state == "RUNNING") {
             self.runs(task);
         }
-        self.bury(&tasks)?;
+        self.note_ended(&tasks)?;
         // An answer from before the last submission knows nothing of it.
         let fresh = self.submitted_at.is_none_or(|at| asked > at);
         let wanted = queue.nodes.min(self.desk.open_duels() as u32);
@@ -89,7 +89,7 @@ impl Office {
         self.trouble = Some(format!(
             "job {} runs on {}, but nothing of its worker is seen in {}\n\
              cause: that folder is not the same on this host and on the node, or the program does not start there \
-             (slurm-*.log in the folder, on the node, has its words)\n\
+             (slurm-*.log in the folder, on the node, has its messages)\n\
              remedy: name a folder that all of them see with --shared",
             task.name,
             task.node,
@@ -98,7 +98,7 @@ impl Office {
     }
 
     /// Workers whose job has ended without a word.
-    fn bury(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+    fn note_ended(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
         let workers: Vec<String> = self.desk.workers().map(str::to_owned).collect();
         for worker in workers {
             let name = name_of(&worker).0;
@@ -154,7 +154,7 @@ impl Office {
         if self.fruitless >= MAX_FRUITLESS {
             self.trouble.get_or_insert(format!(
                 "workers were started {} times in a row and ended without a result\n\
-                 cause: {}\nremedy: the slurm-*.log in {} have their words; the same command goes on from here",
+                 cause: {}\nremedy: the slurm-*.log in {} have their messages; the same command continues from here",
                 self.fruitless + 1,
                 self.losses
                     .last()

@@ -19,11 +19,11 @@ use crate::slurm::own_times;
 
 /// How often the head's log is read.
 const LOOK: Duration = Duration::from_millis(250);
-/// A worker that did nothing for so long, not even count time, was stopped.
+/// A worker that did nothing for this long, not even count time, was stopped.
 const STOPPED: Duration = Duration::from_secs(5);
 /// How often the clock is read to see that.
 const TICK: Duration = Duration::from_millis(250);
-/// Room for a duel that takes longer than those before it: so many times their 95th percentile must be left.
+/// Room for a duel that takes longer than those before it: this many times their 95th percentile must be left.
 const ROOM: f64 = 1.5;
 
 /// Where a worker works, and how long it waits.
@@ -100,7 +100,7 @@ impl Signals {
 enum End {
     /// For this reason.
     Now(String),
-    /// The study has ended; another head may go on with it.
+    /// The study has ended; another head may continue it.
     Study,
     /// Nothing was heard of a head.
     NoHead,
@@ -134,7 +134,7 @@ struct Inbox {
     granted: VecDeque<Attempt>,
     withdrawn: BTreeSet<Attempt>,
     running: Option<(Attempt, Arc<AtomicBool>)>,
-    /// Why it is to end, unless a head goes on.
+    /// Why it is to end, unless a head continues.
     end: Option<End>,
     seconds: BTreeMap<String, f64>,
 }
@@ -289,7 +289,7 @@ fn pulse(shared: &Shared, mut head: Tail, worker: &str, beat: Duration) {
 impl Inbox {
     fn hear(&mut self, line: HeadLine, me: &str) {
         match line {
-            // A head that goes on withdraws the end that the one before it announced.
+            // A head that continues withdraws the end that the one before it announced.
             HeadLine::Opened { .. } if !matches!(self.end, Some(End::Now(_))) => self.end = None,
             HeadLine::Wanted { duel, seconds, .. } => {
                 self.seconds.insert(duel, seconds);
@@ -492,7 +492,7 @@ impl Worker {
             match std::fs::read(&path) {
                 Ok(bytes) => {
                     return serde_json::from_slice(&bytes)
-                        .with_context(|| format!("{} is no order", path.display()));
+                        .with_context(|| format!("{} is not an order", path.display()));
                 }
                 Err(error) if tries >= 40 => {
                     return Err(error).with_context(|| format!("cannot read {}", path.display()));

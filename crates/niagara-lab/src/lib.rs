@@ -27,7 +27,7 @@ pub use asking::origin::{Data, Origin};
 pub use asking::own_training::judged_apart;
 pub use asking::quantity;
 pub use asking::question::{
-    MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
+    Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
 pub use asking::recipe::VariantRecipe;
 pub use asking::resolve::variant_of;
@@ -36,11 +36,10 @@ pub use client_host::{
     ClientHost, ClientHostOptions, ClientHostRecord, RemoteShell, SSH_VARIABLE, own_hash,
     remark as client_host_remark,
 };
-pub use duels::duel::fight;
 pub use duels::duel_plan::{NoiseSource, duel_seconds, expected_sd, unit_seconds};
-pub use duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
+pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
-pub use fleet::{FleetOptions, FleetReport, FoughtOn, NodeOptions, OrderDocument, work_on_node};
+pub use fleet::{FleetOptions, FleetReport, NodeOptions, work_on_node};
 pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
@@ -59,7 +58,6 @@ pub use studies::results_folder::{RESULTS, file_name};
 pub use studies::session::Session;
 pub use studies::study::{RESULTS_FILE, Study, StudyOptions};
 pub use studies::study_key::study_key;
-pub use variants::candidate::Candidate;
 pub use variants::lever_context::lever_context;
 pub use variants::server_build::{BuildOptions, build};
 pub use variants::variant::Variant;

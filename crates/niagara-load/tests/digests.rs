@@ -223,7 +223,7 @@ fn compare(server: &Server, case: &Case) {
             "{shape}"
         );
     }
-    // Widths of ranges are constants. Tables are drawn; in so many transactions every one of them turns up.
+    // Widths of ranges are constants. Tables are drawn; in this many transactions every one of them turns up.
     let (their_habits, our_habits) = (habits(&theirs), habits(&ours));
     for (shape, (tables, widths)) in &their_habits {
         assert_eq!(widths, &our_habits[shape].1, "{what}: {shape}");

@@ -261,7 +261,7 @@ fn the_same_seed_draws_the_same_and_the_server_understands_it() {
     if !server.is_mariadb {
         return; // MySQL logs BEGIN, which it cannot prepare, as a query
     }
-    // digits and table numbers aside, this is one transaction of sysbench
+    // except for digits and table numbers, this is one transaction of sysbench
     let shapes: Vec<String> = first[..20].iter().map(|sql| shape(sql)).collect();
     let mut expected = vec!["BEGIN"];
     expected.extend(["SELECT c FROM sbtest# WHERE id=#"; 10]);

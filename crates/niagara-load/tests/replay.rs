@@ -57,7 +57,7 @@ fn capture(log: &Path) -> PathBuf {
     output
 }
 
-/// Makes the tables anew: their rows are the same every time.
+/// Makes the tables again: their rows are the same every time.
 fn fresh_tables(server: &Server, spec: &WorkloadSpec) {
     let tables = TableOptions::default();
     cleanup(&server.unix(), spec, &tables, &mut |_| {}).expect("tables dropped");

@@ -278,7 +278,7 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
     );
     let empty = shop.path("empty");
     fs::create_dir(&empty)?;
-    assert!(told(&empty).contains("no data directory"));
+    assert!(told(&empty).contains("neither a data directory"));
     fs::write(shop.path("x.tar"), [&[0; 257][..], b"ustar"].concat())?;
     assert!(told(&shop.path("x.tar")).contains("tar -xf"));
     fs::write(shop.path("x.xbstream"), b"XBSTCK01\0")?;

@@ -30,5 +30,5 @@ pub use limit::{Evidence, FoundLimit, Limit, Only, Seen, diagnose, limits};
 pub use result::{Profile, StoredProfile};
 pub use view::{
     AllocationProbe, AllocationView, CpuSamples, CpuView, FREQUENCY, OffCpu, OffCpuView,
-    SyscallCounts, SyscallView, Syscalls, Wait,
+    SyscallCounts, SyscallView, Syscalls,
 };

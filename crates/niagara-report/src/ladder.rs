@@ -149,7 +149,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
     steps
 }
 
-/// The stretch of ratios that the steps need, unbounded ends aside.
+/// The range of ratios that the steps need, without unbounded ends.
 pub fn axis(steps: &[Step]) -> (f64, f64) {
     let mut axis = (1.0f64, 1.0f64);
     for step in steps {

@@ -30,8 +30,8 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use profile::{
-    Graph, LookedAt, headline as profile_headline, limits_in_short, looked_at, profile_html,
-    profile_markdown, profile_text,
+    DiagnosedProfile, Graph, diagnosed_profiles, headline as profile_headline, limits_in_short,
+    profile_html, profile_markdown, profile_text,
 };
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};

@@ -5,7 +5,7 @@ use niagara_stats::Estimate;
 /// A space at which no line is broken.
 pub(crate) const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
-pub const NOTHING: &str = "–";
+pub(crate) const NOTHING: &str = "–";
 
 /// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
 pub fn estimate(e: &Estimate) -> String {
@@ -21,7 +21,7 @@ pub fn ratio(e: &Estimate) -> String {
 }
 
 /// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
-pub fn interval(e: &Estimate) -> String {
+pub(crate) fn interval(e: &Estimate) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
@@ -55,7 +55,7 @@ fn decimals(e: &Estimate) -> usize {
 }
 
 /// `+1.3 %` for the ratio 1.013, with a proper minus sign.
-pub fn gain(ratio: f64) -> String {
+pub(crate) fn gain(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
     }
@@ -143,7 +143,7 @@ pub fn count(n: usize, one: &str) -> String {
 }
 
 /// A value of a server variable: `1G` for 1073741824, `1000` for 1000.
-pub fn sized(number: u64) -> String {
+pub(crate) fn sized(number: u64) -> String {
     let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
     let whole = units
         .iter()
@@ -173,7 +173,7 @@ pub(crate) fn unbroken(text: &str) -> String {
 }
 
 /// `2026-09-21 14:13 UTC`.
-pub fn moment(unix_ms: i64) -> String {
+pub(crate) fn moment(unix_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(unix_ms)
         .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
         .unwrap_or_default()

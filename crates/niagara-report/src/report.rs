@@ -6,7 +6,7 @@ use niagara_store::{
 };
 use serde::Serialize;
 
-use crate::{LookedAt, looked_at, number};
+use crate::{DiagnosedProfile, diagnosed_profiles, number};
 
 /// Kind of the events in which the lab remembers its own decisions: not for people.
 const DECISION: &str = "decision";
@@ -28,7 +28,7 @@ pub struct Report {
     pub run_time: RunTime,
     /// Where time went at the study's end; without their stacks in the JSON.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub profiles: Vec<LookedAt>,
+    pub profiles: Vec<DiagnosedProfile>,
     /// Slices of all duels: in the CSV and in the results, too many for the JSON.
     #[serde(skip)]
     pub slices: Vec<SliceRecord>,
@@ -49,7 +49,7 @@ impl Report {
             duels: store.duels()?,
             events,
             run_time: store.total_run_time()?,
-            profiles: looked_at(store)?,
+            profiles: diagnosed_profiles(store)?,
             slices: store.slices(None)?,
         })
     }

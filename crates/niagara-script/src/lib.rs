@@ -28,7 +28,8 @@ mod thread;
 pub use histogram::LogHistogram;
 pub use log::{Sink, flush, set_log};
 pub use place::place;
-pub use runtime::{Global, LuaRuntime, Threads, VERSION, source};
+use runtime::LuaRuntime;
+pub use runtime::{Global, Threads, source};
 
 /// Has scripts run by LuaJIT, in this whole process.
 pub fn install() {

@@ -10,7 +10,7 @@ pub struct lua_State {
     _private: [u8; 0],
 }
 
-/// What a hook is told; it is not looked at.
+/// What a hook is told; it is not used.
 #[repr(C)]
 pub struct lua_Debug {
     _private: [u8; 0],

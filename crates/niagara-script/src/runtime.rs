@@ -78,7 +78,7 @@ pub fn source(path: &str) -> Result<ScriptSource, LoadError> {
     })
 }
 
-/// Of a script that is only looked at.
+/// Of a script that is only inspected.
 fn nowhere() -> Endpoint {
     Endpoint {
         transport: niagara_load::Transport::Unix("/nonexistent".into()),
@@ -302,7 +302,7 @@ fn options_chunk(run: &ScriptRun, help: Option<&str>) -> String {
     chunk
 }
 
-/// The interpreter in which a script is looked at, and which does what is done once: sysbench's own, whose variables `init`,
+/// The interpreter in which a script is inspected, and which does what is done once: sysbench's own, whose variables `init`,
 /// `done` and the reports share.
 pub struct Global {
     thread: Thread,

@@ -1,4 +1,4 @@
-//! The scripts that sysbench ships, as scripts require them: written anew for the same tables, statements and options.
+//! The scripts that sysbench ships, as scripts require them: written for Niagara, for the same tables, statements and options.
 
 /// The text of a module of this name.
 pub fn module(name: &str) -> Option<&'static str> {

@@ -127,7 +127,7 @@ impl Install {
     }
 
     /// A short name that stands for exactly this server, fit for a file name.
-    pub fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         let packages = self.packages.values().next().is_some();
         let name = if packages {
             self.name.clone()

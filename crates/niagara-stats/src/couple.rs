@@ -28,7 +28,8 @@ impl Couple {
     }
 
     /// The same couple with A called B.
-    pub fn swapped(&self) -> Self {
+    #[cfg(test)]
+    pub(crate) fn swapped(&self) -> Self {
         let swap = |[one, other]: [f64; 2]| [other, one];
         Self {
             a: self.b,

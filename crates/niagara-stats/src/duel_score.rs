@@ -89,7 +89,7 @@ pub fn duel_score(couples: &[Couple], weighing: Weighing) -> Option<DuelScore> {
     let adjusted: Vec<f64> = counted
         .iter()
         .zip(&raw)
-        .map(|(couple, ratio)| ratio - weighing.slope * taken::difference(couple))
+        .map(|(couple, ratio)| ratio - weighing.slope * taken::taken_difference(couple))
         .collect();
     let weights: Vec<f64> = counted
         .iter()

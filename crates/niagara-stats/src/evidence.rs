@@ -37,7 +37,7 @@ impl<'a> Evidence<'a> {
         self.scores
     }
 
-    /// Those of the first so many duels.
+    /// Those of the first duels, this many.
     pub(crate) fn first(self, duels: usize) -> Self {
         Self {
             scores: &self.scores[..duels],

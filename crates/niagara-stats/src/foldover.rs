@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub enum Factor {
     /// Off (0) or on (1).
     Switch,
-    /// One of so many levels, the base among them.
+    /// One of this many levels, the base among them.
     Choice(usize),
 }
 

@@ -2,7 +2,8 @@
 //! whether more are wanted.
 
 use crate::evidence::Evidence;
-use crate::looks::{Look, LookPlan, MAX_DUELS};
+use crate::looks::{Look, LookPlan};
+use crate::sign_flips::MAX_DUELS;
 use crate::signed_rank::{interval_of, middle, signed_rank_sd, signed_rank_sum, walsh_averages};
 use crate::{Estimate, Judgement, Verdict, normal};
 
@@ -58,7 +59,7 @@ pub fn judge(scores: &[f64], plan: &LookPlan, rule: &Rule) -> Judgement {
 }
 
 /// [`judge`] of scores from several machines: `nodes` numbers the machine of each. Every score weighs by the spread of its
-/// own machine, whoever is called A ([`node_weights`](crate::node_weights)): what is ranked is the score in units of that spread, so that the
+/// own machine, whoever is called A (`node_weights`): what is ranked is the score in units of that spread, so that the
 /// critical values stay those of the plan, and the interval comes from the same weights.
 pub fn judge_on_nodes(scores: &[f64], nodes: &[usize], plan: &LookPlan, rule: &Rule) -> Judgement {
     judge_evidence(Evidence::on_nodes(scores, nodes), plan, rule)

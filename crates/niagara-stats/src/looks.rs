@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sign_flips::{Bound, criticals};
-
-pub use crate::sign_flips::MAX_DUELS;
+use crate::sign_flips::{Bound, MAX_DUELS, criticals};
 
 /// Duels at the looks of the standard plan.
 pub(crate) const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
@@ -66,7 +64,7 @@ impl ErrorBudget {
         }
     }
 
-    /// The looks, when so many duels can be paid for.
+    /// The looks, when this many duels can be paid for.
     pub fn plan(&self, affordable: usize) -> LookPlan {
         let duels = affordable.min(self.max_duels);
         if self.one_sided {

@@ -16,7 +16,7 @@ pub const MIN_NODES: usize = 6;
 /// Turning the sign of any score leaves all weights as they are, which is what the signed-rank test asks for: at every look it
 /// is as exact as without weights. Deviations from a common centre would find more, but the centre goes with the signs
 /// (simulated: 6.0 % false calls at α = 0.05 instead of 5).
-pub fn node_weights(scores: &[f64], nodes: &[usize]) -> Vec<f64> {
+pub(crate) fn node_weights(scores: &[f64], nodes: &[usize]) -> Vec<f64> {
     let machines = sums(scores, nodes, |_| 0.0);
     // The middle one of the machines: one that is very noisy must not make all others look alike.
     let squares: Vec<f64> = machines

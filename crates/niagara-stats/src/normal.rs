@@ -3,12 +3,12 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// P(Z <= z).
-pub fn cdf(z: f64) -> f64 {
+pub(crate) fn cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
 /// The z with P(Z <= z) = p; `p` outside 0..=1 is taken as the nearer end.
-pub fn quantile(p: f64) -> f64 {
+pub(crate) fn quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p.clamp(0.0, 1.0))
 }
 

@@ -21,9 +21,9 @@ const FIELD: usize = 4;
 const HEATS: [usize; 3] = [1, 3, 6];
 /// Duels of a round in which every heat is run.
 pub const ROUND_DUELS: usize = 4 + 2 * 2 + 3;
-/// A candidate takes the best one's place when its mean stands so many standard errors above nothing.
+/// A candidate takes the best one's place when its mean stands this many standard errors above nothing.
 const ACCEPTED: f64 = 1.0;
-/// A candidate is dropped when its mean stands so many typical deviations of a duel below nothing.
+/// A candidate is dropped when its mean stands this many typical deviations of a duel below nothing.
 const HOPELESS: f64 = 2.0;
 /// Reach around the best in the second round, as a share of the range.
 const REACH: f64 = 0.25;
@@ -93,11 +93,6 @@ impl Race {
     /// Duels told so far.
     pub fn duels(&self) -> usize {
         self.duels
-    }
-
-    /// Whether a round has just begun.
-    pub fn is_between_rounds(&self) -> bool {
-        self.field.iter().all(|runner| runner.scores.is_empty())
     }
 
     /// The candidate that is to meet the best one next; `None` when the search is over.
@@ -185,7 +180,7 @@ impl Race {
         self.draw();
     }
 
-    /// The candidates of the round. The first one after a success goes on in the direction that helped.
+    /// The candidates of the round. The first one after a success continues in the direction that helped.
     fn draw(&mut self) {
         let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(self.seed, "race", self.round));
         let ranges = self.best.len();
@@ -254,7 +249,7 @@ fn std_err(scores: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Tells the scores of `gain` (a function of the place) until the search is over or so many duels were fought.
+    /// Tells the scores of `gain` (a function of the place) until the search is over or this many duels were fought.
     fn run(race: &mut Race, duels: usize, gain: impl Fn(&[f64]) -> Option<f64>) {
         for _ in 0..duels {
             let Some(place) = race.next() else { return };

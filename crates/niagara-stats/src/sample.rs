@@ -7,7 +7,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// The `p`-th percentile (0 to 100), linear between neighbours (type 7 of Hyndman & Fan, 1996,
 /// the default of R and NumPy). `None` of nothing.
-pub fn percentile(values: &[f64], p: f64) -> Option<f64> {
+pub(crate) fn percentile(values: &[f64], p: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;

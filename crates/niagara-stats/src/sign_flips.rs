@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// Signs are kept in one 128-bit integer.
-pub const MAX_DUELS: usize = 128;
+pub(crate) const MAX_DUELS: usize = 128;
 
 /// Up to here all 2ⁿ states are enumerated; beyond, states are drawn at random.
 const EXACT_TO: usize = 16;

@@ -19,7 +19,7 @@ pub(crate) fn walsh_averages(d: &[f64]) -> Vec<f64> {
 /// wᵢ(dᵢ − θ) is ranked instead of dᵢ − θ. The sign of one is that of wᵢ(dᵢ − 0) + wⱼ(dⱼ − 0), so that the signed-rank sum of the
 /// wᵢdᵢ is the number of positive ones less the number of negative ones, and the interval excludes zero exactly when that sum
 /// reaches its critical value.
-pub fn weighted_walsh_averages(d: &[f64], weights: &[f64]) -> Vec<f64> {
+pub(crate) fn weighted_walsh_averages(d: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut averages = Vec::with_capacity(d.len() * (d.len() + 1) / 2);
     let weighed: Vec<(f64, f64)> = d.iter().copied().zip(weights.iter().copied()).collect();
     for (i, (one, w)) in weighed.iter().enumerate() {

@@ -48,7 +48,7 @@ impl TakenSlope {
         let points: Vec<(f64, f64)> = couples
             .iter()
             .filter(|couple| couple.counts())
-            .filter_map(|couple| Some((difference(couple), couple.log_ratio()?)))
+            .filter_map(|couple| Some((taken_difference(couple), couple.log_ratio()?)))
             .collect();
         let (Some(x_mean), Some(y_middle)) = (
             mean(points.iter().map(|point| point.0)),
@@ -74,7 +74,7 @@ impl TakenSlope {
 }
 
 /// What a couple counts for: 1 where nothing was taken, half where `half` of the machine was, by both slices together.
-pub fn weight(couple: &Couple, half: f64) -> f64 {
+pub(crate) fn weight(couple: &Couple, half: f64) -> f64 {
     let taken = couple.taken[0] + couple.taken[1];
     // Nothing taken is a whole weight, whatever the half is.
     if taken > 0.0 {
@@ -85,7 +85,7 @@ pub fn weight(couple: &Couple, half: f64) -> f64 {
 }
 
 /// How much more of the machine was left to B's slice than to A's, as a difference of logarithms.
-pub fn difference(couple: &Couple) -> f64 {
+pub fn taken_difference(couple: &Couple) -> f64 {
     let left = |taken: f64| (1.0 - taken.clamp(0.0, MAX_TAKEN)).ln();
     left(couple.taken[1]) - left(couple.taken[0])
 }
@@ -101,7 +101,7 @@ pub(crate) fn depends_on_side(couples: &[Couple]) -> bool {
     if median(&use_ratios).is_some_and(|middle| middle.abs() > SAME_USE) {
         return true;
     }
-    let differences: Vec<f64> = counted().map(difference).collect();
+    let differences: Vec<f64> = counted().map(taken_difference).collect();
     let sd = crate::standard_deviation(&differences).unwrap_or(0.0);
     let centre = mean(differences.iter().copied()).unwrap_or(0.0);
     centre != 0.0
@@ -110,7 +110,7 @@ pub(crate) fn depends_on_side(couples: &[Couple]) -> bool {
 }
 
 /// The side (0 is A) from which others took more CPU time in duel after duel, by what B had left more than A in each (the mean
-/// [`difference`] of its couples): more than chance explains (α 1 %) and enough to matter (a hundredth of the machine).
+/// [`taken_difference`] of its couples): more than chance explains (α 1 %) and enough to matter (a hundredth of the machine).
 pub fn taken_more_from(of_duels: &[f64]) -> Option<usize> {
     let found = interval_once(of_duels, SAID_ALPHA)?;
     if found.ratio.ln().abs() < SAID_FROM {

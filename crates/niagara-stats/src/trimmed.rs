@@ -11,11 +11,6 @@ pub fn trimmed(runs: &[f64]) -> f64 {
     kept.iter().sum::<f64>() / kept.len() as f64
 }
 
-/// The gain of B over A by that protocol, as a fraction: 0.01 is 1 %.
-pub fn gain(a: &[f64], b: &[f64]) -> f64 {
-    trimmed(b) / trimmed(a) - 1.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,6 +20,5 @@ mod tests {
         assert_eq!(trimmed(&[5.0, 100.0, 1.0, 3.0, 4.0]), 4.0);
         assert_eq!(trimmed(&[1.0, 3.0]), 2.0);
         assert!(trimmed(&[]).is_nan());
-        assert!((gain(&[1.0, 2.0, 3.0], &[1.0, 2.2, 9.0]) - 0.1).abs() < 1e-12);
     }
 }

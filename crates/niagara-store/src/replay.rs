@@ -86,7 +86,7 @@ pub struct DigestComparison {
     pub rows: [u64; 2],
 }
 
-/// What is said of a digest.
+/// What was found for a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DigestFinding {

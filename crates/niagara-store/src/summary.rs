@@ -102,7 +102,7 @@ pub struct Screened {
 /// Two levers that do something together which the product of their effects does not explain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Together {
-    /// Lever identifiers. What is told of each alone holds beside the other's base.
+    /// Lever identifiers. Figures of each alone hold on the other's base.
     pub levers: [String; 2],
     /// Titles for people.
     pub titles: [String; 2],

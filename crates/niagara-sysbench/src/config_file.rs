@@ -14,7 +14,7 @@ pub struct Line {
     pub values: Vec<String>,
 }
 
-/// The lines of a file. Like sysbench, lines without `=` say nothing.
+/// The lines of a file. As in sysbench, lines without `=` are ignored.
 pub fn lines(text: &str) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {

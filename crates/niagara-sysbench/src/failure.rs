@@ -39,7 +39,7 @@ impl Failure {
 
     /// An option or a test that sysbench has and Niagara has not.
     pub fn refused(what: &str, why: &str) -> Self {
-        Failure::usage(format!("niagara sysbench: {what} cannot be had: {why}"))
+        Failure::usage(format!("niagara sysbench: {what} is not supported: {why}"))
     }
 
     /// The log has said it already.

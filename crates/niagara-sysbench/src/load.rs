@@ -73,31 +73,11 @@ pub fn run(
     }
     log.notice("Initializing worker threads...\n");
     let give_up = Arc::new(AtomicBool::new(false));
-    let options = DriverOptions {
-        threads: settings.threads,
-        seed: settings.seed.unwrap_or_else(fresh_seed),
-        connect_timeout: CONNECT_TIMEOUT,
-        stall_timeout: NO_TIMEOUT,
-        cancel: Arc::clone(&give_up),
-        ignored_errors: job.ignored_errors.clone(),
-        retry: retry(&job.ignored_errors),
-        reconnect_after: Some(u64::from(job.spec.common.reconnect)).filter(|&after| after > 0),
-        // Whether a script writes is found out by trying it: not where sysbench would not.
-        coalescing: match &script {
-            Some(_) => CoalescingChoice::For(Duration::ZERO),
-            None => CoalescingChoice::Auto,
-        },
-        ..DriverOptions::default()
+    let threads = match &mut script {
+        Some(script) => Some(script.threads()?),
+        None => None,
     };
-    let sides = std::slice::from_ref(&job.endpoints);
-    let connected = match &mut script {
-        Some(script) => {
-            let threads = script.threads()?;
-            Driver::connect_script(sides, &job.spec, &options, Some(threads))
-        }
-        None => Driver::connect_spread(sides, &job.spec, &options),
-    };
-    let mut driver = connected.map_err(|error| servers::not_started(&error, &job.endpoints))?;
+    let mut driver = connect(job, threads, Arc::clone(&give_up))?;
     let interrupt = on_interrupt().map_err(Failure::fatal)?;
     give_up_after(&interrupt, give_up);
     if !settings.checkpoints.is_empty() {
@@ -169,6 +149,37 @@ pub fn run(
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
+}
+
+/// Connects all threads; `give_up` ends what takes too long.
+fn connect(
+    job: &Job,
+    script: Option<Arc<dyn ScriptThreads>>,
+    give_up: Arc<AtomicBool>,
+) -> Result<Driver, Failure> {
+    let settings = &job.settings;
+    let options = DriverOptions {
+        threads: settings.threads,
+        seed: settings.seed.unwrap_or_else(fresh_seed),
+        connect_timeout: CONNECT_TIMEOUT,
+        stall_timeout: NO_TIMEOUT,
+        cancel: give_up,
+        ignored_errors: job.ignored_errors.clone(),
+        retry: retry(&job.ignored_errors),
+        reconnect_after: Some(u64::from(job.spec.common.reconnect)).filter(|&after| after > 0),
+        // Whether a script writes is found out by trying it: not where sysbench would not.
+        coalescing: match &script {
+            Some(_) => CoalescingChoice::For(Duration::ZERO),
+            None => CoalescingChoice::Auto,
+        },
+        ..DriverOptions::default()
+    };
+    let sides = std::slice::from_ref(&job.endpoints);
+    let connected = match script {
+        Some(threads) => Driver::connect_script(sides, &job.spec, &options, Some(threads)),
+        None => Driver::connect_spread(sides, &job.spec, &options),
+    };
+    connected.map_err(|error| servers::not_started(&error, &job.endpoints))
 }
 
 /// Says what is due, or has the script say it.

@@ -369,7 +369,7 @@ impl Guest for Script {
     }
 }
 
-/// A report that fails is said so, and the run goes on.
+/// A report that fails is reported, and the run continues.
 fn said(result: Result<(), LoadError>, log: Log, hook: &str) {
     if let Err(error) = result {
         let text = error.to_string();

@@ -1,4 +1,4 @@
-//! The `--mysql-…` options: where to connect, and what cannot be had.
+//! The `--mysql-…` options: where to connect, and what is not supported.
 
 use crate::failure::Failure;
 use crate::values::Values;
@@ -299,7 +299,7 @@ mod tests {
             let message = refuse(&values(words)).unwrap_err().to_string();
             let name = words.split('=').next().unwrap();
             assert!(
-                message.contains(name) && message.contains("cannot be had: "),
+                message.contains(name) && message.contains("is not supported: "),
                 "{message}"
             );
         }

@@ -106,7 +106,7 @@ impl<'a> Mistakes<'a> {
     }
 
     /// All of them, each once, in the order in which they stand in the file.
-    pub fn into_error(mut self) -> FileError {
+    pub(crate) fn into_error(mut self) -> FileError {
         self.found
             .sort_by(|one, other| (one.at, &one.cause).cmp(&(other.at, &other.cause)));
         self.found.dedup();

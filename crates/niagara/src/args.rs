@@ -10,7 +10,7 @@ use niagara_lab::quantity::share as percent;
 
 pub use crate::load_args::{LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, Format, OriginArgs, StudyArgs, budget, duration,
+    ClientArgs, DuelArgs, FleetArgs, OriginArgs, StudyArgs, budget, duration,
 };
 use crate::shared_args::{assignment, probability};
 
@@ -19,6 +19,8 @@ use crate::cmd::capture::CaptureArgs;
 use crate::cmd::compare::CompareArgs;
 use crate::cmd::fleet::FleetCommandArgs;
 use crate::cmd::profile::ProfileArgs;
+use crate::cmd::report::ReportArgs;
+use crate::cmd::study::StudyFileArgs;
 use crate::cmd::tune::TuneArgs;
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
@@ -296,7 +298,7 @@ pub enum BuildVerb {
   niagara server build gc
   niagara server build gc --unused-for 48h")]
     Gc {
-        /// Finished builds not used for so long go too
+        /// Finished builds not used for this long go too
         #[arg(long, default_value = "720h", value_parser = duration, value_name = "TIME")]
         unused_for: Duration,
         /// Everything, and what ccache keeps
@@ -345,34 +347,6 @@ pub struct DoctorArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Text, Markdown, HTML, CSV or JSON from what was measured
-#[derive(Debug, Args)]
-#[command(before_help = "Examples:
-  niagara report --verbose
-  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown
-  niagara report niagara-results/before niagara-results/after --format html > both.html")]
-pub struct ReportArgs {
-    /// Folder of a study [default: the newest in niagara-results], or of two, which are put side by side
-    #[arg(value_name = "DIR", num_args = 0..=2)]
-    pub folders: Vec<PathBuf>,
-    /// What to print; `files` writes report.html, report.md and deploy/ into the folder again
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
-    #[arg(long)]
-    pub verbose: bool,
-}
-
-impl ReportArgs {
-    /// What is to be printed.
-    pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
 }
 
 /// Any study: compare, ladder, matrix or sweep, as a file describes it
@@ -482,43 +456,6 @@ pub struct SweepArgs {
     pub alpha: f64,
     #[command(flatten)]
     pub study: StudyArgs,
-}
-
-/// Study files: check them, or print their JSON schema for editors
-#[derive(Debug, Args)]
-#[command(before_help = "Examples:
-  niagara study check studies/t2000-ladder.toml
-  niagara study schema")]
-pub struct StudyFileArgs {
-    #[command(subcommand)]
-    pub verb: StudyVerb,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum StudyVerb {
-    /// Is each file a study? Every mistake with its file, line, cause and remedy; nothing is run
-    #[command(before_help = "Examples:
-  niagara study check studies/t2000-ladder.toml studies/own-build.toml
-  niagara study check studies/select-locks.toml --json")]
-    Check {
-        /// Study files (`studies/*.toml`; docs/studies.md shows the format)
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-        /// Further folders with levers (`*.toml`)
-        #[arg(long, value_name = "DIR")]
-        levers: Vec<PathBuf>,
-        /// Further folders with servers (`*.toml`)
-        #[arg(long, value_name = "DIR")]
-        servers: Vec<PathBuf>,
-        /// Print the mistakes as JSON on standard output
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the JSON schema of study files
-    #[command(before_help = "Examples:
-  niagara study schema
-  niagara study schema > study.schema.json")]
-    Schema,
 }
 
 /// sysbench's own command line and report, for scripts that exist

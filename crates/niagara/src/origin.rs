@@ -9,7 +9,8 @@ use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
 use niagara_origin::data::DataSource;
 
-use crate::cmd::bench::{Target, connect_args};
+use crate::cmd::bench::args::connect_args;
+use crate::cmd::bench::connect::connect;
 use crate::shared_args::OriginArgs;
 
 /// What the options name; a running server is asked now, once.
@@ -71,21 +72,18 @@ impl OriginArgs {
 }
 
 fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
-    let mut connect = connect_args();
-    connect.user = user.map(str::to_owned);
+    let mut at = connect_args();
+    at.user = user.map(str::to_owned);
     if address.contains('/') {
-        connect.socket = Some(PathBuf::from(address));
+        at.socket = Some(PathBuf::from(address));
     } else if let Ok(address) = address.parse::<SocketAddr>() {
-        connect.host = Some(address.ip().to_string());
-        connect.port = address.port();
+        at.host = Some(address.ip().to_string());
+        at.port = address.port();
     } else {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
-        connect.host = Some(host.to_owned());
-        connect.port = port.parse().unwrap_or(connect.port);
+        at.host = Some(host.to_owned());
+        at.port = port.parse().unwrap_or(at.port);
     }
-    let mut target = Target::running(&connect)?;
-    Ok(ConfigSource::Running(running_config(
-        &mut target.admin,
-        address,
-    )?))
+    let (_, mut admin) = connect(&at)?;
+    Ok(ConfigSource::Running(running_config(&mut admin, address)?))
 }

@@ -370,7 +370,7 @@ fn mistakes_are_named_with_remedies() {
     for (arguments, words) in [
         (
             &["import", "no.log"][..],
-            &["no.log", "no slow log", "remedy:"][..],
+            &["no.log", "neither a slow log", "remedy:"][..],
         ),
         (&["import", "absent.log"], &["absent.log", "No such file"]),
         (

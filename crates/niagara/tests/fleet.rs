@@ -11,33 +11,10 @@ use common::{Place, run, signal, wait_until};
 use niagara_store::{Store, Summary};
 use nix::sys::signal::Signal;
 
-/// A comparison of a server with itself with so many duels, on machines.
+/// A comparison of a server with itself with this many duels, on machines.
 fn compare(place: &Place, duels: u32, on: &[&str]) -> Command {
-    let mut command = place.niagara(&[
-        "compare",
-        "base",
-        "base",
-        "--threads",
-        "4",
-        "--table-size",
-        "1000",
-        "--couples",
-        "3",
-        "--slice",
-        "150ms",
-        "--warm-up",
-        "300ms",
-        "--to-the-end",
-        "--budget",
-        "20m",
-        "--seed",
-        "11",
-        "--disturbance",
-        "100%",
-    ]);
+    let mut command = place.small_compare_of(duels, "20m");
     command
-        .args(["--max-duels", &duels.to_string(), "--out"])
-        .arg(place.out())
         .args(on)
         .arg("--node-dir")
         .arg(cache())

@@ -2,30 +2,12 @@
 
 mod common;
 
-use common::{Place, run};
+use common::{Place, item_workload, run};
 use niagara_stats::Verdict;
 use niagara_store::{CompareSummary, Goal, Store, Summary};
 
 /// One statement in 25 stalls for 20 ms where the server has a certain setting, which changes nothing else.
-const TAIL: &str = r#"
-title = "A tail"
-[scale]
-rows = 100
-
-[[table]]
-name = "item"
-rows = "rows"
-create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
-[table.columns]
-id = "row"
-name = { text = [8, 20] }
-
-[[transaction]]
-name = "look"
-statements = ["SELECT name, IF(@@global.max_error_count = 65 AND RAND() < 0.04, SLEEP(0.02), 0) FROM item WHERE id = :item"]
-[transaction.draw]
-item = { int = [1, "rows"] }
-"#;
+const TAIL: &str = "IF(@@global.max_error_count = 65 AND RAND() < 0.04, SLEEP(0.02), 0)";
 
 fn compared(place: &Place, arguments: &[&str]) -> (CompareSummary, String) {
     let mut words = vec![
@@ -48,7 +30,7 @@ fn compared(place: &Place, arguments: &[&str]) -> (CompareSummary, String) {
         "study",
     ];
     words.extend(arguments);
-    std::fs::write(place.folder.path().join("tail.toml"), TAIL).expect("a file");
+    std::fs::write(place.folder.path().join("tail.toml"), item_workload(TAIL)).expect("a file");
     let (code, stdout, stderr) = run(&mut place.niagara(&words));
     assert_eq!(code, Some(0), "{stderr}");
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");

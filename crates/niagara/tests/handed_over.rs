@@ -2,30 +2,12 @@
 
 mod common;
 
-use common::{Place, run};
+use common::{Place, item_workload, run};
 use niagara_stats::Verdict;
 use niagara_store::{FinalCheck, MethodControl, Store, Summary};
 
 /// Every statement sleeps where the server has a certain setting, which changes nothing else: a gain that no machine hides.
-const SLOW: &str = r#"
-title = "Slow unless told otherwise"
-[scale]
-rows = 100
-
-[[table]]
-name = "item"
-rows = "rows"
-create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
-[table.columns]
-id = "row"
-name = { text = [8, 20] }
-
-[[transaction]]
-name = "look"
-statements = ["SELECT name, IF(@@global.max_error_count = 65, SLEEP(0.01), 0) FROM item WHERE id = :item"]
-[transaction.draw]
-item = { int = [1, "rows"] }
-"#;
+const SLOW: &str = "IF(@@global.max_error_count = 65, SLEEP(0.01), 0)";
 
 /// What ends it is the number of its duels: on a machine that is busy with other tests a start takes ten times as long, and of a
 /// time that is used up before seven duels of a rung nothing is proven, so nothing is handed over.
@@ -46,18 +28,24 @@ seed = 3
 name = "./slow.toml"
 "#;
 
-/// Runs the study of this kind; what it came to, what it printed, and the option file that it hands over.
-fn handed_over(kind: &str, top: &str, rest: &str) -> (Summary, String, String) {
-    let place = Place::new();
+/// Runs the study of this kind in `place`; what it came to, and what it printed.
+fn studied(place: &Place, kind: &str, top: &str, rest: &str) -> (Summary, String, String) {
     let folder = place.folder.path();
-    std::fs::write(folder.join("slow.toml"), SLOW).expect("room");
+    std::fs::write(folder.join("slow.toml"), item_workload(SLOW)).expect("room");
     let file = folder.join("study.toml");
-    std::fs::write(&file, format!("kind = \"{kind}\"\n{top}\n{SMALL}{rest}\n")).expect("room");
+    std::fs::write(&file, format!("kind = \"{kind}\"\n{top}\n{rest}\n")).expect("room");
     let mut command = place.niagara(&["run"]);
     let (code, stdout, stderr) = run(command.arg(&file).arg("--out").arg(place.out()));
     assert_eq!(code, Some(0), "{stderr}");
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
     let summary = store.summary().expect("readable").expect("a summary");
+    (summary, stdout, stderr)
+}
+
+/// The same of a small study; with what it printed the option file that it hands over.
+fn handed_over(kind: &str, top: &str, rest: &str) -> (Summary, String, String) {
+    let place = Place::new();
+    let (summary, stdout, stderr) = studied(&place, kind, top, &format!("{SMALL}{rest}"));
     let deploy = place.out().join("deploy");
     let readme = std::fs::read_to_string(deploy.join("README.md"));
     let readme = readme.unwrap_or_else(|error| panic!("{error}: {stdout}\n{stderr}"));
@@ -90,12 +78,29 @@ fn is_checked(checks: &[FinalCheck], parts: &[&str]) {
     assert_eq!(passed, parts, "{checks:?}");
 }
 
+/// What is tried on the slow start.
+const RUNGS: &str = "[[rungs]]\ntitle = \"no sleep\"\nwhy = \"It sleeps.\"\n\
+                     config = { max_error_count = 64, innodb_io_capacity = 300 }\n\
+                     [[rungs]]\ntitle = \"impossible\"\ncannot = \"it is\"\n";
+
+/// As on a machine that is too busy for its duels: no gain is handed over that was not proven, and it is said why.
+#[test]
+fn a_ladder_whose_time_ends_before_its_duels_says_so_and_hands_nothing_over() {
+    let place = Place::new();
+    let short = SMALL.replace("budget = \"2h\"", "budget = \"1s\"");
+    let (summary, stdout, stderr) = studied(&place, "ladder", "", &format!("{short}{RUNGS}"));
+    let Summary::Ladder(ladder) = summary else {
+        panic!("a ladder");
+    };
+    assert!(ladder.total.is_none() && ladder.deployment.is_none());
+    assert!(!place.out().join("deploy").exists(), "{stdout}");
+    assert!(stdout.contains("the time ended"), "{stdout}\n{stderr}");
+    assert!(stdout.contains("--budget"), "{stdout}\n{stderr}");
+}
+
 #[test]
 fn what_a_ladder_proved_is_checked_and_handed_over() {
-    let rungs = "[[rungs]]\ntitle = \"no sleep\"\nwhy = \"It sleeps.\"\n\
-                 config = { max_error_count = 64, innodb_io_capacity = 300 }\n\
-                 [[rungs]]\ntitle = \"impossible\"\ncannot = \"it is\"\n";
-    let (summary, stdout, options) = handed_over("ladder", "", rungs);
+    let (summary, stdout, options) = handed_over("ladder", "", RUNGS);
     let Summary::Ladder(ladder) = summary else {
         panic!("a ladder");
     };

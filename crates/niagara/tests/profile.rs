@@ -419,7 +419,7 @@ fn a_tuning_says_within_its_budget_what_limits_its_final_variant() {
         "{} s",
         tune.elapsed_seconds
     );
-    let seen = niagara_report::looked_at(&store).expect("readable");
+    let seen = niagara_report::diagnosed_profiles(&store).expect("readable");
     assert_eq!(seen.len(), 1);
     let heading = "What limits the final variant now";
     assert_eq!(seen[0].subject, "the final variant");

@@ -3,30 +3,9 @@
 mod common;
 
 use common::existing::Existing;
-use common::{Place, run};
+use common::{Place, item_workload, run};
 use niagara_store::{CompareSummary, DigestFinding, Store, Summary};
 use std::fmt::Write;
-
-/// A table of items, for captures that are made of nothing but text.
-const ITEMS: &str = r#"
-title = "Items"
-[scale]
-rows = 100
-
-[[table]]
-name = "item"
-rows = "rows"
-create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, stock INT NOT NULL) ENGINE = {engine}"
-[table.columns]
-id = "row"
-stock = { int = [1, 1000] }
-
-[[transaction]]
-name = "look"
-statements = ["SELECT stock FROM item WHERE id = :item"]
-[transaction.draw]
-item = { int = [1, "rows"] }
-"#;
 
 /// A slow log of MariaDB: statements of sessions, each with its duration in microseconds and its rows sent and changed.
 #[derive(Default)]
@@ -67,7 +46,7 @@ impl Log {
     fn import(&self, place: &Place) {
         let folder = place.folder.path();
         std::fs::write(folder.join("shop.log"), &self.text).expect("a file");
-        std::fs::write(folder.join("items.toml"), ITEMS).expect("a file");
+        std::fs::write(folder.join("items.toml"), item_workload("stock")).expect("a file");
         let words = ["capture", "import", "shop.log", "--output", "shop.capture"];
         let (code, _, stderr) = run(&mut place.niagara(&words));
         assert_eq!(code, Some(0), "{stderr}");

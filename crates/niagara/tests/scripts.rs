@@ -272,7 +272,7 @@ fn scripts_that_do_not_come_back_are_interrupted() {
         while child.try_wait().expect("a child of ours").is_none() {
             if since.elapsed() > Duration::from_secs(60) {
                 child.kill().expect("a child of ours");
-                panic!("{endless} goes on after Ctrl-C");
+                panic!("{endless} still runs after Ctrl-C");
             }
             std::thread::sleep(Duration::from_millis(50));
         }

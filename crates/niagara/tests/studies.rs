@@ -201,7 +201,7 @@ fn a_sweep_says_where_the_time_goes() {
     assert!(markdown.contains("where the time goes"), "{markdown}");
     // What limits at the knee is in the results, so that every report made from them has it.
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
-    let seen = niagara_report::looked_at(&store).expect("readable");
+    let seen = niagara_report::diagnosed_profiles(&store).expect("readable");
     let knee = curve.knee.as_ref().map_or(0, |knee| knee.threads);
     assert_eq!(seen.len(), 1);
     assert!(
@@ -230,7 +230,7 @@ fn two_variants_of_a_sweep_meet_in_duels() {
     let (code, _, stderr) = run(study(&place, &path).arg("--no-profile"));
     assert_eq!(code, Some(0), "{stderr}");
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
-    let seen = niagara_report::looked_at(&store).expect("readable");
+    let seen = niagara_report::diagnosed_profiles(&store).expect("readable");
     assert!(seen.is_empty(), "nobody was to look: {seen:?}");
     let Summary::Sweep(sweep) = summary(&place) else {
         panic!("a sweep");

@@ -777,7 +777,7 @@ fn unsupported_options_are_refused_with_the_reason() {
         let (code, _, stderr) = Tool::Niagara.run(&words);
         assert_eq!(code, Some(1), "{words:?}: {stderr}");
         assert!(
-            stderr.contains("cannot be had") && stderr.contains(reason),
+            stderr.contains("is not supported") && stderr.contains(reason),
             "{words:?}: {stderr}"
         );
     }

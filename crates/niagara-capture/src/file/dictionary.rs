@@ -179,7 +179,7 @@ impl Dictionary {
     }
 
     /// All templates, in the order of their numbers.
-    pub fn templates(&self) -> &[Template] {
+    pub(crate) fn templates(&self) -> &[Template] {
         &self.templates
     }
 
@@ -201,7 +201,7 @@ impl Dictionary {
     }
 
     /// All names, in the order of their numbers.
-    pub fn names(&self) -> &[Vec<u8>] {
+    pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 

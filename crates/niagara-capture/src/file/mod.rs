@@ -16,10 +16,10 @@ pub use dictionary::{Dictionary, DigestEntry, DigestId, NameId, Template, Templa
 pub use event::{Event, EventKind, Measured, Parts, Place, Transaction};
 pub use reader::CaptureReader;
 pub use summary::{BlockEntry, Order, Source, Summary};
-pub use writer::CaptureWriter;
+pub(crate) use writer::CaptureWriter;
 
 /// The number of the format, raised with every change that an older reader cannot read.
-pub const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
 
 /// The first bytes of a capture: no text, so that transfers in text mode show.
 const MAGIC: [u8; 8] = *b"NGCAP\r\n\x1a";

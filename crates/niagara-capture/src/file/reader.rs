@@ -129,7 +129,7 @@ impl CaptureReader {
     }
 
     /// What the events read so far share.
-    pub fn dictionary(&self) -> &Dictionary {
+    pub(crate) fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 

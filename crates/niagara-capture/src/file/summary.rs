@@ -77,7 +77,7 @@ pub struct Summary {
     pub exact_times: bool,
     /// Entries without a session's number, taken for one session.
     pub without_session: u64,
-    /// The source has one in so many statements; 1 for all.
+    /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
     /// What of the sources is not in it.
     pub dropped: Dropped,

@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 const BLOCK_EVENTS: u32 = 1 << 16;
 
 /// Writes a capture into a file beside the wanted one, which it becomes when all is written.
-pub struct CaptureWriter {
+pub(crate) struct CaptureWriter {
     out: BufWriter<File>,
     path: PathBuf,
     temporary: Temporary,

@@ -58,7 +58,7 @@ impl Timeline {
     /// Of a capture from `first` to `last`, in microseconds since 1970.
     pub fn new(first: i64, last: i64) -> Timeline {
         let span = last.saturating_sub(first).max(1);
-        // Whole seconds, as many as make at most so many intervals.
+        // Whole seconds, as many as make at most this many intervals.
         let seconds = (span / INTERVALS / 1_000_000 + 1).max(1);
         let width = seconds * 1_000_000;
         let count = span / width + 1;

@@ -67,7 +67,7 @@ impl Input {
         let metadata = file.metadata().map_err(CaptureError::file("read", path))?;
         if !metadata.is_file() {
             let cause = io::Error::other(
-                "it is no regular file (a log is read twice: what comes through a pipe has to be in a file)",
+                "it is not a regular file (a log is read twice: what comes through a pipe has to be in a file)",
             );
             return Err(CaptureError::file("read", path)(cause));
         }

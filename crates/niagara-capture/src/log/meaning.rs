@@ -1,6 +1,6 @@
 //! Whether the second of an entry is that of its start or of its end.
 //!
-//! Releases differ and say nothing about it. The order of a slow log is that of completion, so ends never go back: where the
+//! Releases differ and do not document it. The order of a slow log is that of completion, so ends never go back: where the
 //! seconds plus durations do, the seconds are ends; where the seconds themselves do, they are starts.
 
 use serde::{Deserialize, Serialize};

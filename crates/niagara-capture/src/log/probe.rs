@@ -14,7 +14,7 @@ use crate::error::CaptureError;
 use crate::log::Input;
 
 /// How much of a log is read to tell what it is, in bytes.
-const LOOKED_AT: u64 = 8 << 20;
+const PROBED_BYTES: u64 = 8 << 20;
 
 /// The kind of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,13 +72,15 @@ impl Probe {
     pub fn read(input: Input, zone: &TimeZone) -> Result<Probe, CaptureError> {
         let path = input.path.clone();
         let mut bytes = Vec::new();
-        if let Err(error) = input.take(LOOKED_AT).read_to_end(&mut bytes)
+        if let Err(error) = input.take(PROBED_BYTES).read_to_end(&mut bytes)
             && bytes.is_empty()
         {
             return Err(CaptureError::file("read", &path)(error));
         }
-        let looked_at = bytes.len();
-        Probe::of(&bytes, zone).ok_or(CaptureError::NoLog { path, looked_at })
+        Probe::of(&bytes, zone).ok_or(CaptureError::NoLog {
+            path,
+            bytes: bytes.len(),
+        })
     }
 
     /// What a log is that begins with these bytes; none for what is no log.

@@ -64,7 +64,7 @@ pub(super) fn find(
         if last {
             continue;
         }
-        if !eof && text.len() - next < MIN_LOOKED_AT {
+        if !eof && text.len() - next < MIN_PROBED_BYTES {
             return TextEnd::Need;
         }
         if !ending.is_believable(&text[next..]) {
@@ -86,7 +86,7 @@ pub(super) fn find(
 }
 
 /// A header that is believed needs to be seen whole.
-const MIN_LOOKED_AT: usize = 4096;
+const MIN_PROBED_BYTES: usize = 4096;
 
 /// What `text` up to `found` is, once what follows is known to be a header: whole in the other reading of backslashes, or
 /// a statement that does not end.

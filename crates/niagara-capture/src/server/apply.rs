@@ -31,7 +31,7 @@ impl Outcome {
 ///
 /// # Errors
 /// What the server says about the one that failed.
-pub fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
+pub(super) fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
     connection.rows("SET SESSION sql_mode = ''")?;
     for (made, change) in changes.iter().enumerate() {
         if let Err(error) = connection.rows(&change.set()) {

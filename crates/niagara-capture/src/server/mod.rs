@@ -11,10 +11,10 @@ mod value;
 mod wanted;
 
 pub use advise::{Advice, advise};
-pub use apply::{Outcome, apply, restore};
+pub use apply::{Outcome, restore};
 pub use connection::{Connection, Row};
 pub use end::End;
 pub use guard::{Guard, Limits, Order, Watched, watch};
 pub use product::{Family, Product};
-pub use state::{Process, State, Status, states};
+pub use state::{Process, State, Status};
 pub use wanted::{Change, Wanted, wanted};

@@ -92,7 +92,7 @@ impl Product {
     }
 
     /// The value of a variable, if the server has it.
-    pub fn variable(&self, name: &str) -> Option<&str> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 }

@@ -37,7 +37,7 @@ pub struct Process {
 
 impl Process {
     /// The process that asks.
-    pub fn this() -> Process {
+    pub(crate) fn this() -> Process {
         let pid = std::process::id() as i32;
         Process {
             pid,
@@ -121,28 +121,4 @@ impl State {
             Err(error) => Err(error),
         }
     }
-}
-
-/// The captures that are known in `folder`.
-///
-/// # Errors
-/// The folder cannot be read.
-pub fn states(folder: &Path) -> io::Result<Vec<(PathBuf, State)>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-            && let Some(state) = State::read(&path)?
-        {
-            found.push((path, state));
-        }
-    }
-    Ok(found)
 }

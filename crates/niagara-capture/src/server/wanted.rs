@@ -99,7 +99,7 @@ fn throttles(product: &Product) -> Vec<(&'static str, &'static str, &'static str
         (
             "log_slow_rate_limit",
             "1",
-            "one statement in so many is logged",
+            "one statement in this many is logged",
         ),
         (
             "log_slow_admin_statements",

@@ -12,7 +12,7 @@ use super::scan::find_close;
 /// Stands in a skeleton for a literal, or for a list of literals in the parentheses of `IN` and `VALUES`.
 pub(crate) const LITERAL: u8 = 0;
 /// Stands in a skeleton for a comment.
-pub const COMMENT: u8 = 1;
+pub(crate) const COMMENT: u8 = 1;
 
 /// Longest skeleton; a statement with a longer one is kept as a single literal.
 const MAX_SKELETON: usize = 64 << 10;

@@ -14,9 +14,9 @@ mod word;
 
 pub use account::Concern;
 pub use class::{Class, Traits, classify};
-pub(crate) use cut::LITERAL;
-pub use cut::{COMMENT, Cut, restore};
+pub(crate) use cut::{COMMENT, LITERAL};
+pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
 pub use mode::{SqlMode, UnknownMode};
-pub use scan::{Inside, Scanner};
+pub(crate) use scan::{Inside, Scanner};
 pub use word::{Effect, effect_of};

@@ -5,7 +5,7 @@ use super::mode::SqlMode;
 
 /// What surrounds a place in a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Inside {
+pub(crate) enum Inside {
     /// Nothing: the statement may end here.
     #[default]
     Code,
@@ -26,7 +26,7 @@ impl Inside {
 
 /// Reads a statement from its beginning, as far as it is asked to.
 #[derive(Debug, Clone, Copy)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     mode: SqlMode,
     inside: Inside,
     at: usize,

@@ -21,7 +21,6 @@ mod units;
 
 pub use compile::{CompileOptions, compile};
 pub use leave_out::{LeftOut, LeftOutCause};
-pub use limits::{MAX_STATEMENT, MAX_STATEMENTS, MAX_TEXT};
 pub use order::CommitOrder;
 pub use part::TracePart;
 pub use segments::Segment;

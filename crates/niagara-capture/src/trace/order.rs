@@ -48,7 +48,7 @@ impl FromStr for CommitOrder {
         [CommitOrder::Normal, CommitOrder::None, CommitOrder::Strict]
             .into_iter()
             .find(|order| order.name() == text)
-            .ok_or_else(|| format!("'{text}' is no commit order: normal, none or strict"))
+            .ok_or_else(|| format!("'{text}' is not a commit order: normal, none or strict"))
     }
 }
 

@@ -114,7 +114,7 @@ pub struct Facts {
     pub executed_as_text: u64,
     /// Whether anything changes data, the schema, or locks.
     pub writes: bool,
-    /// The source has one in so many statements; 1 for all.
+    /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
 }
 

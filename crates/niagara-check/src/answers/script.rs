@@ -121,7 +121,7 @@ fn section(directive: &str) -> Result<Section, String> {
         "changes" => Kind::Changes(count("changes")?),
         other => {
             return Err(format!(
-                "`{other}` is none of tables, fill, queries, changes"
+                "`{other}` is not one of tables, fill, queries, changes"
             ));
         }
     };
@@ -132,7 +132,7 @@ fn section(directive: &str) -> Result<Section, String> {
             Some(("engine", engine)) => scope.engine = Some(engine.to_owned()),
             Some(("only", "mariadb")) => scope.mariadb = Some(true),
             Some(("only", "mysql")) => scope.mariadb = Some(false),
-            Some(_) => return Err(format!("`{word}` is no scope")),
+            Some(_) => return Err(format!("`{word}` is not a scope")),
             None if word == "everywhere" => scope.everywhere = true,
             None => name.push(word),
         }
@@ -213,7 +213,7 @@ mod tests {
             ("--@ nonsense x\n", "a.sql:1: `nonsense`"),
             ("--@ fill many x\n", "a.sql:1: `fill` wants"),
             ("\n--@ queries\n", "a.sql:2: a section has a name"),
-            ("--@ queries x since=3\n", "`since=3` is no scope"),
+            ("--@ queries x since=3\n", "`since=3` is not a scope"),
             (
                 "--@ queries x\nSELECT 1\n",
                 "a.sql:2: this statement has no `;`",

@@ -46,7 +46,7 @@ impl TestList {
     ///
     /// # Errors
     /// The list is wrong.
-    pub fn built_in(server: &str) -> Result<Option<TestList>> {
+    pub(crate) fn built_in(server: &str) -> Result<Option<TestList>> {
         let name = format!("{server}.tests");
         let text = LISTS.get_file(&name).and_then(|file| file.contents_utf8());
         text.map(|text| TestList::parse(&format!("checks/{name} (built in)"), text))
@@ -128,7 +128,7 @@ pub fn regression_suite(
     let passed = run.count(Verdict::Passed) + again;
     if report.findings.is_empty() && 2 * passed < total {
         bail!(
-            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite is no judge \
+            "only {passed} of {total} tests passed; the others are skipped, or fail on {} {} as well: the suite cannot judge \
              here\nthe runner's output: {}",
             theirs.name,
             theirs.version_string,
@@ -307,7 +307,7 @@ fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartRepor
     }
     if run.servers == 0 {
         report.fail(format!(
-            "no server was seen to run from {}: the tests say nothing of it",
+            "no server was seen to run from {}: the tests do not cover it",
             ours.server.display()
         ));
     }

@@ -18,7 +18,7 @@ pub struct TestLine {
     pub rest: String,
 }
 
-/// Reads `main.select 'nm'     w1 [ pass ]   1418`; none of a line that says nothing about the end of a test.
+/// Reads `main.select 'nm'     w1 [ pass ]   1418`; none of a line that is not about the end of a test.
 pub(crate) fn test_line(line: &str) -> Option<TestLine> {
     // MySQL's runner begins with how far it is: `[ 50%] main.select …`.
     let line = match line.split_once("%] ") {

@@ -31,8 +31,8 @@ pub struct Data {
 }
 
 impl Origin {
-    /// Whether nothing of the user's is in it: studies begun before there was anything go on.
-    pub fn is_plain(&self) -> bool {
+    /// Whether nothing of the user's is in it: studies begun before an origin was kept continue.
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 }

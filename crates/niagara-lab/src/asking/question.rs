@@ -133,7 +133,7 @@ pub struct StudyDescription {
 }
 
 /// Duels of a question at the most, where nobody said how many.
-pub const MAX_DUELS: usize = 44;
+pub(crate) const MAX_DUELS: usize = 44;
 
 impl StudyDescription {
     /// `question` asked of `server` under one load, with every default.
@@ -187,6 +187,11 @@ impl StudyDescription {
             warm_up: self.warm_up,
         };
         duel_settings(&options, &load, self.protocol, self.goal)
+    }
+
+    /// Its only load, or the first where a sweep or a matrix has several.
+    pub fn first_load(&self) -> Load {
+        self.load(0, self.threads[0])
     }
 
     /// One of its loads.

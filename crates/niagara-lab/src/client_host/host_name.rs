@@ -6,7 +6,7 @@ pub struct NoHost(String);
 
 impl std::fmt::Display for NoHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` is no host", self.0)
+        write!(f, "`{}` is not a host", self.0)
     }
 }
 

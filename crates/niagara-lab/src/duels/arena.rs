@@ -417,7 +417,7 @@ pub(crate) fn connect(
     )?))
 }
 
-/// One in so many segments of a capture is for warming up, at most.
+/// One in this many segments of a capture is for warming up, at most.
 const WARM_UP_SHARE: usize = 5;
 
 /// Segments of a capture that make a warm-up.

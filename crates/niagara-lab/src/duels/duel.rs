@@ -26,7 +26,7 @@ const TRIMMED_RUNS: u32 = 5;
 /// # Errors
 /// Where the duel cannot be run here at all (disk full, …) or was stopped. A side that fails to
 /// start or dies is no error: it is the outcome.
-pub fn fight(
+pub(crate) fn fight(
     bench: &Workbench,
     spec: &DuelSpec,
     protocol: Protocol,

@@ -89,7 +89,7 @@ pub(crate) fn couples_within(duel_settings: &DuelSettings, couples: u32, seconds
 /// high, and how much restarts differ, which decides what pays, is known but roughly. It is the fourth look.
 const DUELS_TO_JUDGE: usize = 24;
 
-/// The couples of a duel for a budget of so many seconds: `best`, unless that leaves too few duels to judge, or so many
+/// The couples of a duel for a budget of this many seconds: `best`, unless that leaves too few duels to judge, or so many
 /// that time is left when the last of them is over.
 pub(crate) fn couples_for(
     duel_settings: &DuelSettings,

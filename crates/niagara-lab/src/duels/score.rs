@@ -115,7 +115,7 @@ pub(crate) fn learn_taken(slope: &mut TakenSlope, slices: &[impl Borrow<SliceRec
 /// How much more of the machine was left to B's slices than to A's, on average over a duel: a difference of logarithms.
 pub(crate) fn mean_difference(slices: &[impl Borrow<SliceRecord>]) -> Option<f64> {
     let couples = couples_of(slices, throughput);
-    let sum: f64 = couples.iter().map(niagara_stats::taken::difference).sum();
+    let sum: f64 = couples.iter().map(niagara_stats::taken_difference).sum();
     (!couples.is_empty()).then(|| sum / couples.len() as f64)
 }
 

@@ -26,7 +26,7 @@ impl Load {
     }
 
     /// Statements that read every table of the workload and every index of them once, in `database`.
-    pub fn read_all_statements(&self, database: &str) -> Vec<String> {
+    pub(crate) fn read_all_statements(&self, database: &str) -> Vec<String> {
         self.workload.read_all_statements(database, self.threads)
     }
 
@@ -108,7 +108,7 @@ impl std::fmt::Display for Protocol {
 
 /// The unit of work: everything that is needed to run one duel, here or elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DuelSpec {
+pub(crate) struct DuelSpec {
     /// Position in its study, from 0.
     pub seq: u32,
     /// What it is for.
@@ -144,7 +144,7 @@ impl DuelSettings {
 
 /// What came of a duel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DuelOutcome {
+pub(crate) struct DuelOutcome {
     /// The result.
     pub record: DuelRecord,
     /// Every slice behind it.

@@ -108,7 +108,7 @@ impl Workbench {
     }
 
     /// The start's configuration as `server` takes it, once [`base`](Self::base) was asked for; none without one.
-    pub fn start(&self, server: &str) -> Option<&StartConfiguration> {
+    pub(crate) fn start(&self, server: &str) -> Option<&StartConfiguration> {
         self.starts.get(server)
     }
 
@@ -117,7 +117,7 @@ impl Workbench {
     ///
     /// # Errors
     /// Unknown server, nothing to fetch it from; a configuration that cannot be read.
-    pub fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
+    pub(crate) fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
         if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;

@@ -24,8 +24,7 @@ use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
 pub use node::{NodeOptions, work_on_node};
-pub use order::OrderDocument;
-use order::duel_name;
+use order::{OrderDocument, duel_name};
 
 /// Duels that are asked for ahead, for each node: what it holds, and one more.
 const AHEAD: usize = 4;
@@ -57,7 +56,7 @@ impl FleetOptions {
 
 /// Where and how a duel was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoughtOn {
+pub(crate) struct FoughtOn {
     /// The duel's place in its study.
     pub seq: u32,
     /// The duel's name in the shared folder.
@@ -121,7 +120,7 @@ fn program(options: &FleetOptions) -> Result<Program> {
 }
 
 impl Fleet {
-    /// Opens the shared folder of a study, which `key` stands for, or goes on in it. `name` is what people know it by.
+    /// Opens the shared folder of a study, which `key` stands for, or continues in it. `name` is what people know it by.
     pub(crate) fn open(options: &FleetOptions, name: &str, key: &str, seed: u64) -> Result<Self> {
         let folder = options
             .shared

@@ -28,7 +28,7 @@ pub struct NodeOptions {
     pub cache: PathBuf,
     /// Further folders with servers.
     pub servers: Vec<PathBuf>,
-    /// Duels are played back from these results instead of being run, so many times faster.
+    /// Duels are played back from these results instead of being run, this many times faster.
     pub replay: Option<(PathBuf, f64)>,
     /// Workers that share a machine run one duel at a time.
     pub one_at_a_time: bool,

@@ -1,4 +1,4 @@
-//! What a node is told of a duel, and what the duel is known by.
+//! The description of a duel that a node gets, and the duel's name.
 
 use anyhow::Result;
 use niagara_fleet::content::Content;
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::duels::spec::{DuelSpec, Protocol};
 use crate::variants::variant::Variant;
 
-/// A duel as a node is told of it.
+/// The description of a duel that a node gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OrderDocument {
+pub(crate) struct OrderDocument {
     /// The duel.
     pub spec: DuelSpec,
     /// How its variants meet.

@@ -23,7 +23,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Those that counted in the results file `file`, played back so many times faster.
+    /// Those that counted in the results file `file`, played back this many times faster.
     ///
     /// # Errors
     /// No results, or none that counted.

@@ -35,7 +35,12 @@ pub struct Change {
 
 impl Change {
     /// Makes the change; it has the last word on what it names.
-    pub fn apply(&self, build: &mut Option<Recipe>, runtime: &mut Runtime, config: &mut Config) {
+    pub(crate) fn apply(
+        &self,
+        build: &mut Option<Recipe>,
+        runtime: &mut Runtime,
+        config: &mut Config,
+    ) {
         for (key, value) in &self.build {
             // Was read by the same function when the lever was, so it is valid.
             let _ = build.get_or_insert_default().set(key, value);

@@ -49,12 +49,12 @@ impl Lever {
     }
 
     /// The exclusive choice it is a level of; a lever on its own is its own factor.
-    pub fn factor(&self) -> &str {
+    pub(crate) fn factor(&self) -> &str {
         self.factor.as_deref().unwrap_or(&self.id)
     }
 
     /// Its level of the factor; absent for a lever on its own.
-    pub fn level(&self) -> Option<&str> {
+    pub(crate) fn level(&self) -> Option<&str> {
         self.level.as_deref()
     }
 
@@ -74,18 +74,13 @@ impl Lever {
     }
 
     /// Lever, negative control or positive control.
-    pub fn role(&self) -> Role {
+    pub(crate) fn role(&self) -> Role {
         self.role
     }
 
     /// How often it helps; the promising come first.
-    pub fn promise(&self) -> Promise {
+    pub(crate) fn promise(&self) -> Promise {
         self.promise
-    }
-
-    /// Tried only when the user names it.
-    pub fn only_named(&self) -> bool {
-        self.only_named
     }
 
     /// What it does, when it helps, when it hurts.
@@ -103,18 +98,13 @@ impl Lever {
         &self.when
     }
 
-    /// Why it is not for a branch, or not for its other versions.
-    pub fn elsewhere(&self) -> &Elsewhere {
-        &self.elsewhere
-    }
-
     /// What it did where it was measured.
     pub fn measured(&self) -> &[Measured] {
         &self.measured
     }
 
     /// Whether it touches what a server recovers from after a crash: logs, flushing, durability.
-    pub fn touches_recovery(&self) -> bool {
+    pub(crate) fn touches_recovery(&self) -> bool {
         self.recovery || self.risk == Risk::Durability
     }
 
@@ -153,7 +143,7 @@ impl Lever {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(extend("niagara-aliases" = ["decoy", "control"]))]
-pub enum Role {
+pub(crate) enum Role {
     /// Hoped to help.
     #[default]
     Lever,
@@ -170,7 +160,7 @@ pub enum Role {
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Promise {
+pub(crate) enum Promise {
     /// On many machines and workloads.
     High,
     /// On some.
@@ -254,7 +244,7 @@ impl When {
 /// Why a lever is not for a branch, or not for its other versions, in words for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Elsewhere {
+pub(crate) struct Elsewhere {
     /// On MariaDB.
     pub mariadb: Option<String>,
     /// On MySQL, and on Percona Server unless named.

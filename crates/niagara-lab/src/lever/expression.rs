@@ -71,7 +71,7 @@ impl Expression {
         let value = self.number(quantities);
         if !(0.0..=1e18).contains(&value) {
             return Err(format!(
-                "it comes to {value}, which is no value for a variable"
+                "it comes to {value}, which is not a value for a variable"
             ));
         }
         // A hair above, so that 0.6 * 5 is 3 and not 2.

@@ -252,7 +252,7 @@ fn variables(table: BTreeMap<At<String>, At<Scalar>>) -> Found<BTreeMap<String, 
     let variables = table.into_iter().map(|(name, text)| {
         let variable = normalise_variable(&name);
         if variable.is_empty() || !variable.chars().all(is_letter) {
-            let cause = format!("`{}` is no variable's name", *name);
+            let cause = format!("`{}` is not a variable's name", *name);
             return finding(name.at, cause, "write as in innodb_io_capacity");
         }
         Ok((variable, value(&text)?))
@@ -286,7 +286,7 @@ fn scheduling(text: At<Text>) -> Found<Scheduling> {
         Some(nice) => Ok(Scheduling::Nice(nice)),
         None => finding(
             text.at,
-            format!("`{}` is no scheduling", *text),
+            format!("`{}` is not a scheduling policy", *text),
             "write \"batch\" or \"nice N\" with N from -20 to 19",
         ),
     }
@@ -371,16 +371,19 @@ malloc = \"jemalloc\"
             "{error}"
         );
         let error = mistake("malloc = \"jemalloc\"\n", "scheduling = \"fifo\"\n");
-        assert!(error.contains("`fifo` is no scheduling"), "{error}");
+        assert!(
+            error.contains("`fifo` is not a scheduling policy"),
+            "{error}"
+        );
         let error = mistake("malloc = \"jemalloc\"\n", "lock_memory = \"yes\"\n");
         assert!(error.contains("write true or false"), "{error}");
         let error = mistake("[change]", "[change.build]\nlto = \"fat\"\n[change]");
         assert!(
-            error.starts_with("levers/x.toml:9:1: `fat` is no kind of LTO"),
+            error.starts_with("levers/x.toml:9:1: `fat` is not a kind of LTO"),
             "{error}"
         );
         let error = mistake("[change]", "[when]\nmariadb = \"~10\"\n[change]");
-        assert!(error.contains("`~` is no comparison"), "{error}");
+        assert!(error.contains("`~` is not a comparison"), "{error}");
         let error = mistake("[change]", "[when]\nneeds = [\"hugetbl\"]\n[change]");
         assert!(error.contains("did you mean `hugetlb`?"), "{error}");
     }

@@ -25,7 +25,7 @@ const GUESSES: [(Promise, f64); 3] = [
 impl Lever {
     /// What its measurements make one expect of it with a server of this branch and this workload: the mean of those with
     /// both, or half the log effect of the others. `None` where it was never measured.
-    pub fn prior(&self, family: Family, workload: &str) -> Option<Prior> {
+    pub(crate) fn prior(&self, family: Family, workload: &str) -> Option<Prior> {
         let (alike, others): (Vec<&Measured>, Vec<&Measured>) = self
             .measured()
             .iter()

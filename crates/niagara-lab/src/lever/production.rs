@@ -15,7 +15,7 @@ pub struct ProductionMachine {
 
 impl ProductionMachine {
     /// Whether it is taken to be this one.
-    pub fn is_unknown(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Bounds {
     pub scale: Scale,
     /// Values are multiples of it.
     pub step: u64,
-    /// Variables that are set beside it, each to so many times its value.
+    /// Variables that are set beside it, each to this many times its value.
     pub follows: BTreeMap<String, f64>,
 }
 
@@ -55,7 +55,7 @@ pub struct Span {
     pub scale: Scale,
     /// Values are multiples of it.
     pub step: u64,
-    /// Variables that are set beside it, each to so many times its value.
+    /// Variables that are set beside it, each to this many times its value.
     pub follows: BTreeMap<String, f64>,
 }
 

@@ -50,7 +50,7 @@ impl std::str::FromStr for Risk {
         .into_iter()
         .find(|risk| risk.to_string() == text)
         .ok_or_else(|| {
-            format!("`{text}` is no risk; known: none, memory, durability, security, system")
+            format!("`{text}` is not a risk; known: none, memory, durability, security, system")
         })
     }
 }

@@ -116,7 +116,7 @@ fn list(levers: &[Lever]) -> String {
             Risk::Security => marks.push("security"),
             Risk::System => marks.push("s"),
         }
-        if lever.only_named() {
+        if lever.only_named {
             marks.push("N");
         }
         let row = format!(
@@ -178,7 +178,7 @@ fn a_lever_that_leaves_a_branch_out_says_why() {
             (Family::Mysql, &when.mysql),
         ] {
             assert!(
-                range.is_some() || lever.elsewhere().reason(family).is_some(),
+                range.is_some() || lever.elsewhere.reason(family).is_some(),
                 "levers/{}.toml is not for {family} and does not say why: add [elsewhere]",
                 lever.id()
             );
@@ -202,7 +202,7 @@ fn what_a_server_is_said_not_to_have_it_does_not_have() {
             if lever.when().range(family).is_some() {
                 continue;
             }
-            let reason = lever.elsewhere().reason(family).unwrap_or_default();
+            let reason = lever.elsewhere.reason(family).unwrap_or_default();
             if !reason.contains("no such variable") {
                 continue;
             }

@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, VariantError>;
 
 /// A part of a variant that means nothing, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VariantError {
+pub(crate) struct VariantError {
     /// The whole expression.
     pub text: String,
     /// First byte of the part.
@@ -63,7 +63,7 @@ pub(crate) fn meant_engine(name: &str) -> String {
 
 /// What was written, understood: a server, if named, and what is applied to it, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VariantExpr {
+pub(crate) struct VariantExpr {
     /// A name of the catalogue or the path of a server's binary; `None` is the study's own.
     pub server: Option<String>,
     /// Levers and variables.
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         {
             return Err(self.error(
                 part,
-                &format!("`{name}` is no variable's name"),
+                &format!("`{name}` is not a variable's name"),
                 "write as in cfg.innodb_io_capacity=2000",
             ));
         }

@@ -34,12 +34,12 @@ impl VersionRange {
                 "<=" => Bound::AtMost,
                 "<" => Bound::Below,
                 "" | "=" => Bound::Series,
-                other => return Err(format!("`{other}` is no comparison")),
+                other => return Err(format!("`{other}` is not a comparison")),
             };
             let numbers: Result<Vec<u32>, _> = part[split..].split('.').map(str::parse).collect();
             match numbers {
                 Ok(numbers) if numbers.len() <= 3 => bounds.push((bound, numbers)),
-                _ => return Err(format!("`{part}` is no bound on a version")),
+                _ => return Err(format!("`{part}` is not a bound on a version")),
             }
         }
         Ok(Self {
@@ -96,7 +96,7 @@ mod tests {
     fn what_is_no_range_is_refused() {
         assert_eq!(
             VersionRange::parse("~10.5").expect_err("no comparison"),
-            "`~` is no comparison"
+            "`~` is not a comparison"
         );
         assert!(VersionRange::parse(">=ten").is_err());
         assert!(VersionRange::parse(">=10.x").is_err());

@@ -137,7 +137,7 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
     }
 }
 
-/// What limits, from everything that was seen: nothing is said where neither running nor waiting was. The levers that address
+/// What limits, from everything that was seen: nothing where neither running nor waiting was seen. The levers that address
 /// it are those that are not `applied` already.
 pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
     let unknown = match (&profile.cpu, &profile.time) {

@@ -47,7 +47,7 @@ impl Watched {
             .push(Couple::undisturbed(rate(&without.0), rate(&with.0)));
         let [a, b] = [without, with].map(|(stats, cpu)| per_query(*cpu, stats));
         self.cpu_couples.push(Couple {
-            // A side without a query says nothing of a query's cost.
+            // A side without a query tells nothing about a query's cost.
             disturbed: [a <= 0.0, b <= 0.0],
             ..Couple::undisturbed(a, b)
         });

@@ -37,7 +37,7 @@ pub struct ShortProfile {
     pub missing: Vec<String>,
 }
 
-/// Seconds of each of so many profiles within a budget; `None` when it is too short for them.
+/// Seconds of each of this many profiles within a budget; `None` when it is too short for them.
 pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> {
     let profiles = profiles.max(1) as f64;
     let each = (budget_seconds * SHARE / profiles).clamp(MIN_SECONDS, MAX_SECONDS);
@@ -108,12 +108,10 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duels::spec::{DuelSettings, Load, Protocol};
-    use crate::studies::study::StudyOptions;
+    use crate::duels::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
     use niagara_server::Cancel;
     use niagara_server::{Cache, Catalog};
-    use niagara_store::StudyRecord;
 
     #[test]
     fn profiles_take_their_share_of_the_budget_or_none() {
@@ -148,16 +146,6 @@ mod tests {
     #[test]
     fn a_variant_is_profiled_once_and_a_failure_is_a_warning() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let record = StudyRecord {
-            kind: "tune".into(),
-            command: "niagara tune".into(),
-            key: "k".into(),
-            seed: 5,
-            started_unix_ms: 0,
-            plan: serde_json::json!({}),
-            machine: serde_json::json!({}),
-            niagara_version: "0".into(),
-        };
         let duel_settings = DuelSettings {
             couples: 4,
             slice_seconds: 0.5,
@@ -165,13 +153,7 @@ mod tests {
             warm_up_seconds: 1.0,
             disturbance: 0.05,
         };
-        let options = StudyOptions {
-            folder: folder.path().join("study"),
-            budget_seconds: 600.0,
-            duel_settings,
-            protocol: Protocol::Duel,
-        };
-        let mut study = Study::open(&record, options)?;
+        let mut study = Study::for_tests(&folder.path().join("study"), 600.0, duel_settings)?;
         study.store().set_profile(&ProfileRecord {
             subject: "kept".to_owned(),
             content: serde_json::json!({}),

@@ -7,7 +7,7 @@ use niagara_store::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord,
 
 /// Executions on either side of a duel below which its mean says nothing.
 const MIN_COUNT: u64 = 5;
-/// Where a trace writes, rows may differ by what ran at the same time: up to this share, and by so many.
+/// Where a trace writes, rows may differ by what ran at the same time: up to this share, and by this many.
 const ROWS_MAY_DIFFER: (f64, f64) = (0.01, 20.0);
 
 /// Puts the records of duels together: by duel those of A and of B. None where nothing was replayed.

@@ -242,7 +242,7 @@ impl Measuring for Comparing<'_> {
     }
 }
 
-/// What the comparison of `question` is about to do with duels of so many couples.
+/// What the comparison of `question` is about to do with duels of this many couples.
 pub fn compare_plan(
     question: &StudyDescription,
     [a, b]: [String; 2],
@@ -250,7 +250,7 @@ pub fn compare_plan(
     history: Option<&History>,
 ) -> ComparePlan {
     let duel_settings = question.duel_settings();
-    let load = question.load(0, question.threads[0]);
+    let load = question.first_load();
     let seconds = question.budget.as_secs_f64();
     let duel_seconds = duel_seconds(&duel_settings, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);

@@ -17,7 +17,7 @@ pub fn couples_of(question: &StudyDescription, history: Option<&History>) -> u32
     if question.couples.is_some() || question.protocol != Protocol::Duel {
         return duel_settings.couples;
     }
-    let load = question.load(0, question.threads[0]);
+    let load = question.first_load();
     let best = history
         .and_then(|history| history.best_couples(&load, &duel_settings))
         .unwrap_or(duel_settings.couples);

@@ -54,7 +54,7 @@ pub(crate) struct Measured {
 /// Measures both controls. One that is not to be had here, or that could not be measured, is there with the reason.
 ///
 /// # Errors
-/// The results cannot be written, or the study cannot go on here.
+/// The results cannot be written, or the study cannot continue here.
 pub(crate) fn measure_controls(
     bench: &Workbench,
     study: &mut Study,

@@ -42,7 +42,7 @@ impl std::str::FromStr for RateChoice {
                 .ok()
                 .filter(|number| number.is_finite() && *number > 0.0)
                 .ok_or_else(|| {
-                    format!("{text:?} is no rate: transactions per second as 2000, or a share of what the start does as 70%")
+                    format!("{text:?} is not a rate: transactions per second as 2000, or a share of what the start does as 70%")
                 })
         };
         match text.strip_suffix('%') {

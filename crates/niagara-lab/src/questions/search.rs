@@ -17,7 +17,7 @@ use crate::variants::variant::Variant;
 
 /// Ranges that are searched at once: every further one makes each of them found later.
 const MAX_RANGES: usize = 6;
-/// A lever matters when its screened effect, either way, is so many standard errors from nothing.
+/// A lever matters when its screened effect, either way, is this many standard errors from nothing.
 const MATTERS: f64 = 2.0;
 /// Log gain expected of a lever from which its range is searched whatever the screening saw.
 const EXPECTED: f64 = 0.01;
@@ -355,12 +355,10 @@ mod tests {
     use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_server::machine::Fingerprint;
     use niagara_server::{Cache, Cancel, Catalog, Family};
-    use niagara_store::StudyRecord;
 
     use super::*;
-    use crate::duels::spec::{DuelSettings, Load, Protocol};
+    use crate::duels::spec::{DuelSettings, Load};
     use crate::lever::{Context, load};
-    use crate::studies::study::StudyOptions;
 
     /// These shipped levers as they apply to MariaDB 10.11 on 2 CPUs with a workload that writes.
     fn candidates(ids: &[&str]) -> Vec<Candidate> {
@@ -459,7 +457,7 @@ mod tests {
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";
 
-    /// Stops the study after so many duels.
+    /// Stops the study after this many duels.
     struct Stopping {
         cancel: Cancel,
         after: usize,
@@ -477,34 +475,20 @@ mod tests {
     }
 
     fn opened(folder: &std::path::Path) -> Study {
-        let record = StudyRecord {
-            kind: "tune".into(),
-            command: "niagara tune".into(),
-            key: "k".into(),
-            seed: 5,
-            started_unix_ms: 0,
-            plan: serde_json::json!({}),
-            machine: serde_json::json!({}),
-            niagara_version: "0".into(),
+        let duel_settings = DuelSettings {
+            couples: 2,
+            slice_seconds: 0.05,
+            ramp_seconds: 0.0,
+            warm_up_seconds: 0.1,
+            disturbance: 1.0,
         };
-        let options = StudyOptions {
-            folder: folder.to_owned(),
-            budget_seconds: 600.0,
-            duel_settings: DuelSettings {
-                couples: 2,
-                slice_seconds: 0.05,
-                ramp_seconds: 0.0,
-                warm_up_seconds: 0.1,
-                disturbance: 1.0,
-            },
-            protocol: Protocol::Duel,
-        };
-        let mut study = Study::open(&record, options).expect("a folder of its own");
+        let mut study =
+            Study::for_tests(folder, 600.0, duel_settings).expect("a folder of its own");
         study.start_clock();
         study
     }
 
-    /// One sitting of a search over the background writes of a real server, stopped after so many new duels.
+    /// One sitting of a search over the background writes of a real server, stopped after this many new duels.
     fn sitting(folder: &std::path::Path, after: usize, until_seconds: f64) -> Outcome {
         let cancel = Cancel::default();
         let load = Load {

@@ -16,10 +16,10 @@ use crate::variants::variant::Variant;
 
 /// Failed duels in a row after which a comparison gives up.
 const MAX_FAILURES: u32 = 2;
-/// Looks are planned for so many times the duels that the time seems to pay for. Should it end sooner, the last look
+/// Looks are planned for this many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
 const HOPE: f64 = 1.2;
-/// Duels from which it is told anew what the planned ones show: with fewer their spread is hardly known.
+/// Duels from which the forecast of what the planned ones show is updated: with fewer their spread is hardly known.
 const NOISE_DUELS: usize = 5;
 /// Room for duels that take longer than planned.
 pub(crate) const SPARE_TIME: f64 = 1.15;
@@ -339,7 +339,7 @@ impl<'a> RunningTest<'a> {
     }
 }
 
-/// Seconds that a question of duels of so many couples takes until the first look that can tell a difference, with room
+/// Seconds that a question of duels of this many couples takes until the first look that can tell a difference, with room
 /// for duels that take longer than the last ones.
 pub(crate) fn first_look_seconds(study: &Study, errors: ErrorBudget, couples: u32) -> f64 {
     let duels = errors.fewest_duels().unwrap_or(errors.max_duels);

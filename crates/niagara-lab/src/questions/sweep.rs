@@ -73,7 +73,7 @@ impl SweepOptions<'_> {
 /// Threads of a sweep at most: every one is a connection of the load generator and of the server.
 pub const MAX_SWEPT: u32 = 1024;
 
-/// How variants meet in a sweep of so many of them.
+/// How variants meet in a sweep of this many of them.
 pub fn sweep_protocol(variants: usize) -> Protocol {
     if variants == 2 {
         Protocol::Duel
@@ -112,7 +112,7 @@ pub(crate) struct Run<'a> {
     failed: BTreeMap<Point, String>,
     late: bool,
     /// Why a variant has no profile.
-    not_looked_at: Vec<String>,
+    not_profiled: Vec<String>,
 }
 
 impl<'a> Run<'a> {
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
             failures: BTreeMap::new(),
             failed: BTreeMap::new(),
             late: false,
-            not_looked_at: Vec::new(),
+            not_profiled: Vec::new(),
         }
     }
 
@@ -181,13 +181,13 @@ impl<'a> Run<'a> {
     }
 
     /// What limits each variant where it stops scaling.
-    fn look_at_knees(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+    fn profile_knees(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let options = self.options;
         let Some(short) = &options.profile else {
             return Ok(());
         };
         let Some(seconds) = options.profile_seconds() else {
-            self.not_looked_at.push(NO_TIME_FOR_A_PROFILE.to_owned());
+            self.not_profiled.push(NO_TIME_FOR_A_PROFILE.to_owned());
             return Ok(());
         };
         let curves = self.summary(study, true)?.curves;
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
             };
             let variant = with_room(variant, *threads);
             let warning = look(study, bench, &subject, &variant, short, seconds, observer)?;
-            self.not_looked_at.extend(warning);
+            self.not_profiled.extend(warning);
         }
         Ok(())
     }
@@ -417,7 +417,7 @@ impl<'a> Run<'a> {
                 ));
             }
         }
-        warnings.extend(self.not_looked_at.iter().cloned());
+        warnings.extend(self.not_profiled.iter().cloned());
         let benches = &mut self.options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
         warnings
@@ -432,7 +432,7 @@ impl Measuring for Run<'_> {
 
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.rounds(study, observer)?;
-        self.look_at_knees(study, observer)?;
+        self.profile_knees(study, observer)?;
         self.check_anything(&self.summary(study, true)?)
     }
 

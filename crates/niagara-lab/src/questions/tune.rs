@@ -275,7 +275,7 @@ impl<'a> Tuning<'a> {
             .collect())
     }
 
-    /// The time that is left before the total goes into a search over the ranges that matter; the levers that go on after
+    /// The time that is left before the total goes into a search over the ranges that matter; the levers that remain after
     /// it, with the values that it chose.
     fn search(
         &mut self,

@@ -133,7 +133,7 @@ impl TuneTime<'_> {
         best.map_or(usual, |best| best.clamp(usual.div_ceil(2), 2 * usual))
     }
 
-    /// Identifiers of the levers that so many duels screen, and of those that they do not. Levers drop out from the end of
+    /// Identifiers of the levers that this many duels screen, and of those that they do not. Levers drop out from the end of
     /// the list, the controls never.
     fn kept(&self, duels: usize) -> (Vec<String>, Vec<String>) {
         let candidates = self.candidates;

@@ -47,7 +47,7 @@ pub fn answer(
     let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
     let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
     // Servers for the study's first load; a matrix and a sweep have benches for all of theirs.
-    let first_bench = || set_up.bench(question.load(0, question.threads[0]));
+    let first_bench = || set_up.bench(question.first_load());
     let duel_settings = &opening.duel_settings;
     let (study, found) = match &question.question {
         Question::Compare { sides, .. } => {

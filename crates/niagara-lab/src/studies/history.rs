@@ -56,7 +56,7 @@ impl History {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(
+    pub(crate) fn add(
         &self,
         load: &Load,
         duel_settings: &DuelSettings,

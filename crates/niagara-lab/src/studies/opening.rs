@@ -90,7 +90,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Everything that decides what is measured, words aside.
+/// Everything that decides what is measured, without words.
 fn identity(study: &StudyDescription) -> Result<Value> {
     let Question::Tune(tune) = &study.question else {
         let mut description = serde_json::to_value(study)?;
@@ -101,7 +101,7 @@ fn identity(study: &StudyDescription) -> Result<Value> {
     // In the form in which tunings were kept before other questions were described like this: theirs are continued.
     let mut plan = json!({
         "server": study.server,
-        "load": study.load(0, study.threads[0]),
+        "load": study.first_load(),
         "allow": tune.allow,
         "app": if tune.app_local { "Local" } else { "Remote" },
         "only": tune.only,

@@ -47,7 +47,7 @@ impl<'a> SetUp<'a> {
             base: Variant::base(&server),
             starts: BTreeMap::new(),
         };
-        let mut bench = set_up.bench(study.load(0, study.threads[0]));
+        let mut bench = set_up.bench(study.first_load());
         set_up.base = bench.base(&server, observer)?;
         set_up.starts.clone_from(bench.starts());
         Ok(set_up)

@@ -257,7 +257,7 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be read.
-    pub fn fought_on(&self) -> Result<Vec<FoughtOn>> {
+    pub(crate) fn fought_on(&self) -> Result<Vec<FoughtOn>> {
         let events = self.store.events()?;
         let kept = events.iter().filter(|event| event.kind == FOUGHT_ON);
         Ok(kept
@@ -271,7 +271,7 @@ impl Study {
     }
 
     /// Does something that is no measuring (fetching, building, loading): its time does not count against the budget.
-    pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
         self.clock.leave_out(began.elapsed());
@@ -285,12 +285,12 @@ impl Study {
     }
 
     /// Seconds used, excluding setup, earlier sittings included.
-    pub fn used_seconds(&self) -> f64 {
+    pub(crate) fn used_seconds(&self) -> f64 {
         self.clock.used_seconds()
     }
 
     /// Seconds of those under load.
-    pub fn load_seconds(&self) -> f64 {
+    pub(crate) fn load_seconds(&self) -> f64 {
         self.clock.load_seconds()
     }
 
@@ -337,7 +337,7 @@ impl Study {
         self.clock.budget_seconds()
     }
 
-    /// Wall-clock seconds that the next duel of so many couples will take, going by what the last ones took here,
+    /// Wall-clock seconds that the next duel of this many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
         // Of several nodes each brings one in that time.
@@ -428,7 +428,7 @@ impl Study {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn note(&self, kind: &str, text: &str) -> Result<()> {
+    pub(crate) fn note(&self, kind: &str, text: &str) -> Result<()> {
         Ok(self
             .store
             .add_event(unix_ms(SystemTime::now()), kind, text)?)

@@ -103,7 +103,7 @@ pub(crate) fn of_parts(
         } else {
             mistakes.add(
                 value.at,
-                format!("`{name}` is no variable's name"),
+                format!("`{name}` is not a variable's name"),
                 "write as in innodb_io_capacity = 2000",
             );
         }
@@ -122,7 +122,7 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
         if list.is_none() {
             mistakes.add(
                 text.at,
-                format!("`{}` is no list of CPUs", **text),
+                format!("`{}` is not a list of CPUs", **text),
                 "write as in \"0-3,8\"; the levers placement-* choose for the machine at hand",
             );
         }

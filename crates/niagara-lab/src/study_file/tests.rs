@@ -219,7 +219,7 @@ fn mistakes_have_place_cause_and_remedy() {
     mistake(
         "title = \"Prefetch\"",
         "title = \"Prefetch\"\nruntime = { server_cpus = \"x\" }",
-        "x.toml:18:27: `x` is no list of CPUs",
+        "x.toml:18:27: `x` is not a list of CPUs",
         "0-3,8",
     );
     mistake("asked = \"a\"", "asked = \"a", "x.toml:3:", "TOML");

@@ -11,7 +11,7 @@ const MIN_DUELS_OF_A_LEVEL: usize = 24;
 
 /// A lever that applies here, with its change worked out for this machine.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// The lever.
     pub lever: Lever,
     /// What it changes here.
@@ -58,7 +58,7 @@ impl LeverFactor {
     }
 }
 
-/// The levers of choices that have more levels than so many duels tell apart: the last ones, that is the least promising.
+/// The levers of choices that have more levels than this many duels tell apart: the last ones, that is the least promising.
 pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
     // Each duel has two levels of the choice; one of them all is the base.
     let most_levers = (2 * duels / MIN_DUELS_OF_A_LEVEL).max(2) - 1;

@@ -88,9 +88,9 @@ mod tests {
                 "{name}"
             );
             let lever = levers.iter().find(|lever| lever.id() == name);
-            let lever = lever.unwrap_or_else(|| panic!("{name} is no lever"));
+            let lever = lever.unwrap_or_else(|| panic!("{name} is not a lever"));
             assert!(
-                lever.only_named(),
+                lever.only_named,
                 "{name}: a build is made only when asked for"
             );
             let (families, readme) = (

@@ -28,7 +28,7 @@ pub struct Variant {
 
 impl Variant {
     /// The packaged server with its compiled-in defaults over TCP loopback.
-    pub fn base(server: &str) -> Self {
+    pub(crate) fn base(server: &str) -> Self {
         Self {
             server: server.to_owned(),
             build: None,
@@ -40,7 +40,7 @@ impl Variant {
     }
 
     /// This variant with one more lever; where both say something, the lever has the last word.
-    pub fn with(&self, lever: &str, change: &Change) -> Self {
+    pub(crate) fn with(&self, lever: &str, change: &Change) -> Self {
         let mut variant = self.clone();
         change.apply(
             &mut variant.build,

@@ -163,7 +163,7 @@ impl<'o, 'k> CountedTime<'o, 'k> {
         Some(due)
     }
 
-    /// Gives up a server that takes too long with what is in flight: so many of `what`.
+    /// Gives up a server that takes too long with what is in flight: this many of `what`.
     pub(crate) fn check_drain(
         &self,
         now: Instant,

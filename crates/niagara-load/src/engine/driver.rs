@@ -6,7 +6,8 @@ use crate::engine::options::{CoalescingChoice, DriverOptions, MAX_RUN, RunOption
 use crate::engine::order::{Farewell, Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
-use crate::engine::replay::replay_loop::{self, Shared};
+use crate::engine::replay::replay_loop;
+use crate::engine::replay::setup::{self, Shared};
 use crate::engine::replay::tally::Tally;
 use crate::engine::script_loop::ScriptLoop;
 use crate::engine::stats::SliceStats;
@@ -174,7 +175,7 @@ impl Driver {
         capture: &CaptureWorkload,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
-        let setup = replay_loop::Setup::new(sides, capture, options)?;
+        let setup = setup::Setup::new(sides, capture, options)?;
         allow_open_files(sides.len() as u64 * u64::from(setup.trace.facts.max_sessions))?;
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
@@ -514,7 +515,7 @@ fn loops_for(
 /// Connections for each CPU of the machine from which on wake-ups are coalesced by default.
 const CROWDED: usize = 8;
 
-/// Whether wake-ups are coalesced by default: half of the statements of so many connections keep the servers, which
+/// Whether wake-ups are coalesced by default: half of the statements of this many connections keep the servers, which
 /// are on this machine, as busy as all of them, and what waits holds no locks.
 fn auto_coalesces(
     sides: &[Vec<Endpoint>],

@@ -26,7 +26,7 @@ pub struct DriverOptions {
     pub seed: u64,
     /// Bound on a login, and on preparing each statement after it. Default 10 s.
     pub connect_timeout: Duration,
-    /// A loop that waits for answers and hears nothing from a loaded server for so long gives it up.
+    /// A loop that waits for answers and hears nothing from a loaded server for this long gives it up.
     /// Default 60 s, which is longer than InnoDB waits for a lock.
     pub stall_timeout: Duration,
     /// Setting it ends whatever runs, within 100 ms plus the transactions in flight. Of one process: it is not serialised.
@@ -36,7 +36,7 @@ pub struct DriverOptions {
     pub ignored_errors: IgnoredErrors,
     /// What becomes of a connection that is lost under load. `None` (the default): the run fails.
     pub retry: Option<Retry>,
-    /// Every connection is re-established after so many transactions. `None` (the default): as the workload's `reconnect` says.
+    /// Every connection is re-established after this many transactions. `None` (the default): as the workload's `reconnect` says.
     pub reconnect_after: Option<u64>,
     /// Of a capture: about how long a segment takes at the captured pace. Default 1 s.
     #[serde(default = "default_segment")]
@@ -92,7 +92,7 @@ pub enum CoalescingChoice {
 }
 
 impl CoalescingChoice {
-    /// What `Auto` comes to among so many connections of a loop: 100 µs for every 32, no more than 1 ms. The more of them
+    /// What `Auto` comes to among this many connections of a loop: 100 µs for every 32, no more than 1 ms. The more of them
     /// share a server, the longer each waits for its turn, and the less such a time is beside that.
     pub fn among(connections: usize) -> Duration {
         let share = connections as f64 / 32.0;
@@ -175,7 +175,7 @@ impl FromStr for IgnoredErrors {
             .filter(|word| !word.is_empty())
             .map(|word| {
                 word.parse().map_err(|_| {
-                    format!("'{word}' is no number of a server error: write numbers with commas between them, or all")
+                    format!("'{word}' is not the number of a server error: write numbers with commas between them, or all")
                 })
             })
             .collect::<Result<_, _>>()

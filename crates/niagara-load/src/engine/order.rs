@@ -54,7 +54,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// One more transaction, which took so long.
+    /// One more transaction, which took this long.
     pub(crate) fn add(&mut self, took: Duration) {
         self.shortest = match self.transactions {
             0 => took,
@@ -91,7 +91,7 @@ pub(crate) struct Policy {
     pub ignored_errors: IgnoredErrors,
     pub retry: Option<Retry>,
     pub reconnect_after: Option<u64>,
-    /// A server that is not heard of for so long is given up.
+    /// A server that is not heard of for this long is given up.
     pub stall_timeout: Duration,
     /// Whether wake-ups for answers are coalesced.
     pub coalescing: CoalescingChoice,

@@ -154,7 +154,7 @@ impl FromStr for Schedule {
         let number = |word: &str| {
             word.trim().parse::<f64>().map_err(|_| {
                 format!(
-                    "'{word}' in schedule '{text}' is no number: write RATE, RATE@SECONDS or FROM-TO@SECONDS, \
+                    "'{word}' in schedule '{text}' is not a number: write RATE, RATE@SECONDS or FROM-TO@SECONDS, \
                      with commas between phases"
                 )
             })

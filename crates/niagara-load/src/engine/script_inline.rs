@@ -1,4 +1,4 @@
-//! A command of a script that is waited for where the thread stands, within a call of C: the loop goes on listening, and
+//! A command of a script that is waited for where the thread stands, within a call of C: the loop keeps listening, and
 //! keeps what comes for others.
 
 use crate::engine::link::Lost;

@@ -22,7 +22,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A thread that is still in the same piece of Lua so long after the end of time is interrupted.
+/// A thread that is still in the same piece of Lua this long after the end of time is interrupted.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Events without a wait for anything that a thread does before the others have their turn.
 const EVENTS_IN_A_ROW: u32 = 16;
@@ -310,7 +310,7 @@ impl<'a> ScriptRunning<'a> {
                     if !self.offer(threads, place, now) || events >= EVENTS_IN_A_ROW {
                         return Ok(());
                     }
-                    // It goes on at once.
+                    // It continues at once.
                     match self.ready.pop_back() {
                         Some((_, next)) => reply = next,
                         None => return Ok(()),
@@ -455,7 +455,7 @@ impl<'a> ScriptRunning<'a> {
         }
     }
 
-    /// An answer goes on or is complete: the thread that waits for it has the next turn.
+    /// An answer continues or is complete: the thread that waits for it has the next turn.
     fn answered(
         &mut self,
         threads: &mut [ScriptThread],

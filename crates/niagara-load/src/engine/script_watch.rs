@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// How often is looked.
 const GLANCE: Duration = Duration::from_millis(100);
-/// A thread that has not come back for so long is not just busy.
+/// A thread that has not come back for this long is not just busy.
 const STUCK: Duration = Duration::from_millis(500);
 /// No deadline.
 const NEVER: u64 = u64::MAX;
@@ -24,7 +24,7 @@ struct Shared {
     current: AtomicUsize,
     /// Counts the times that somebody began to run.
     turn: AtomicU64,
-    /// After so many milliseconds from `start` whoever is stuck is interrupted.
+    /// After this many milliseconds from `start` whoever is stuck is interrupted.
     deadline: AtomicU64,
     /// The loop is over.
     over: AtomicBool,

@@ -262,7 +262,7 @@ impl SliceStats {
 /// Share of a CPU from which on a loop of the load generator is taken for the bottleneck.
 pub const GENERATOR_BUSY: f64 = 0.9;
 
-/// Transactions of an open loop below which nothing is said of their delays: the 99th percentile of fewer is that of
+/// Transactions of an open loop below which their delays are not reported: the 99th percentile of fewer is that of
 /// two or three that something else disturbed.
 const FEWEST_STARTS: u64 = 500;
 

@@ -130,7 +130,7 @@ pub struct TlsOptions {
 
 impl TlsOptions {
     /// Whether nothing is asked for.
-    pub fn is_default(&self) -> bool {
+    fn is_default(&self) -> bool {
         *self == TlsOptions::default()
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Coalescing {
     pub max_delay: Duration,
 }
 
-/// Wake-ups are coalesced for at most one in so many of the answers expected: the others' statements keep the server busy.
+/// Wake-ups are coalesced for at most one in this many of the answers expected: the others' statements keep the server busy.
 const COALESCED_OF: usize = 2;
 /// And no more than this: there are buffers for twice as many.
 const MAX_COALESCED: usize = 32;

@@ -22,12 +22,12 @@ pub enum IoChoice {
 
 impl IoChoice {
     /// As on the command line.
-    pub const NAMES: [&'static str; 3] = ["auto", "epoll", "uring"];
+    pub(crate) const NAMES: [&'static str; 3] = ["auto", "epoll", "uring"];
 }
 
 impl IoChoice {
     /// What it comes to, once for all sides and loops: of two servers that are compared one must not be waited for
-    /// otherwise than the other. There will be so many `rings`, each for up to `tokens` connections.
+    /// otherwise than the other. There will be this many `rings`, each for up to `tokens` connections.
     pub fn settled<'e>(
         self,
         mut servers: impl Iterator<Item = &'e Endpoint>,
@@ -74,7 +74,7 @@ impl FromStr for IoChoice {
             "auto" => Ok(IoChoice::Auto),
             "epoll" => Ok(IoChoice::Epoll),
             "uring" => Ok(IoChoice::Uring),
-            _ => Err(format!("'{text}' is none of {}", Self::NAMES.join(", "))),
+            _ => Err(format!("'{text}' is not one of {}", Self::NAMES.join(", "))),
         }
     }
 }

@@ -29,7 +29,7 @@ struct Column {
     unsigned: bool,
 }
 
-/// The rows of one answer, read anew from its first row as often as is wanted.
+/// The rows of one answer, read again from its first row as often as is wanted.
 #[derive(Debug)]
 pub struct Answer {
     /// Bytes that they may take.

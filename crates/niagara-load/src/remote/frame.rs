@@ -18,7 +18,7 @@ pub(super) enum FrameError {
     #[error("it ended within a message")]
     Truncated,
     /// What came is longer than any message.
-    #[error("it sent something that is no message of a load agent")]
+    #[error("it sent something that is not a message of a load agent")]
     TooLong,
     /// What came has the length of a message and is none.
     #[error("it sent a message that is not understood: {0}")]

@@ -3,7 +3,7 @@
 use crate::protocol::answer::Answer;
 use std::time::Duration;
 
-/// What a thread of a script wants before it can go on.
+/// What a thread of a script wants before it can continue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Want {
     /// A connection to its server: [`Reply::Linked`], or [`Reply::Refused`].
@@ -51,7 +51,7 @@ pub enum Reply {
     Linked(usize),
     /// No connection.
     Refused(Refusal),
-    /// The statement is done; so many rows were changed.
+    /// The statement is done; this many rows were changed.
     Done(u64),
     /// The statement has rows, which are in the link's [`Answer`].
     Rows,
@@ -100,7 +100,7 @@ pub struct Counts {
     pub errors: u32,
     /// The last of them.
     pub error: u16,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: u32,
 }
 

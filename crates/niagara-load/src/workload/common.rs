@@ -12,7 +12,7 @@ pub struct CommonOptions {
     pub mysql_storage_engine: String,
     /// Text that is appended to `CREATE TABLE`, where the workload and not its file writes that.
     pub create_table_options: String,
-    /// Replace a connection after so many of its transactions; 0: never.
+    /// Replace a connection after this many of its transactions; 0: never.
     pub reconnect: u32,
     /// Whether statements are prepared.
     pub db_ps_mode: PreparedStatements,
@@ -45,7 +45,7 @@ impl Default for CommonOptions {
 pub(super) const OPTIONS: [WorkloadOption; 4] = [
     option(OptionGroup::Oltp, "create_table_options", OptionValue::Text, "", "Text to append to CREATE TABLE"),
     option(OptionGroup::Oltp, "mysql_storage_engine", OptionValue::Text, "innodb", "Storage engine of the tables"),
-    option(OptionGroup::Oltp, "reconnect", OptionValue::Number, "0", "Reconnect after so many transactions; 0: never"),
+    option(OptionGroup::Oltp, "reconnect", OptionValue::Number, "0", "Reconnect after this many transactions; 0: never"),
     option(OptionGroup::Database, "db_ps_mode", OptionValue::Choice(&["auto", "disable"]), "auto", "disable: send all statements as text instead of preparing them"),
 ];
 

@@ -17,7 +17,7 @@ pub enum TableEvent {
     Creating(u32),
     /// It is filled; with its number of rows. Not for tables without rows.
     Inserting(u32, u64),
-    /// So many rows of all tables are in, of so many. First with 0, then after every insert.
+    /// Rows of all tables that are in, and rows that will be. First with 0, then after every insert.
     Rows(u64, u64),
     /// It gets its secondary index.
     Indexing(u32),

@@ -115,7 +115,7 @@ impl OptionFiles {
                         place()
                     ));
                 }
-                // A group of the included file ends with it; the including file goes on in its own.
+                // A group of the included file ends with it; the including file continues in its own.
                 Line::Include(file) => self.add(Path::new(&file), &mut None, depth + 1)?,
                 Line::IncludeFolder(folder) => {
                     self.folders.push((PathBuf::from(&folder), place()));
@@ -138,7 +138,7 @@ impl OptionFiles {
                     });
                 }
                 Line::Wrong => bail!(
-                    "{}: `{}` is no option\nremedy: correct the line; the server would not start with it either",
+                    "{}: `{}` is not an option\nremedy: correct the line; the server would not start with it either",
                     place(),
                     line.trim()
                 ),

@@ -28,7 +28,7 @@ pub(crate) fn options(install: &Install) -> Config {
 }
 
 /// Locks the accounts, forgets replication, and gives what views and routines run as an account where the dump has none.
-/// Locked accounts go on owning views and routines: nobody can log in as them.
+/// Locked accounts still own views and routines: nobody can log in as them.
 ///
 /// # Errors
 /// The server refuses a statement.

@@ -4,7 +4,7 @@
 //! files with size, time of the last change and inode, and samples of the bytes: the first and last block of every file
 //! of a data directory, blocks spread over a dump. A data directory that a server wrote to in between differs in its
 //! redo log's first block, which holds the last checkpoint, even where a tool has put the times back; a dump that was
-//! made anew has other times and another inode. Copying a folder makes it another one: its image is made anew, which
+//! made again has other times and another inode. Copying a folder makes it another one: its image is made again, which
 //! costs time and is never wrong.
 
 use std::fs::{self, File, Metadata};

@@ -43,7 +43,7 @@ pub(crate) fn head(path: &Path) -> Result<String> {
     }
     if head.contains(&0) {
         bail!(
-            "{} is no text: a dump is a file of SQL statements\n\
+            "{} is not text: a dump is a file of SQL statements\n\
              remedy: name a data directory, a prepared backup, a dump (mariadb-dump, mysqldump) or a folder of mydumper",
             path.display()
         );

@@ -25,7 +25,7 @@ pub enum DataKind {
 
 impl DataKind {
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Directory => "data directory",
             Self::Backup => "prepared backup",
@@ -35,7 +35,7 @@ impl DataKind {
     }
 }
 
-/// The user's data, looked at but not yet read.
+/// The user's data, found but not yet read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSource {
     /// Where they are.
@@ -91,7 +91,7 @@ impl DataSource {
             )
         } else {
             bail!(
-                "{} is no data directory (no ibdata1, no mysql/), no backup (no xtrabackup_checkpoints) and no dump of mydumper (no metadata)\n\
+                "{} is neither a data directory (no ibdata1, no mysql/), nor a backup (no xtrabackup_checkpoints), nor a dump of mydumper (no metadata)\n\
                  remedy: name one of these, or the file of a dump",
                 path.display()
             );
@@ -123,7 +123,7 @@ impl DataSource {
     ///
     /// # Errors
     /// Why not, and what would.
-    pub fn check_fits(&self, install: &Install) -> Result<()> {
+    pub(super) fn check_fits(&self, install: &Install) -> Result<()> {
         match self.made_by {
             Some(made_by) if self.is_physical() => made_by.check(install),
             _ => Ok(()),

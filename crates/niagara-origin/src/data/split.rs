@@ -10,7 +10,7 @@ const PART: usize = 1 << 20;
 pub(crate) struct Statements<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Where the statement begins, and where it was looked at up to.
+    /// Where the statement begins, and how far it has been scanned.
     start: usize,
     at: usize,
     ended: bool,

@@ -10,7 +10,7 @@ pub(crate) const SYSTEM: [&str; 5] = [
     "ndbinfo",
 ];
 
-/// Words that are looked at.
+/// Words that are examined.
 const WORDS: usize = 4;
 
 /// What a statement is about.

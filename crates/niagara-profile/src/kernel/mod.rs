@@ -5,6 +5,5 @@ mod ring;
 mod tracefs;
 
 pub use access::{Access, Reach};
-pub(crate) use ring::STACK_POINTER;
-pub use ring::{Event, Raw, Rings, Sampled};
-pub use tracefs::{SysEnter, SysExit, TraceFs};
+pub(crate) use ring::{Event, Raw, Rings, STACK_POINTER, Sampled};
+pub(crate) use tracefs::{SysEnter, SysExit, TraceFs};

@@ -38,17 +38,15 @@ pub(crate) use registers::STACK_POINTER;
 
 /// What is to be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// So many samples a second of whatever runs on a CPU, idle time too.
     Machine(usize, u64),
     /// So many samples a second of a thread while it runs; without the kernel's share where the flag says so.
     Clock(i32, u64, bool),
-    /// A thread's context switches, one in so many with the stack it left.
+    /// A thread's context switches, one in this many with the stack it left.
     Switches(i32, u64),
     /// Each passing of a thread through a tracepoint, with its fields.
     Trace(i32, u64),
-    /// The same, with the thread's stack.
-    TraceStack(i32, u64),
 }
 
 impl Event {
@@ -58,7 +56,7 @@ impl Event {
         let mut builder = match self {
             Event::Machine(..) | Event::Clock(..) => Builder::new(Software::CPU_CLOCK),
             Event::Switches(..) => Builder::new(Software::CONTEXT_SWITCHES),
-            Event::Trace(_, id) | Event::TraceStack(_, id) => Builder::new(Tracepoint::with_id(id)),
+            Event::Trace(_, id) => Builder::new(Tracepoint::with_id(id)),
         };
         builder
             .sample(base)
@@ -92,7 +90,7 @@ impl Event {
                     .sample_period(period)
                     .context_switch(true);
             }
-            Event::Trace(thread, _) | Event::TraceStack(thread, _) => {
+            Event::Trace(thread, _) => {
                 builder
                     .observe_pid(thread)
                     .any_cpu()
@@ -108,14 +106,14 @@ impl Event {
         match self {
             Event::Machine(..) => MAX_BUFFER,
             Event::Clock(..) | Event::Trace(..) => 512 << 10,
-            Event::Switches(..) | Event::TraceStack(..) => 2 << 20,
+            Event::Switches(..) => 2 << 20,
         }
     }
 }
 
 /// One record of a sampled event.
 #[derive(Debug, Clone, Default)]
-pub struct Sampled {
+pub(crate) struct Sampled {
     /// Process and thread; 0 is a CPU that idles.
     pub process: i32,
     /// The thread.
@@ -134,13 +132,11 @@ pub struct Sampled {
 
 /// One record.
 #[derive(Debug, Clone)]
-pub enum Raw {
+pub(crate) enum Raw {
     /// A sample.
     Sample(Sampled),
     /// A thread leaves its CPU at `time`; `preempted` when it could have continued.
     Leaves {
-        /// The thread.
-        thread: i32,
         /// Nanoseconds of `CLOCK_MONOTONIC`.
         time: u64,
         /// It did not wait for anything.
@@ -148,8 +144,6 @@ pub enum Raw {
     },
     /// A thread is on a CPU again.
     Returns {
-        /// The thread.
-        thread: i32,
         /// Nanoseconds of `CLOCK_MONOTONIC`.
         time: u64,
     },
@@ -159,7 +153,7 @@ pub enum Raw {
 
 /// Open events, recording since they were opened.
 #[derive(Debug)]
-pub struct Rings {
+pub(crate) struct Rings {
     stop: Arc<AtomicBool>,
     drainer: JoinHandle<Vec<Vec<Raw>>>,
 }
@@ -261,18 +255,16 @@ fn drain_until(mut samplers: Vec<Sampler>, stop: &AtomicBool) -> Vec<Vec<Raw>> {
     }
 }
 
-/// A context switch: the record holds nothing but what every record ends with, process, thread and time.
+/// A context switch: the record holds nothing but what every record ends with: process, thread and time.
 fn switch(misc: u16, data: &[u8]) -> Option<Raw> {
-    let thread = u32::from_ne_bytes(data.get(4..8)?.try_into().ok()?) as i32;
     let time = u64::from_ne_bytes(data.get(8..16)?.try_into().ok()?);
     Some(if misc & SWITCH_OUT != 0 {
         Raw::Leaves {
-            thread,
             time,
             preempted: misc & SWITCH_OUT_PREEMPT != 0,
         }
     } else {
-        Raw::Returns { thread, time }
+        Raw::Returns { time }
     })
 }
 
@@ -359,7 +351,7 @@ mod tests {
         data.extend_from_slice(&8_u32.to_ne_bytes());
         data.extend_from_slice(&9_u64.to_ne_bytes());
         let read = |misc| switch(misc, &data);
-        assert!(matches!(read(0), Some(Raw::Returns { thread: 8, time: 9 })));
+        assert!(matches!(read(0), Some(Raw::Returns { time: 9 })));
         assert!(matches!(
             read(SWITCH_OUT),
             Some(Raw::Leaves {

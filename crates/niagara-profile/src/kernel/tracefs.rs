@@ -11,7 +11,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 /// The kernel's table of tracepoints.
 #[derive(Debug)]
-pub enum TraceFs {
+pub(crate) enum TraceFs {
     /// Where the machine has it mounted.
     Mounted(PathBuf),
     /// A mount of our own in no folder: it is seen through this handle alone, and gone with it.
@@ -77,7 +77,7 @@ impl TraceFs {
 
 /// A system call begins: the record of `raw_syscalls:sys_enter`, whose layout is part of the kernel's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SysEnter {
+pub(crate) struct SysEnter {
     /// The call's number.
     pub number: i64,
     /// Its arguments.
@@ -86,7 +86,7 @@ pub struct SysEnter {
 
 /// A system call ends: the record of `raw_syscalls:sys_exit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SysExit {
+pub(crate) struct SysExit {
     /// The call's number.
     pub number: i64,
     /// What it returned; negative is an error's number.

@@ -8,5 +8,5 @@ mod unwind;
 pub use maps::{Mapping, mappings};
 pub use schedule::{Rotation, Scheduled, busy, schedule, turns};
 pub use threads::{Thread, threads};
+pub use unwind::Unwinder;
 pub(crate) use unwind::base_address;
-pub use unwind::{Unwinder, Unwound};

@@ -32,7 +32,7 @@ pub struct Unwinder {
 
 /// A stack as addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unwound {
+pub(crate) struct Unwound {
     /// Addresses to look up, innermost first: return addresses are one less than what the stack says, so that they lie
     /// within the call.
     pub addresses: Vec<u64>,
@@ -67,7 +67,7 @@ impl Unwinder {
     }
 
     /// The user frames of a sample.
-    pub fn unwind(&mut self, sample: &Sampled) -> Unwound {
+    pub(crate) fn unwind(&mut self, sample: &Sampled) -> Unwound {
         let mut addresses = Vec::new();
         let Some((pc, registers)) = start(&sample.registers) else {
             return Unwound {

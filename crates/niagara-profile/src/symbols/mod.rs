@@ -102,7 +102,7 @@ impl Symbolizer {
     }
 
     /// The frame of a user address.
-    pub fn user(&self, address: u64) -> Frame {
+    pub(crate) fn user(&self, address: u64) -> Frame {
         let index = self
             .modules
             .partition_point(|module| module.addresses.start <= address);

@@ -7,5 +7,5 @@ mod syscalls;
 
 pub use allocations::{AllocationProbe, AllocationView};
 pub use cpu::{CpuSamples, CpuView, FREQUENCY};
-pub use off_cpu::{OffCpu, OffCpuView, Wait};
+pub use off_cpu::{OffCpu, OffCpuView};
 pub use syscalls::{SyscallCounts, SyscallView, Syscalls};

@@ -1,7 +1,7 @@
 //! What threads wait for: every time one leaves its CPU, and how long it was away; now and then with the stack it left.
 //!
 //! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
-//! one in so many has it, and stands for those between.
+//! one in this many has it, and stands for those between.
 
 use anyhow::{Result, bail};
 
@@ -39,11 +39,11 @@ pub struct OffCpu {
 
 /// Stacks a second that are aimed at, of all threads that are observed together.
 const STACKS: f64 = 1000.0;
-/// One switch in so many has its stack. Primes, so that a transaction of a fixed number of statements is not always met
+/// One switch in this many has its stack. Primes, so that a transaction of a fixed number of statements is not always met
 /// at the same one.
 const PERIODS: [u64; 8] = [1, 3, 7, 13, 29, 61, 127, 251];
 
-/// One in how many switches has its stack, at so many switches a second.
+/// One in how many switches has its stack, at this rate of switches a second.
 fn period(switches: f64) -> u64 {
     let enough = PERIODS
         .iter()
@@ -53,7 +53,7 @@ fn period(switches: f64) -> u64 {
 
 /// One wait.
 #[derive(Debug)]
-pub struct Wait {
+struct Wait {
     /// The thread's stack when it began; most waits have none.
     pub left: Option<Sampled>,
     /// How long it was away, in seconds.
@@ -244,12 +244,8 @@ mod tests {
     #[test]
     fn waits_are_paired_and_preemption_is_none() {
         let mut sum = OffCpu::default();
-        let leaves = |time, preempted| Raw::Leaves {
-            thread: 1,
-            time,
-            preempted,
-        };
-        let returns = |time| Raw::Returns { thread: 1, time };
+        let leaves = |time, preempted| Raw::Leaves { time, preempted };
+        let returns = |time| Raw::Returns { time };
         let found = waits(
             vec![
                 returns(5),

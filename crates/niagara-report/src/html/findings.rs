@@ -126,7 +126,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                     th.number scope="col" { "Std. error" } th.number scope="col" { "Duels" } th scope="col" { "Role" }
                 } }
                 tbody {
-                    @for rung in &tune.rungs { (row(&rung.screened, "kept")) }
+                    @for rung in &tune.rungs { (row(&rung.screened, "in the final variant")) }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
                     @if let Some(lever) = &tune.negative_control { (row(lever, "negative control")) }
                     @if let Some(lever) = &tune.positive_control { (row(lever, "positive control")) }

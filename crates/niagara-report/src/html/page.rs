@@ -331,7 +331,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                             "Transactions arrive at the same rate on both sides; each is timed from when it was due."
                         } @else {
                             "The load is closed: each connection waits for its answer before it asks again. "
-                            "Latency then follows throughput and says nothing of its own; "
+                            "Latency then follows throughput and carries no information of its own; "
                             "a claim about latency needs open load at equal rates (--goal p99)."
                         }
                     }

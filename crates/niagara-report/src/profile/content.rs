@@ -39,7 +39,7 @@ pub fn headline(profiles: &[Profile]) -> String {
     }
 }
 
-/// Everything that is said of one profile, or of two side by side.
+/// Everything that is reported of one profile, or of two side by side.
 pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
     let mut all = vec![limits(profiles)];
     if let [a, b] = profiles {

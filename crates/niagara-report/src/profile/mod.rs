@@ -15,7 +15,7 @@ pub use page::{Graph, profile_html};
 pub(crate) use plain::markdown;
 pub use plain::{profile_markdown, profile_text};
 pub(crate) use stored::sections_in_short;
-pub use stored::{LookedAt, limits_in_short, looked_at};
+pub use stored::{DiagnosedProfile, diagnosed_profiles, limits_in_short};
 
 /// A part of the report.
 #[derive(Debug, Clone, Default, PartialEq)]

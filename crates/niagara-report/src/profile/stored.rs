@@ -14,7 +14,7 @@ use crate::wording::capital;
 
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
-pub struct LookedAt {
+pub struct DiagnosedProfile {
     /// What was profiled: `the final variant`.
     pub subject: String,
     /// What was seen.
@@ -53,7 +53,7 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
 ///
 /// # Errors
 /// The results cannot be read.
-pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
+pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedProfile>> {
     let levers = known_levers(store.summary()?.as_ref());
     let read = |kept: niagara_store::ProfileRecord| {
         let stored: StoredProfile =
@@ -62,7 +62,7 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
                 what: "profile.content",
                 detail: error.to_string(),
             })?;
-        Ok(LookedAt {
+        Ok(DiagnosedProfile {
             subject: kept.subject,
             profile: stored.into(),
             levers: levers.clone(),
@@ -73,7 +73,7 @@ pub fn looked_at(store: &Store) -> niagara_store::Result<Vec<LookedAt>> {
 
 /// A sentence for each: `What limits the final variant now: CPU (70 % of the time in which queries are answered). That is hardware, …`.
 /// `verbose`: also what became of the levers that were tried, and why others were not.
-pub fn limits_in_short(all: &[LookedAt], verbose: bool) -> Vec<String> {
+pub fn limits_in_short(all: &[DiagnosedProfile], verbose: bool) -> Vec<String> {
     all.iter()
         .map(|seen| {
             let verdict = verdict(seen, verbose);
@@ -83,8 +83,8 @@ pub fn limits_in_short(all: &[LookedAt], verbose: bool) -> Vec<String> {
 }
 
 /// What a study's report says of it.
-pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
-    let LookedAt {
+pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
+    let DiagnosedProfile {
         subject, profile, ..
     } = seen;
     let one = std::slice::from_ref(profile);
@@ -105,7 +105,7 @@ pub(crate) fn sections_in_short(seen: &LookedAt) -> Vec<Section> {
 }
 
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.
-fn verdict(seen: &LookedAt, verbose: bool) -> String {
+fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let profile = &seen.profile;
     let (natural, unnatural): (Vec<&FoundLimit>, Vec<&FoundLimit>) =
         profile.limits.iter().partition(|limit| limit.natural);
@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    fn seen(limits: Vec<FoundLimit>) -> LookedAt {
-        LookedAt {
+    fn seen(limits: Vec<FoundLimit>) -> DiagnosedProfile {
+        DiagnosedProfile {
             subject: "the final variant".to_owned(),
             profile: Profile {
                 limits,
@@ -240,7 +240,8 @@ mod tests {
             ),
             "{said}"
         );
-        let said = |seen: &LookedAt| limits_in_short(std::slice::from_ref(seen), false).remove(0);
+        let said =
+            |seen: &DiagnosedProfile| limits_in_short(std::slice::from_ref(seen), false).remove(0);
         assert!(said(&tuned).ends_with("where they apply: spin=off."));
         tuned
             .levers

@@ -130,7 +130,7 @@ pub fn opening(about: &About) -> Vec<(&'static str, &str)> {
     .collect()
 }
 
-/// `1 234 [1 200, 1 270]`; nothing is said in brackets where there is no interval.
+/// `1 234 [1 200, 1 270]`; without brackets where there is no interval.
 pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> String) -> String {
     let end = |value: f64, open: &str| {
         if value.is_finite() && value > 0.0 {

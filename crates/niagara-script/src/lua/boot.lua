@@ -126,7 +126,7 @@ end
 
 local FATAL, ALERT, DEBUG = 0, 1, 5
 
--- Rests, and lets the others go on meanwhile.
+-- Rests, and lets the others run meanwhile.
 local function sleep(seconds)
    api.sleep(box, seconds)
    wait()

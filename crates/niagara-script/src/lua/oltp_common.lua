@@ -28,7 +28,7 @@ sysbench.cmdline.options = {
    skip_trx = { "No BEGIN and COMMIT: every statement is a transaction", false },
    secondary = { "A secondary index in place of the primary key", false },
    create_secondary = { "An index on k beside the primary key", true },
-   reconnect = { "Connect anew after so many events, 0 for never", 0 },
+   reconnect = { "Reconnect after this many events, 0 for never", 0 },
    mysql_storage_engine = { "Storage engine of the tables", "innodb" },
    pgsql_variant = { "Without effect here" },
 }

@@ -125,7 +125,7 @@ function connection:reconnect()
    return true
 end
 
--- Makes a connection anew that is gone, for as long as it takes.
+-- Reconnects a connection that is gone, for as long as it takes.
 local function come_back(self)
    unlink(self)
    local wire

@@ -47,7 +47,7 @@ pub(crate) fn ask_version(server: &Path) -> Result<Printed> {
         text.and_then(|text| text.parse().ok().map(|version| (text, version)))
     else {
         bail!(
-            "{} is no server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
+            "{} is not a server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
             server.display(),
             instead_of_a_version(&output)
         );

@@ -25,7 +25,7 @@ pub(crate) fn listen_address(remote: Option<&RemoteAccess>) -> IpAddr {
 pub(crate) fn free_port(address: IpAddr) -> Result<u16> {
     let listener = TcpListener::bind((address, 0)).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrNotAvailable => anyhow!(
-            "{address} is no address of this host\nremedy: name one that it has (`ip address` lists them)"
+            "{address} is not an address of this host\nremedy: name one that it has (`ip address` lists them)"
         ),
         _ => anyhow!("no free TCP port on {address}: {error}"),
     })?;

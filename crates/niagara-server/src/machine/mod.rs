@@ -23,7 +23,7 @@ mod tools;
 pub use cpu::{Cpu, Place};
 pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
-pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbance, disturbed};
+pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbed};
 pub use fingerprint::Fingerprint;
 pub use limits::Limits;
 pub use memory::{HugePool, Memory};

@@ -94,7 +94,7 @@ pub struct BuildDescription {
     /// Plugins that no workload needs; cmake gets `PLUGIN_NAME=NO`.
     #[serde(default)]
     pub plugins_off: Vec<String>,
-    /// Debian packages that building takes, compilers aside.
+    /// Debian packages that building takes, except compilers.
     pub needs: Vec<String>,
     /// CPU seconds that compiling it once, without profile feedback, took on some machine: what a first build is expected to
     /// take. It decides nothing of what is built, so it is left out of what builds are known by.

@@ -74,7 +74,7 @@ impl Drop for Helper {
         while Instant::now() < deadline && !matches!(self.child.try_wait(), Ok(Some(_))) {
             thread::sleep(LOOK);
         }
-        // What did not heed it, and what outlived its parent.
+        // What ignored it, and what outlived its parent.
         let _ = killpg(group, Signal::SIGKILL);
         let _ = self.child.wait();
     }
@@ -94,7 +94,7 @@ mod tests {
         let began = Instant::now();
         drop(helper);
         assert!(began.elapsed() < STOP_TIMEOUT, "SIGTERM was enough");
-        // Killed grandchildren are init's to bury.
+        // Killed grandchildren are reaped by init.
         let deadline = Instant::now() + Duration::from_secs(10);
         while killpg(group, None).is_ok() && Instant::now() < deadline {
             thread::sleep(LOOK);

@@ -146,12 +146,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let _listener = UnixListener::bind(&path).expect("a socket");
-        let error = server_behind_socket(&path).expect_err("a test is no server");
+        let error = server_behind_socket(&path).expect_err("a test is not a server");
         assert!(error.to_string().contains("not a server"), "{error}");
 
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let error = server_behind_address(address).expect_err("a test is no server");
+        let error = server_behind_address(address).expect_err("a test is not a server");
         let own = format!("process {}", std::process::id());
         assert!(error.to_string().contains(&own), "{error}");
         drop(listener);

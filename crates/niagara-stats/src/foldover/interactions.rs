@@ -7,7 +7,7 @@ use crate::student;
 
 /// Probability of finding a first pair where there is none.
 const FALSE_ALARM: f64 = 0.05;
-/// A pair is judged from at least so many duels that had both its levels on one side only.
+/// A pair is judged from at least this many duels that had both its levels on one side only.
 const MIN_DUELS: usize = 4;
 /// Part of a pair's own variation that must be left beside everything else fitted, or it cannot be told apart: pairs of
 /// mirrored switches have none.

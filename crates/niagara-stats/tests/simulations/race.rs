@@ -14,7 +14,7 @@ fn hill(place: &[f64]) -> f64 {
     0.1 - loss
 }
 
-/// The place that so many duels come to.
+/// The place that this many duels come to.
 fn searched(land: fn(&[f64]) -> f64, start: f64, duels: usize, seed: u64) -> Vec<f64> {
     let mut machine = Machine::new(seed);
     let mut race = Race::new(vec![start, start, 0.5, 0.5], seed);

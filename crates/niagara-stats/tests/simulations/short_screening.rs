@@ -137,7 +137,7 @@ fn choose(
     promote(&prospects, &[], 0.005)
 }
 
-/// The spread of a duel's score with so many couples of a second each, where couples spread by 9 %, as on a machine from
+/// The spread of a duel's score with this many couples of a second each, where couples spread by 9 %, as on a machine from
 /// which others take CPU time, and starts by 2 %.
 fn sd(couples: u32) -> f64 {
     let noise = Components {

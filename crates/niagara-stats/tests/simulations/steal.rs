@@ -2,7 +2,7 @@
 
 use niagara_stats::{
     Couple, HALF_WEIGHT, LookPlan, Rule, TakenSlope, Verdict, Weighing, duel_score, judge_final,
-    standard_deviation, taken, taken_more_from,
+    standard_deviation, taken_difference, taken_more_from,
 };
 
 use crate::at_most;
@@ -196,14 +196,14 @@ fn the_interval_covers_the_effect_on_stolen_machines() {
     }
 }
 
-/// How often it is said that others took more from one side, in so many comparisons of eight or twelve duels.
+/// How often it is said that others took more from one side, in this many comparisons of eight or twelve duels.
 fn said(steal: Steal, duels: usize, rounds: u64) -> f64 {
     let told = |round: &u64| {
         let mut machine = Stolen::new(steal, 71 + 1_000 * round);
         let differences: Vec<f64> = (0..duels)
             .map(|_| {
                 let couples: Vec<Couple> = (0..16).map(|_| machine.couple([0.0; 2])).collect();
-                couples.iter().map(taken::difference).sum::<f64>() / 16.0
+                couples.iter().map(taken_difference).sum::<f64>() / 16.0
             })
             .collect();
         taken_more_from(&differences).is_some()

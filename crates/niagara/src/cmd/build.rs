@@ -34,7 +34,7 @@ pub fn run(inventory: &Inventory, args: BuildArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes what was not used for so long, and with `all` what ccache keeps.
+/// Removes what was not used for this long, and with `all` what ccache keeps.
 fn collect(store: &BuildStore, unused_for: Duration, all: bool) -> Result<()> {
     let collected = store.gc(unused_for)?;
     let ccache = match all {

@@ -134,14 +134,14 @@ pub fn fleet_options(
     };
     if question.client_host.is_some() {
         bail!(
-            "--on {} and --client-host cannot be had together: on a node the load comes from the node itself\n\
+            "--on {} and --client-host exclude each other: on a node the load comes from the node itself\n\
              remedy: leave one of them out",
             fleet.on
         );
     }
     if matches!(question.rate, Some(RateChoice::Share(_))) {
         bail!(
-            "on nodes latencies are compared at a rate that is given: what the start does under closed load would be found out on this host\n\
+            "on nodes latencies are compared at a given rate: what the start does under closed load would be measured on this host\n\
              remedy: say --rate as transactions per second, such as --rate 2000"
         );
     }

@@ -5,18 +5,47 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, limits_in_short, looked_at,
-    wrapped,
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, diagnosed_profiles,
+    limits_in_short, wrapped,
 };
 use niagara_stats::Verdict;
 use niagara_store::{Comparison, Store, Summary, TuneSummary};
 
-use crate::args::{Format, ReportArgs, StudyArgs};
 use crate::cmd::{profile, side_by_side};
 use crate::progress::{colour_on_stdout, columns_of_stdout};
+use crate::shared_args::{Format, StudyArgs};
 use crate::whole_file::write;
+
+/// Text, Markdown, HTML, CSV or JSON from what was measured
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara report --verbose
+  niagara report niagara-results/tune-mariadb-10.11-oltp_read_only --format markdown
+  niagara report niagara-results/before niagara-results/after --format html > both.html")]
+pub struct ReportArgs {
+    /// Folder of a study [default: the newest in niagara-results], or of two, which are put side by side
+    #[arg(value_name = "DIR", num_args = 0..=2)]
+    pub folders: Vec<PathBuf>,
+    /// What to print; `files` writes report.html, report.md and deploy/ into the folder again
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+impl ReportArgs {
+    /// What is to be printed.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
     let format = args.format();
@@ -219,7 +248,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         sides: sides.as_ref(),
     };
     say_text!("{}", niagara_report::terminal(summary, &view));
-    for line in limits_in_short(&looked_at(store)?, shown == Shown::Verbose) {
+    for line in limits_in_short(&diagnosed_profiles(store)?, shown == Shown::Verbose) {
         say!("\n{}", wrapped("", &line, width));
     }
     say!("\nreport:  {}", folder.join("report.html").display());

@@ -8,7 +8,6 @@ use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
 
-use crate::args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::client;
 use crate::cmd::fleet::{fleet_options, in_words, too_many_nodes};
 use crate::cmd::report::{Shown, print_result, write_files};
@@ -16,6 +15,7 @@ use crate::cmd::study::server_names;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
+use crate::shared_args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::steps;
 
 /// The levers and the names of the servers that questions may speak of.

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use niagara_report::{Report, SideBySide, side_by_side_html};
 use niagara_store::Store;
 
-use crate::args::Format;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
+use crate::shared_args::Format;
 
 /// What each study holds, with the folder that it is called by.
 pub type Opened<'a> = (&'a Path, Store);

@@ -4,13 +4,49 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
 use niagara_lab::StudySize;
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
 use niagara_server::Catalog;
 use niagara_toml::FileError;
 
-use crate::args::{StudyFileArgs, StudyVerb};
+/// Study files: check them, or print their JSON schema for editors
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara study check studies/t2000-ladder.toml
+  niagara study schema")]
+pub struct StudyFileArgs {
+    #[command(subcommand)]
+    pub verb: StudyVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StudyVerb {
+    /// Is each file a study? Every mistake with its file, line, cause and remedy; nothing is run
+    #[command(before_help = "Examples:
+  niagara study check studies/t2000-ladder.toml studies/own-build.toml
+  niagara study check studies/select-locks.toml --json")]
+    Check {
+        /// Study files (`studies/*.toml`; docs/studies.md shows the format)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Further folders with levers (`*.toml`)
+        #[arg(long, value_name = "DIR")]
+        levers: Vec<PathBuf>,
+        /// Further folders with servers (`*.toml`)
+        #[arg(long, value_name = "DIR")]
+        servers: Vec<PathBuf>,
+        /// Print the mistakes as JSON on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON schema of study files
+    #[command(before_help = "Examples:
+  niagara study schema
+  niagara study schema > study.schema.json")]
+    Schema,
+}
 
 pub fn run(args: StudyFileArgs) -> Result<ExitCode> {
     match args.verb {

@@ -13,7 +13,7 @@ pub struct Glyphs {
     pub middle: char,
     /// The lower and the upper end.
     pub ends: [char; 2],
-    /// The interval goes on beyond the axis, to the left and to the right.
+    /// The interval extends beyond the axis, to the left and to the right.
     pub beyond: [char; 2],
     /// No difference: a ratio of 1.
     pub one: char,

@@ -44,6 +44,11 @@ impl Place {
 
     /// A small comparison of a server with itself that ends by itself after 8 duels.
     pub fn small_compare(&self) -> Command {
+        self.small_compare_of(8, "5m")
+    }
+
+    /// The same with another number of duels and another budget.
+    pub fn small_compare_of(&self, duels: u32, budget: &str) -> Command {
         let mut command = self.niagara(&[
             "compare",
             "base",
@@ -58,19 +63,15 @@ impl Place {
             "150ms",
             "--warm-up",
             "300ms",
-            "--max-duels",
-            "8",
             "--to-the-end",
-            "--budget",
-            "5m",
             "--seed",
             "11",
             // Tests run side by side: each is the others' disturbance.
             "--disturbance",
             "100%",
-            "--out",
         ]);
-        command.arg(self.out());
+        command.args(["--max-duels", &duels.to_string(), "--budget", budget]);
+        command.arg("--out").arg(self.out());
         command
     }
 
@@ -104,6 +105,32 @@ impl Place {
     pub fn servers(&self) -> Vec<i32> {
         servers_under(&self.work())
     }
+}
+
+/// A custom workload of 100 rows of which each statement finds one by its key; `also` is an expression that it selects besides.
+pub fn item_workload(also: &str) -> String {
+    format!(
+        r#"
+title = "Items by key"
+[scale]
+rows = 100
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT NOT NULL) ENGINE = {{engine}}"
+[table.columns]
+id = "row"
+name = {{ text = [8, 20] }}
+stock = {{ int = [1, 1000] }}
+
+[[transaction]]
+name = "look"
+statements = ["SELECT name, {also} FROM item WHERE id = :item"]
+[transaction.draw]
+item = {{ int = [1, "rows"] }}
+"#
+    )
 }
 
 /// Process ids whose command line speaks of a path below `folder`.

@@ -3,28 +3,48 @@
 
 use std::path::Path;
 
-use niagara_load::{Sysbench, WorkloadSpec};
+use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family};
-use niagara_stats::Rule;
-use niagara_store::{Goal, StudyRecord, TuneSummary};
+use niagara_stats::{ROUND_DUELS, Rule};
+use niagara_store::{Goal, TuneSummary};
 
 use super::*;
-use crate::duels::spec::{DuelSettings, Load, Protocol};
+use crate::duels::spec::{DuelSettings, Load};
 use crate::lever::{Context, load};
 use crate::studies::answer::conduct;
-use crate::studies::study::StudyOptions;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
 /// The lever whose range is searched.
 const LEVER: &str = "io-capacity-high";
-/// Duels of the screening, of the search, of the total.
-const DUELS: [u64; 3] = [6, 4, 3];
+/// Every statement sleeps unless the server may write 5000 pages a second: beyond what the lever sets, within its range. No
+/// machine hides that.
+const WORKLOAD: &str = r#"
+title = "Slow below 5000"
+[scale]
+rows = 10
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL) ENGINE = {engine}"
+[table.columns]
+id = "row"
+name = { text = [8, 20] }
+
+[[transaction]]
+name = "look"
+statements = ["SELECT name, IF(@@global.innodb_io_capacity < 5000, SLEEP(0.005), 0) FROM item WHERE id = :item"]
+[transaction.draw]
+item = { int = [1, "rows"] }
+"#;
+/// Duels of the screening, of the search (a round of its race), of the total.
+const DUELS: [u64; 3] = [5, ROUND_DUELS as u64, 2];
 /// An hour, so that every part has time whatever a start takes here.
 const BUDGET_SECONDS: f64 = 3600.0;
 
-/// Sees what is measured, and stops the study after so many duels of the search.
+/// Sees what is measured, and stops the study after this many duels of the search.
 struct Watching {
     cancel: Cancel,
     stop_after: usize,
@@ -97,43 +117,29 @@ fn options() -> TuneOptions {
 }
 
 fn opened(folder: &Path) -> Study {
-    let record = StudyRecord {
-        kind: "tune".into(),
-        command: "niagara tune".into(),
-        key: "k".into(),
-        seed: 7,
-        started_unix_ms: 0,
-        plan: serde_json::json!({}),
-        machine: serde_json::json!({}),
-        niagara_version: "0".into(),
+    let duel_settings = DuelSettings {
+        couples: 2,
+        slice_seconds: 0.05,
+        ramp_seconds: 0.0,
+        warm_up_seconds: 0.1,
+        disturbance: 1.0,
     };
-    let options = StudyOptions {
-        folder: folder.to_owned(),
-        budget_seconds: BUDGET_SECONDS,
-        duel_settings: DuelSettings {
-            couples: 2,
-            slice_seconds: 0.05,
-            ramp_seconds: 0.0,
-            warm_up_seconds: 0.1,
-            disturbance: 1.0,
-        },
-        protocol: Protocol::Duel,
-    };
-    Study::open(&record, options).expect("a folder of its own")
+    Study::for_tests(folder, BUDGET_SECONDS, duel_settings).expect("a folder of its own")
 }
 
-/// One sitting, stopped after so many duels of the search; what is decided beforehand is kept by `decide`.
+/// One sitting, stopped after this many duels of the search; what is decided beforehand is kept by `decide`.
 fn sitting(
     folder: &Path,
     stop_after: usize,
     decide: impl FnOnce(&Study) -> Result<()>,
 ) -> (TuneSummary, Watching, Study) {
     let cancel = Cancel::default();
+    let workload = FileWorkload::read(WorkloadFile {
+        path: "slow.toml".to_owned(),
+        text: WORKLOAD.to_owned(),
+    });
     let load = Load {
-        workload: WorkloadSpec::of(Sysbench {
-            table_size: 10,
-            ..Sysbench::default()
-        }),
+        workload: WorkloadSpec::of(workload.expect("a workload")),
         engine: "InnoDB".to_owned(),
         threads: 1,
     };
@@ -172,7 +178,7 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
         study.keep(&checkpoint::screening_ended(), &screening)?;
         study.keep(&checkpoint::promoted(), &vec![LEVER.to_owned()])
     });
-    assert_eq!(of_phases(&first.duels), [6, 2, 0]);
+    assert_eq!(of_phases(&first.duels), [5, 2, 0]);
     // Its share of the hour, but for what the total's first look takes.
     let share = SEARCH_SHARE * BUDGET_SECONDS;
     assert!(
@@ -187,18 +193,20 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
         study.keep(&checkpoint::search_ended(), &search)?;
         study.keep(&checkpoint::ended(Phase::Total, ""), &total)
     });
-    assert_eq!(of_phases(&second.duels), [6, 4, 3]);
+    assert_eq!(of_phases(&second.duels), [5, 11, 2]);
     // What was measured before is not measured again.
     let fought: Vec<bool> = second.duels.iter().map(|duel| duel.1).collect();
-    assert_eq!(fought, [[false; 8].as_slice(), &[true; 5]].concat());
+    assert_eq!(fought, [[false; 7].as_slice(), &[true; 11]].concat());
     assert!(summary.complete);
     let searched = summary.searched.as_ref().expect("a search");
     assert_eq!(u64::from(searched.duels), search);
-    // The total speaks of duels that no part of the choice rests on, and of the values that were chosen.
-    let judged = summary.total.as_ref().expect("a total");
-    assert_eq!(judged.judged().duels as u64, total);
     let range = &searched.ranges[0];
-    let chosen = study.done()[10..].iter().map(|duel| &duel.variants[1]);
+    assert!(range.start < 5000 && range.chosen >= 5000, "{range:?}");
+    // The total speaks of duels that no part of the choice rests on, and of the value that was chosen.
+    let judged = summary.total.as_ref().expect("a total").judged();
+    assert_eq!(judged.duels as u64, total);
+    assert!(judged.estimate.ratio > 2.0, "{judged:?}");
+    let chosen = study.done()[16..].iter().map(|duel| &duel.variants[1]);
     let variants = study.store().variants().expect("readable");
     for id in chosen {
         let variant = variants.iter().find(|variant| variant.id == *id);

@@ -5,32 +5,42 @@ use serde_json::json;
 
 const LONGEST: f64 = 4.0;
 
-fn open(folder: &Path) -> Result<Study> {
-    let record = StudyRecord {
-        kind: "compare".into(),
-        command: "niagara compare base base".into(),
-        key: "k".into(),
-        seed: 5,
-        started_unix_ms: 0,
-        plan: json!({}),
-        machine: json!({}),
-        niagara_version: "0".into(),
-    };
-    Study::open(
-        &record,
-        StudyOptions {
+impl Study {
+    /// A study in `folder`, for tests.
+    pub(crate) fn for_tests(
+        folder: &Path,
+        budget_seconds: f64,
+        duel_settings: DuelSettings,
+    ) -> Result<Self> {
+        let record = StudyRecord {
+            kind: "tune".into(),
+            command: "niagara tune".into(),
+            key: "k".into(),
+            seed: 5,
+            started_unix_ms: 0,
+            plan: json!({}),
+            machine: json!({}),
+            niagara_version: "0".into(),
+        };
+        let options = StudyOptions {
             folder: folder.to_owned(),
-            budget_seconds: 600.0,
-            duel_settings: DuelSettings {
-                couples: 4,
-                slice_seconds: 0.5,
-                ramp_seconds: 0.05,
-                warm_up_seconds: LONGEST,
-                disturbance: 0.05,
-            },
+            budget_seconds,
+            duel_settings,
             protocol: Protocol::Duel,
-        },
-    )
+        };
+        Study::open(&record, options)
+    }
+}
+
+fn open(folder: &Path) -> Result<Study> {
+    let duel_settings = DuelSettings {
+        couples: 4,
+        slice_seconds: 0.5,
+        ramp_seconds: 0.05,
+        warm_up_seconds: LONGEST,
+        disturbance: 0.05,
+    };
+    Study::for_tests(folder, 600.0, duel_settings)
 }
 
 /// A start that is steady after `ramp` of 40 tenths of a second.

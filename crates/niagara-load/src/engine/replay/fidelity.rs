@@ -52,7 +52,7 @@ pub struct Fidelity {
     pub exact_times: bool,
     /// Executions of prepared statements, which were replayed as text.
     pub executed_as_text: u64,
-    /// The capture has one in so many statements.
+    /// The capture has one in this many statements.
     pub sampled: u64,
     /// What speaks against a verdict by it.
     pub shortcomings: Vec<Shortcoming>,
@@ -74,7 +74,7 @@ pub enum Shortcoming {
     GivenUp(f64),
     /// Too many transactions began out of order: this share.
     OutOfOrder(f64),
-    /// The capture has one in so many statements only.
+    /// The capture has one in this many statements only.
     Sampled(u64),
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod fidelity;
 pub(crate) mod login;
 pub(crate) mod replay_loop;
 pub(crate) mod running;
+pub(crate) mod setup;
 pub(crate) mod side;
 pub(crate) mod slot;
 pub(crate) mod tally;

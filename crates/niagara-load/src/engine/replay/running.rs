@@ -1,6 +1,6 @@
 //! A piece of a trace under way on one side: units begin when they may, their statements are sent and answered.
 
-use super::replay_loop::Setup;
+use super::setup::Setup;
 use super::side::Side;
 use super::slot::State;
 use super::tally::Tally;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const CONFLICTS: [u16; 3] = [1213, 1205, 1020];
 /// How often.
 const MAX_TRIES: u32 = 10;
-/// When nothing was heard for so long, and something could begin but for the captured order, it does: what holds it up
+/// When nothing was heard for this long, and something could begin but for the captured order, it does: what holds it up
 /// may wait for it, by locks that outlast their transaction (GET_LOCK, LOCK TABLES).
 const STUCK: Duration = Duration::from_secs(1);
 pub(super) struct Running<'r, 's> {
@@ -250,7 +250,7 @@ impl<'r, 's> Running<'r, 's> {
         self.setup.speed.is_some() || self.in_flight < most
     }
 
-    /// Whether what the unit waits for is over, or nothing else goes on.
+    /// Whether what the unit waits for is over, or nothing else is running.
     fn is_free(&mut self, head: u32, now: Instant) -> bool {
         if self.side.dispatcher.may_begin(head) {
             return true;

@@ -2,7 +2,7 @@
 
 use super::dispatcher::Dispatcher;
 use super::login::{Opened, open};
-use super::replay_loop::Setup;
+use super::setup::Setup;
 use super::slot::{Slot, State};
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;

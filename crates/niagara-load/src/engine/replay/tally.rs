@@ -119,7 +119,7 @@ pub struct Tally {
     pub retries: u64,
     /// Transactions that were left where they were: their conflicts did not end, or their connection was lost.
     pub given_up: u64,
-    /// Units that began although something they wait for was not over: nothing else went on.
+    /// Units that began although something they wait for was not over: nothing else was running.
     pub out_of_order: u64,
     /// Times that the trace was begun again.
     pub rounds: u64,

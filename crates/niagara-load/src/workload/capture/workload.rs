@@ -39,7 +39,7 @@ pub struct CaptureWorkload {
 struct Replayed {
     /// The file as the user named it.
     path: String,
-    /// xxh3 (128 bits) of the file: it must be the same one when a study goes on.
+    /// xxh3 (128 bits) of the file: it must be the same one when a study is continued.
     content: String,
     /// Which order between sessions is kept.
     #[serde(default)]
@@ -118,7 +118,7 @@ impl CaptureWorkload {
         if content_of(path)? != self.capture.content {
             return Err(LoadError::Invalid(format!(
                 "{} is not the capture that it was when this was planned\n\
-                 remedy: put the file back, or begin anew in another folder of results",
+                 remedy: put the file back, or start over in another folder of results",
                 path.display()
             )));
         }

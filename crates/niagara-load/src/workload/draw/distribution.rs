@@ -197,7 +197,8 @@ impl From<Distribution> for Text {
 
 impl Distribution {
     /// sysbench's names of all of them.
-    pub const NAMES: [&'static str; 5] = ["uniform", "gaussian", "special", "pareto", "zipfian"];
+    pub(crate) const NAMES: [&'static str; 5] =
+        ["uniform", "gaussian", "special", "pareto", "zipfian"];
 
     /// sysbench's name.
     pub fn name(&self) -> &'static str {

@@ -10,7 +10,7 @@ pub(crate) enum Generator {
     Int(u32, u32, Distribution),
     /// A number with two digits after the point, in hundredths, both ends included.
     Decimal(i64, i64),
-    /// Letters and digits, from so many to so many.
+    /// Letters and digits, between these two lengths.
     Text(usize, usize),
     /// A text with digits in place of every `#`.
     Pattern(String),

@@ -14,7 +14,7 @@ pub struct WorkloadFile {
 
 impl WorkloadFile {
     /// The file's name without folder and ending.
-    pub fn stem(&self) -> &str {
+    pub(super) fn stem(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         name.strip_suffix(".toml").unwrap_or(name)
     }

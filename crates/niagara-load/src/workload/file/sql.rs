@@ -70,7 +70,7 @@ pub(crate) fn only_reads(sql: &str) -> bool {
     READS.contains(&first) && !locks && !changes
 }
 
-/// The words of a statement in capitals, what stands within quotes aside.
+/// The words of a statement in capitals, except what is quoted.
 fn words(sql: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;

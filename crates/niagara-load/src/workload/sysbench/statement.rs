@@ -2,7 +2,7 @@
 
 use crate::protocol::command::ParameterType;
 
-/// A prepared statement has at most so many parameters: their number is a 16-bit field of the protocol.
+/// A prepared statement has at most this many parameters: their number is a 16-bit field of the protocol.
 pub(super) const MAX_PARAMETERS: u32 = u16::MAX as u32;
 
 /// A statement; those on a table exist once per table.

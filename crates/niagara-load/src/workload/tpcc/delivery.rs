@@ -129,7 +129,9 @@ impl TpccTransaction {
         ) -> Result<(), Unexpected>,
     ) -> Result<(), Unexpected> {
         if answer.rows() == 0 {
-            return Err(missing("a new order is no order, or has no lines"));
+            return Err(missing(
+                "a row of new_order has no order, or no order lines",
+            ));
         }
         for index in 0..answer.rows() {
             let Some(mut row) = answer.row(index) else {

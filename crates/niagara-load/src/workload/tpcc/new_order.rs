@@ -170,7 +170,7 @@ impl TpccTransaction {
             let mut quantity = number(row.int()?)?;
             let info = row
                 .bytes()?
-                .ok_or_else(|| missing("a stock says nothing of a district"))?;
+                .ok_or_else(|| missing("a stock row has nothing for a district"))?;
             for place in lines.clone() {
                 let line = inputs.lines[place];
                 if (line.supplier, line.item) != (supplier, item) {

@@ -27,7 +27,7 @@ impl Default for Tpcc {
 }
 
 impl Tpcc {
-    /// With so many warehouses.
+    /// With this many warehouses.
     pub fn of(warehouses: u32) -> Self {
         Tpcc {
             warehouses,

@@ -73,7 +73,7 @@ impl Apt {
     ///
     /// # Errors
     /// The lists cannot be read.
-    pub fn versions(&self, package: &str) -> Result<Vec<String>> {
+    pub(crate) fn versions(&self, package: &str) -> Result<Vec<String>> {
         // `PACKAGE | VERSION | SOURCE`.
         let text = self.ask_cache(&["madison", package])?;
         let version = |line: &str| Some(line.split('|').nth(1)?.trim().to_owned());

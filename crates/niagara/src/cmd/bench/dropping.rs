@@ -5,10 +5,10 @@ use std::io::{BufRead, IsTerminal, stdin};
 use anyhow::{Result, bail};
 use niagara_lab::Load;
 
-use super::tables::{listed, number, table};
+use super::table_names::{listed, number, table};
 use super::target::Target;
 
-/// Above so many rows the server's own estimate is told: counting would read the whole table.
+/// Above this many rows the server's own estimate is told: counting would read the whole table.
 const COUNTED: u64 = 1_000_000;
 
 /// A table that is to go.
@@ -40,7 +40,7 @@ pub fn agree(target: &mut Target, load: &Load, names: &[String], yes: bool) -> R
                  `prepare` makes has not; nothing was dropped\n\
                  remedy: --database for a place of the workload's own, or drop it yourself: DROP TABLE {}",
                 table.name,
-                super::tables::table(&database, &table.name)
+                super::table_names::table(&database, &table.name)
             );
         }
     }

@@ -1,7 +1,8 @@
 //! `niagara bench WORKLOAD`: one workload against one server, private or already running.
 
-mod args;
+pub mod args;
 mod commits;
+pub mod connect;
 mod consistency;
 mod cost;
 mod dropping;
@@ -13,8 +14,9 @@ mod password;
 mod replay;
 mod result;
 mod status;
+mod table_names;
 mod tables;
-mod target;
+pub mod target;
 mod text;
 
 use std::process::ExitCode;
@@ -24,14 +26,14 @@ use niagara_lab::Load;
 use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
 use niagara_server::Cancel;
 
-pub use args::{BenchArgs, ConnectArgs, connect_args};
-pub use target::Target;
+pub use args::BenchArgs;
 
 use self::args::{Action, RunArgs};
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
+use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;
@@ -113,20 +115,7 @@ fn measure(
         say!("{title}");
     }
     let log = file.map(|file| file.begin(&title)).transpose()?;
-    let mut driver = Driver::connect(
-        std::slice::from_ref(&target.endpoint),
-        &load.workload,
-        &DriverOptions {
-            threads: load.threads,
-            seed: args.run.seed,
-            io: args.run.io,
-            coalescing: args.run.coalescing,
-            // A private server that ends is not started again.
-            retry: target.private.is_none().then(Retry::default),
-            ..DriverOptions::default()
-        },
-    )
-    .map_err(|error| target.explain(error))?;
+    let mut driver = connect(args, load, target)?;
     let run_args = match load.workload.capture() {
         Some(capture) => replay::run_args(&args.run, capture)?,
         None => args.run.clone(),
@@ -190,6 +179,20 @@ fn measure(
         consistency::refuse(findings)?;
     }
     Ok(exit_code(cancel.is_cancelled(), true))
+}
+
+fn connect(args: &BenchArgs, load: &Load, target: &Target) -> Result<Driver> {
+    let options = DriverOptions {
+        threads: load.threads,
+        seed: args.run.seed,
+        io: args.run.io,
+        coalescing: args.run.coalescing,
+        // A private server that ends is not started again.
+        retry: target.private.is_none().then(Retry::default),
+        ..DriverOptions::default()
+    };
+    let sides = std::slice::from_ref(&target.endpoint);
+    Driver::connect(sides, &load.workload, &options).map_err(|error| target.explain(error))
 }
 
 /// One pacing for every run.

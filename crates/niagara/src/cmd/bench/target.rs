@@ -3,9 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
-use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_load::{Admin, Endpoint, LoadError, Transport};
 use niagara_server::Cancel;
 use niagara_server::{
     RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind_address,
@@ -13,14 +13,12 @@ use niagara_server::{
 };
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
-use super::password;
+use super::connect::{ADMIN_TIMEOUT, connect, unreachable};
 use crate::origin::origin;
 use crate::progress::Terminal;
 
 /// The server when none is named.
 const DEFAULT_SERVER: &str = "mariadb-10.11";
-/// Bound on every wait for an answer to a statement outside of the load.
-const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server that can be loaded, and what is known of it.
 pub struct Target {
@@ -75,22 +73,7 @@ impl Target {
     /// # Errors
     /// It is not there or refuses the account.
     pub fn running(args: &ConnectArgs) -> Result<Target> {
-        let mut endpoint = endpoint(args)?;
-        let given = password::given(args.password_file.as_deref())?;
-        endpoint.password = given.clone().unwrap_or_default();
-        let connected = match Admin::connect(&endpoint, ADMIN_TIMEOUT) {
-            Err(error) if given.is_none() && error.is_access_denied() => {
-                match password::ask(&endpoint.user)? {
-                    Some(password) => {
-                        endpoint.password = password;
-                        Admin::connect(&endpoint, ADMIN_TIMEOUT)
-                    }
-                    None => Err(error),
-                }
-            }
-            connected => connected,
-        };
-        let mut admin = connected.map_err(|error| unreachable(&error, &endpoint))?;
+        let (endpoint, mut admin) = connect(args)?;
         Ok(Target {
             version: version(&mut admin)?,
             meter: meter_of(&endpoint.transport),
@@ -183,37 +166,6 @@ fn start(
     Ok((server, clone))
 }
 
-fn endpoint(args: &ConnectArgs) -> Result<Endpoint> {
-    let transport = match (&args.socket, &args.host) {
-        (Some(path), _) => Transport::Unix(std::path::absolute(path)?),
-        (None, Some(name)) => Transport::Host {
-            name: name.clone(),
-            port: args.port,
-        },
-        (None, None) => bail!("name the server with --socket or --host"),
-    };
-    let user = match &args.user {
-        Some(user) => user.clone(),
-        None => std::env::var("USER")
-            .or_else(|_| std::env::var("LOGNAME"))
-            .ok()
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| "root".to_owned()),
-    };
-    Ok(Endpoint {
-        transport,
-        user,
-        password: String::new(),
-        database: args.database.clone(),
-        tls: TlsOptions {
-            mode: args.tls,
-            ca: args.tls_ca.clone(),
-            certificate: args.tls_cert.clone(),
-            key: args.tls_key.clone(),
-        },
-    })
-}
-
 fn version(admin: &mut Admin) -> Result<String> {
     let version = admin
         .value("SELECT VERSION()")?
@@ -252,49 +204,4 @@ fn first_address(name: &str, port: u16) -> Result<SocketAddr> {
         .with_context(|| format!("cannot resolve {name}"))?
         .next()
         .with_context(|| format!("{name} has no address"))
-}
-
-/// Why a server could not be connected to, with what can be done about it.
-fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
-    let text = error.to_string();
-    let is = |codes: &[u16]| {
-        error
-            .server_code()
-            .is_some_and(|code| codes.contains(&code))
-    };
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let remedy = if error.is_access_denied() {
-        "check --user and the password (--password-file, NIAGARA_PASSWORD or MYSQL_PWD)".to_owned()
-    } else if is(&[1044, 1049]) {
-        format!(
-            "`niagara bench WORKLOAD prepare` makes the database {} where the account may; else make it, or name another with --database",
-            endpoint.database
-        )
-    } else if is(&[1040]) {
-        "raise the server's max_connections, or take fewer --threads".to_owned()
-    } else if is(&[1130]) {
-        "the account may not connect from this host: grant it, or use --socket".to_owned()
-    } else if has(&["resolve", "lookup", "not known"]) {
-        match &endpoint.transport {
-            Transport::Host { name, .. } if name.matches(':').count() == 1 => {
-                let (host, port) = name.split_once(':').unwrap_or((name, ""));
-                format!("write --host {host} --port {port}")
-            }
-            _ => "check the spelling of --host".to_owned(),
-        }
-    } else if has(&[
-        "refused",
-        "No such file",
-        "os error 2",
-        "no answer",
-        "timed out",
-    ]) {
-        match &endpoint.transport {
-            Transport::Unix(_) => "check --socket, and that the server runs (`SELECT @@socket` on it says where it listens)".to_owned(),
-            _ => "check --host and --port, that the server runs, and that it listens on TCP (bind_address, skip_networking)".to_owned(),
-        }
-    } else {
-        return anyhow!(text);
-    };
-    anyhow!("{text}\nremedy: {remedy}")
 }

@@ -419,7 +419,7 @@ fn status_rows(status: &Delta, transactions: u64) -> Vec<Vec<String>> {
         .iter()
         .filter_map(|(key, name)| {
             let figure = status.figures.get(*key)?;
-            // What did not happen at all is left out, lock waits and deadlocks aside: none is worth knowing.
+            // What did not happen at all is left out, except lock waits and deadlocks: that there were none is worth knowing.
             if figure.value == 0 && !["row_lock_waits", "deadlocks"].contains(key) {
                 return None;
             }

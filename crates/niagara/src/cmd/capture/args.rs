@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use niagara_capture::sql::SqlMode;
 
-use crate::cmd::bench::ConnectArgs;
+use crate::cmd::bench::args::ConnectArgs;
 use crate::shared_args::duration;
 
 /// Your own traffic: from a running server, or from its slow or general logs
@@ -177,7 +177,7 @@ pub struct AdviseArgs {
 pub struct StartArgs {
     #[command(flatten)]
     pub connect: ConnectArgs,
-    /// Capture for so long, then make the capture; without it the capture continues until `capture stop`
+    /// Capture for this long, then make the capture; without it the capture continues until `capture stop`
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
     #[command(flatten)]

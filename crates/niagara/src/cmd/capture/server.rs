@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 use super::args::{AdviseArgs, NewFile, ReadingArgs, StopArgs};
 use super::connection::AdminConnection;
 use super::{import, summary};
-use crate::cmd::bench::{ConnectArgs, Target};
+use crate::cmd::bench::args::ConnectArgs;
+use crate::cmd::bench::target::Target;
 
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);

@@ -15,7 +15,7 @@ use super::guardian::{Guardian, Task};
 use super::server::{finish, log_file, reach, say_notes, say_outcomes, settle, state_folder};
 use super::stop_flag::{interrupted, stop_flag};
 use crate::clock::clock;
-use crate::cmd::bench::Target;
+use crate::cmd::bench::target::Target;
 use crate::progress::living_line;
 
 /// How long the server may take to make the log's file.

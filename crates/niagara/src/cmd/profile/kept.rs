@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use niagara_profile::{Profile, StoredProfile, flame_graph, flame_graph_of_difference};
 use niagara_report::{
-    Graph, LookedAt, looked_at, profile_headline, profile_html, profile_markdown, profile_text,
+    DiagnosedProfile, Graph, diagnosed_profiles, profile_headline, profile_html, profile_markdown,
+    profile_text,
 };
 use niagara_store::{ProfileRecord, Store};
 use serde::Serialize;
@@ -48,8 +49,10 @@ pub fn record(number: usize, profile: &Profile) -> Result<ProfileRecord> {
 /// Results that cannot be read, a folder that cannot be written to; a form that profiles do not have.
 pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
     let study = store.study()?;
-    let all = looked_at(store)?.into_iter();
-    let profiles: Vec<Profile> = all.map(|LookedAt { profile, .. }| profile).collect();
+    let all = diagnosed_profiles(store)?.into_iter();
+    let profiles: Vec<Profile> = all
+        .map(|DiagnosedProfile { profile, .. }| profile)
+        .collect();
     if profiles.is_empty() {
         bail!(
             "{} was stopped before the first profile was whole: the command to take it again is\n  {}",

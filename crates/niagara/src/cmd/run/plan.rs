@@ -3,7 +3,7 @@
 use niagara_build::{Forecast, Recipe};
 use niagara_lab::lever::Item;
 use niagara_lab::{
-    DuelSettings, History, Load, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
+    DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
     client_host_remark, couples_of, expected_sd, level_sets, rung_errors, unit_seconds,
 };
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -182,10 +182,7 @@ fn noise_of(
 ) -> (f64, NoiseSource) {
     match study.protocol {
         Protocol::Duel => {
-            let load = Load {
-                threads: study.threads[0],
-                ..study.workloads[0].load.clone()
-            };
+            let load = study.first_load();
             let known = history.and_then(|history| history.components(&load, duel_settings));
             expected_sd(known, duel_settings.couples)
         }
@@ -284,8 +281,8 @@ impl RunPlan {
                 .count();
             let aside = match unknown {
                 0 => String::new(),
-                1 => ", the one that is not known aside".to_owned(),
-                many => format!(", the {many} that are not known aside"),
+                1 => ", without the one that is not known".to_owned(),
+                many => format!(", without the {many} that are not known"),
             };
             text += &format!("\n    together about {all}{aside}, beside the measuring");
         }
@@ -363,7 +360,7 @@ mod tests {
 
     use super::*;
 
-    /// The plan of a study with these lines, a line of words aside.
+    /// The plan of a study with these lines, without the line of words.
     fn plan_of(lines: &str) -> RunPlan {
         plan_with(lines, None)
     }
