@@ -188,12 +188,11 @@ fn of_its_version(
         let own = own_tests(suite, tree, tests, into)?;
         report.notes.push(format!(
             "the suite is that of version {}, the server is {}: {} of its tests are otherwise in the source that it was built \
-             from, and were taken from there{}{}",
+             from, and were taken from there{}",
             suite.version,
             ours.version,
             own.taken.len(),
-            if own.taken.is_empty() { "" } else { ": " },
-            own.taken.join(", ")
+            shown(&own.taken)
         ));
         report.left_out.extend(own.left_out.iter().cloned());
         return Ok(own);
@@ -211,6 +210,20 @@ fn of_its_version(
         taken: Vec::new(),
         left_out: Vec::new(),
     })
+}
+
+/// Most names that a note has.
+const MAX_SHOWN: usize = 12;
+
+/// `: main.a, main.b and 3 more`; nothing of none.
+fn shown(tests: &[String]) -> String {
+    let first = tests.iter().take(MAX_SHOWN).map(String::as_str);
+    let first: Vec<&str> = first.collect();
+    match (first.is_empty(), tests.len() - first.len()) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": {}", first.join(", ")),
+        (false, more) => format!(": {} and {more} more", first.join(", ")),
+    }
 }
 
 /// Runs against `theirs` what failed twice on `ours`: what fails there too is left out, the rest are faults of `ours`, whose
