@@ -121,11 +121,11 @@ impl<'a> Found<'a> {
             (true, false) => "Nothing to install: B is the server as it comes.".to_owned(),
             (false, true) => format!(
                 "{}; {restart}. The files and every step are in deploy/.",
-                parts.join(", ")
+                capital(&parts.join(", "))
             ),
             (false, false) => format!(
                 "{}; {restart}. A comparison hands over no files: a tuning or a ladder does.",
-                parts.join(", ")
+                capital(&parts.join(", "))
             ),
         }
     }
@@ -323,7 +323,7 @@ mod tests {
         assert!(
             found(false)
                 .to_apply(&deployment)
-                .starts_with("in the option file: a = 1, skip_b, a drop-in")
+                .starts_with("In the option file: a = 1, skip_b, a drop-in")
         );
         deployment
             .host_steps
@@ -383,7 +383,7 @@ mod tests {
             let line = lines.iter().find(|line| line.0 == name);
             line.map(|line| line.1.as_str()).expect(name)
         };
-        assert!(told("To apply").contains("another server than mariadb-10.11"));
+        assert!(told("To apply").contains("Another server than mariadb-10.11"));
         assert!(told("To undo").contains("no way back"));
         assert!(told("Checked").starts_with("No: a comparison"));
     }

@@ -113,6 +113,51 @@ fn what_a_ladder_proved_is_checked_and_handed_over() {
     assert!(options.contains("# no sleep: × "), "{options}");
     assert!(stdout.contains("negative control"), "{stdout}");
     assert!(stdout.contains("final variant: same answers"), "{stdout}");
+    for words in [
+        "What it costs to apply, and what it risks",
+        "2 server variables in one option file; then one restart",
+        "The risk of ",
+        "Same answers: passed",
+    ] {
+        assert!(stdout.contains(words), "no {words:?} in\n{stdout}");
+    }
+}
+
+#[test]
+fn what_a_comparison_proved_is_told_with_what_it_costs_and_not_handed_over() {
+    let place = Place::new();
+    let slow = place.folder.path().join("slow.toml");
+    std::fs::write(&slow, SLOW).expect("room");
+    let (code, stdout, stderr) = run(place
+        .niagara(&[
+            "compare",
+            "cfg.max_error_count=65",
+            "cfg.max_error_count=64,cfg.innodb_io_capacity=300",
+            "--threads=2",
+            "--couples=2",
+            "--slice=100ms",
+            "--warm-up=200ms",
+            "--disturbance=100%",
+            "--budget=2h",
+            "--max-duels=8",
+        ])
+        .arg("--workload")
+        .arg(&slow)
+        .arg("--out")
+        .arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    for words in [
+        "In the option file: innodb_io_capacity = 300, max_error_count = 64; then one restart",
+        "A comparison hands over no files",
+        "The risk of max_error_count=64, innodb_io_capacity=300 is yours to judge.",
+        "No: a comparison looks at speed alone.",
+    ] {
+        let flat: Vec<&str> = stdout.split_whitespace().collect();
+        assert!(flat.join(" ").contains(words), "no {words:?} in\n{stdout}");
+    }
+    assert!(!place.out().join("deploy").exists());
+    let page = std::fs::read_to_string(place.out().join("report.html")).expect("a page");
+    assert!(page.contains("What it costs to apply"));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn differing(both: &SideBySide) -> Grid {
     let differs = !grid.rows.is_empty();
     grid.notes.push(match differs {
         true => format!(
-            "{} more that were recorded are the same. Any of what differs may be why results differ.",
+            "The other {} that were recorded are the same. Any of what differs may be why results differ.",
             number::count(same, "fact")
         ),
         false => format!(
