@@ -155,7 +155,7 @@ impl Training {
     }
 
     /// The part of a capture that trains.
-    pub fn trained_part(&self) -> TracePart {
+    pub(crate) fn trained_part(&self) -> TracePart {
         self.part.unwrap_or(TRAINING_PART)
     }
 

@@ -195,7 +195,7 @@ impl CaptureWorkload {
     ///
     /// # Errors
     /// A capture, which has no tables of its own.
-    pub fn set_tables_of(&mut self, spec: WorkloadSpec) -> Result<(), LoadError> {
+    pub(crate) fn set_tables_of(&mut self, spec: WorkloadSpec) -> Result<(), LoadError> {
         if spec.capture().is_some() {
             return Err(LoadError::Invalid(format!(
                 "tables_of = {}: a capture has no tables; name a workload of Niagara's or a file that describes one",
@@ -210,7 +210,7 @@ impl CaptureWorkload {
     ///
     /// # Errors
     /// A value that the option does not take.
-    pub fn set_replay(&mut self, name: &str, value: &str) -> Result<bool, LoadError> {
+    pub(crate) fn set_replay(&mut self, name: &str, value: &str) -> Result<bool, LoadError> {
         match name {
             "commit_order" => {
                 let order = value.parse();
