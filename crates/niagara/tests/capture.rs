@@ -381,8 +381,8 @@ fn mistakes_are_named_with_remedies() {
             &["import", "slow.log", "-o", "is.capture"],
             &["is.capture", "--force"],
         ),
-        (&["info", "slow.log"], &["no capture", "capture import"]),
-        (&["filter", "is.capture", "-o", "x"], &["no capture"]),
+        (&["info", "slow.log"], &["not a capture file", "capture import"]),
+        (&["filter", "is.capture", "-o", "x"], &["not a capture file"]),
         (&["start"], &["--socket"]),
     ] {
         let mut command = place.niagara(&["capture"]);

@@ -127,7 +127,7 @@ fn what_a_ladder_proved_is_checked_and_handed_over() {
 fn what_a_comparison_proved_is_told_with_what_it_costs_and_not_handed_over() {
     let place = Place::new();
     let slow = place.folder.path().join("slow.toml");
-    std::fs::write(&slow, SLOW).expect("room");
+    std::fs::write(&slow, item_workload(SLOW)).expect("room");
     let (code, stdout, stderr) = run(place
         .niagara(&[
             "compare",

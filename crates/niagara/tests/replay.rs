@@ -280,7 +280,7 @@ fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
     let place = Place::new();
     let mut log = Log::default();
     for number in 0..300_u64 {
-        let insert = format!("INSERT INTO item VALUES ({}, 1)", 1000 + number);
+        let insert = format!("INSERT INTO item VALUES ({}, 'new', 1)", 1000 + number);
         log.add(1 + number % 3, &insert, 200, (0, 1));
     }
     for number in 0..300_u64 {
@@ -291,8 +291,8 @@ fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
     let dump = "-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
                 -- Host: localhost    Database: sbtest\n\
                 CREATE DATABASE `sbtest`;\nUSE `sbtest`;\n\
-                CREATE TABLE item (id INT NOT NULL PRIMARY KEY, stock INT NOT NULL);\n\
-                INSERT INTO item VALUES (1, 1);\n";
+                CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT NOT NULL);\n\
+                INSERT INTO item VALUES (1, 'old', 1);\n";
     std::fs::write(place.folder.path().join("shop.sql"), dump).expect("a file");
     let replayed = |part: &str, data: &[&str]| {
         let part = format!("part={part}");
