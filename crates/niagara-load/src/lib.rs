@@ -84,7 +84,7 @@ pub use script::program::{
 };
 pub use script::runtime::{
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
-    read_script, runtime as script_runtime,
+    read_script,
 };
 pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;

@@ -1,6 +1,6 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
-use crate::fileio;
+use crate::fileio::options as fileio;
 use crate::machine_test::MachineTest;
 use crate::option::{
     BEYOND, DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, labelled_options, of_test,
@@ -44,8 +44,8 @@ pub fn general() -> String {
     let _ = write!(
         text,
         "A script is named by its path, or - for standard input.\n\nCompiled-in tests:\n  {} - {}\n",
-        fileio::options::NAME,
-        fileio::options::TITLE
+        fileio::NAME,
+        fileio::TITLE
     );
     for test in MachineTest::ALL {
         let _ = writeln!(text, "  {} - {}", test.name(), test.title());

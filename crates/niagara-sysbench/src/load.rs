@@ -73,22 +73,11 @@ pub fn run(
     }
     log.notice("Initializing worker threads...\n");
     let give_up = Arc::new(AtomicBool::new(false));
-    let threads = match &mut script {
-        Some(script) => Some(script.threads()?),
-        None => None,
-    };
+    let threads = script.as_mut().map(|guest| guest.threads()).transpose()?;
     let mut driver = connect(job, threads, Arc::clone(&give_up))?;
     let interrupt = on_interrupt().map_err(Failure::fatal)?;
     give_up_after(&interrupt, give_up);
-    if !settings.checkpoints.is_empty() {
-        log.say(Level::Debug, "Checkpoints report thread started");
-    }
-    for state in ["started", "initialized"] {
-        for number in 0..settings.threads {
-            log.say(Level::Debug, &format!("Worker thread (#{number}) {state}"));
-        }
-    }
-    log.notice("Threads started!\n");
+    tell_started(settings, log);
 
     let started = Instant::now();
     let mut progress = Progress::new(settings);
@@ -150,6 +139,19 @@ pub fn run(
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
+}
+
+/// Tells that all threads are there, one by one where that is asked for.
+fn tell_started(settings: &Settings, log: Log) {
+    if !settings.checkpoints.is_empty() {
+        log.say(Level::Debug, "Checkpoints report thread started");
+    }
+    for state in ["started", "initialized"] {
+        for number in 0..settings.threads {
+            log.say(Level::Debug, &format!("Worker thread (#{number}) {state}"));
+        }
+    }
+    log.notice("Threads started!\n");
 }
 
 /// Tells which limit ended the load.

@@ -381,8 +381,14 @@ fn mistakes_are_named_with_remedies() {
             &["import", "slow.log", "-o", "is.capture"],
             &["is.capture", "--force"],
         ),
-        (&["info", "slow.log"], &["not a capture file", "capture import"]),
-        (&["filter", "is.capture", "-o", "x"], &["not a capture file"]),
+        (
+            &["info", "slow.log"],
+            &["not a capture file", "capture import"],
+        ),
+        (
+            &["filter", "is.capture", "-o", "x"],
+            &["not a capture file"],
+        ),
         (&["start"], &["--socket"]),
     ] {
         let mut command = place.niagara(&["capture"]);

@@ -109,13 +109,9 @@ pub fn regression_suite(
         let (once, twice): (Vec<String>, Vec<String>) =
             failed.into_iter().partition(|test| passed.contains(test));
         again = once.len();
-        report.notes.extend(once.iter().map(|test| {
-            let log = logs.of(test);
-            format!(
-                "{test} failed once and passed when it was repeated (log: {})",
-                log.display()
-            )
-        }));
+        report
+            .notes
+            .extend(once.iter().map(|test| passed_when_repeated(test, &logs)));
         if !twice.is_empty() {
             let doing = format!("putting what failed to {}", theirs.name);
             reporter.step(total, total, &doing);
@@ -144,6 +140,14 @@ pub fn regression_suite(
     }
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
+}
+
+fn passed_when_repeated(test: &str, logs: &LogFolder) -> String {
+    let log = logs.of(test);
+    format!(
+        "{test} failed once and passed when it was repeated (log: {})",
+        log.display()
+    )
 }
 
 /// The tests that are there, of those listed; the others are left out of the report, with what is to be known of the version.

@@ -114,7 +114,7 @@ pub fn install(runtime: Box<dyn ScriptRuntime>) {
 ///
 /// # Errors
 /// Nobody does.
-pub fn runtime() -> Result<&'static dyn ScriptRuntime, LoadError> {
+pub(crate) fn runtime() -> Result<&'static dyn ScriptRuntime, LoadError> {
     match RUNTIME.get() {
         Some(runtime) => Ok(runtime.as_ref()),
         None => Err(LoadError::Invalid(
