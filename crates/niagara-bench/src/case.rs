@@ -240,7 +240,10 @@ impl Case {
             anyhow::bail!("{} needs two CPUs; remedy: --only shared", self.name);
         }
         let stand = ground.start(self.placement)?;
-        let (mut contestants, mut measured) = self.gather(&stand, self.loops.or(loops))?;
+        // Its file goes when it is dropped: it outlives whoever runs it.
+        let script = self.script.map(Script::new).transpose()?;
+        let (mut contestants, mut measured) =
+            self.gather(script.as_ref(), &stand, self.loops.or(loops))?;
         // A first round warms the server and the buffers, and does not count.
         for contestant in &mut contestants {
             contestant.slice(slice, &stand.server, stand.client_cpus.as_ref())?;
@@ -274,14 +277,14 @@ impl Case {
     /// The contestants with their connections, and where what is measured of them goes.
     fn gather(
         &self,
+        script: Option<&Script>,
         stand: &Stand,
         loops: Option<usize>,
     ) -> Result<(Vec<Contestant>, Vec<Measured>)> {
-        let script = self.script.map(Script::new).transpose()?;
         let mut contestants = Vec::new();
         let mut measured = Vec::new();
         for &kind in self.contestants {
-            let held = match (kind, &script) {
+            let held = match (kind, script) {
                 (Kind::Niagara(_), _) => Some(spec(self.workload)),
                 (Kind::Script(_), Some(script)) => Some(script.spec.clone()),
                 _ => None,
@@ -291,7 +294,6 @@ impl Case {
                 Some(held) => Some(memory::measure(stand, held, kind.connections(), loops)?),
                 None => None,
             };
-            let script = script.as_ref();
             contestants.push(Contestant::new(kind, self.workload, script, stand, loops)?);
             measured.push(Measured {
                 name: kind.name(),
