@@ -73,7 +73,9 @@ def browse(port: int, wanted: list[Request], until: float | None = None) -> tupl
             except (OSError, http.client.HTTPException) as error:
                 failures.append(f"{quote(request.path)}: {error!r}")
                 break
-            if answer.status not in (200, 302) or (request.form and "error" in json.loads(body)):
+            # Two who edit one page at once: the second is told so, as on any wiki.
+            error = json.loads(body).get("error", {}).get("code") if request.form else None
+            if answer.status not in (200, 302) or error not in (None, "editconflict"):
                 failures.append(f"{request.path}: {answer.status} {body[:300]!r}")
             answered.append(1)
             connection.close()

@@ -7,7 +7,6 @@ configuration), and what it hands over is installed beside the old configuration
 """
 import argparse
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import duels
 from browser import browse, requests
 from database import SERVER, Database
-from wiki import Wiki, unpack
+from wiki import Wiki, made_up, unpack
 
 OPTIONS = """\
 # The configuration that the wiki's server has had: small, and never looked at again.
@@ -37,6 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--niagara", type=Path, required=True, help="the program")
     parser.add_argument("--out", type=Path, required=True, help="folder for all of it; made, or emptied with --again")
     parser.add_argument("--again", action="store_true", help="empty the folder first")
+    parser.add_argument("--only-compare", action="store_true", help="compare again what an earlier call has tuned in the folder")
     parser.add_argument("--articles", type=int, default=1500, help="how many (default: %(default)s)")
     parser.add_argument("--capture", type=int, default=120, metavar="SECONDS", help="how long traffic is captured (default: %(default)s)")
     parser.add_argument("--budget", default="10m", help="for the tuning (default: %(default)s)")
@@ -92,24 +92,9 @@ def deployed(deploy: Path) -> tuple[list[Path], dict[str, str], str, bool]:
     return sorted(deploy.glob("*.cnf")), environment, scheduling, "Unix socket" in (deploy / "README.md").read_text()
 
 
-def main() -> int:
-    args = arguments()
-    args.niagara, args.out = args.niagara.resolve(), args.out.resolve()
-    if args.out.exists() and any(args.out.iterdir()):
-        if not args.again:
-            print(f"demo: {args.out} is not empty: name another folder, or --again to empty it", file=sys.stderr)
-            return 2
-        # What was downloaded stays.
-        for entry in args.out.iterdir():
-            if entry.name != "mediawiki":
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-    args.out.mkdir(parents=True, exist_ok=True)
-    root = unpack(args.out)
-    options = args.out / "my.cnf"
-    options.write_text(OPTIONS)
-    ports = free_ports(4)
-    database, wiki = Database(args.out / "production", ports[0]), Wiki(root, args.out / "wiki", ports[1])
-    backup = args.out / "backup"
+def tuned_wiki(args, options: Path, backup: Path, wiki: Wiki) -> None:
+    """A wiki with traffic, its backup and its capture; then the tuning."""
+    database = Database(args.out / "production", free_ports(1)[0])
     try:
         tell("a server, a wiki on it, and articles")
         database.create()
@@ -125,21 +110,19 @@ def main() -> int:
     finally:
         wiki.stop()
         database.stop()
-    tuned = args.out / "tune"
     tell("tuning a private copy for the captured traffic")
-    tuning = [args.niagara, "tune", SERVER, "--workload", recorded, "--data", backup, "--config", options,
-              "--schema", "wiki", "--budget", args.budget, "--out", tuned]
+    tuning = [args.niagara, "tune", SERVER, "--capture", recorded, "--data", backup, "--config", options,
+              "--schema", "wiki", "--budget", args.budget, "--out", args.out / "tune"]
     if subprocess.run(tuning).returncode:
         raise SystemExit("demo: the tuning ended with an error, see above")
-    deploy = tuned / "deploy"
-    if not deploy.exists():
-        tell("nothing was proven to help this traffic: there is nothing to compare")
-        return 0
 
-    files, environment, scheduling, by_socket = deployed(deploy)
-    before = Database(args.out / "before", ports[2])
-    after = Database(args.out / "after", ports[3])
-    wikis = [Wiki(root, args.out / f"wiki-{name}", port) for name, port in zip(["before", "after"], free_ports(2))]
+
+def compared(args, options: Path, backup: Path, wiki: Wiki, root: Path) -> dict:
+    """The wiki on the server as it was, and on the server as deployed, side by side."""
+    files, environment, scheduling, by_socket = deployed(args.out / "tune/deploy")
+    ports = free_ports(4)
+    before, after = Database(args.out / "before", ports[0]), Database(args.out / "after", ports[1])
+    wikis = [Wiki(root, args.out / f"wiki-{name}", port) for name, port in zip(["before", "after"], ports[2:])]
 
     def start(server: Database, served: Wiki, *how) -> None:
         server.copy_of(backup)
@@ -150,12 +133,41 @@ def main() -> int:
 
     stacks = [duels.Stack(before, wikis[0], lambda: start(before, wikis[0], [options])),
               duels.Stack(after, wikis[1], lambda: start(after, wikis[1], [options, *files], environment, scheduling))]
+    titles, _ = made_up(args.articles, args.seed)
     tell("the wiki before and after, side by side")
-    result = duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell)
+    return duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell)
+
+
+def emptied(folder: Path) -> None:
+    """What was downloaded stays."""
+    for entry in folder.iterdir():
+        if entry.name != "mediawiki":
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def main() -> int:
+    args = arguments()
+    args.niagara, args.out = args.niagara.resolve(), args.out.resolve()
+    if not args.only_compare and args.out.exists() and any(args.out.iterdir()):
+        if not args.again:
+            print(f"demo: {args.out} is not empty: name another folder, or --again to empty it", file=sys.stderr)
+            return 2
+        emptied(args.out)
+    args.out.mkdir(parents=True, exist_ok=True)
+    root = unpack(args.out)
+    options, backup = args.out / "my.cnf", args.out / "backup"
+    wiki = Wiki(root, args.out / "wiki", free_ports(1)[0])
+    if not args.only_compare:
+        options.write_text(OPTIONS)
+        tuned_wiki(args, options, backup, wiki)
+    if not (args.out / "tune/deploy").exists():
+        tell("nothing was proven to help this traffic: there is nothing to compare")
+        return 0
+    result = compared(args, options, backup, wiki, root)
     (args.out / "pages.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"\npages per second: {result['pages_per_second'][0]:.1f} before, {result['pages_per_second'][1]:.1f} after: "
           f"× {result['ratio']:.3f} [{result['low']:.3f}, {result['high']:.3f}] from {result['duels']} duels\n"
-          f"the tuning: {tuned / 'report.html'}")
+          f"the tuning: {args.out / 'tune/report.html'}")
     return 0
 
 

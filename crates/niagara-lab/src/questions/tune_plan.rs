@@ -226,7 +226,7 @@ mod tests {
         let plan = time.plan().expect("enough time");
         assert!(plan.levers.len() > 35, "{}", plan.levers.len());
         for id in [
-            "full-text-word-length",
+            "connect-errors-more",
             "performance-schema-all",
             "transport-unix",
         ] {
