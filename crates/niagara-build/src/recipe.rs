@@ -231,16 +231,7 @@ impl Recipe {
             .any(|flags| flags.iter().any(native))
     }
 
-    /// The workloads that it was trained on, for PGO or BOLT: names, paths of files.
-    pub fn trained_on(&self) -> BTreeSet<String> {
-        let trainings = self.trainings();
-        trainings
-            .flat_map(|training| training.shares())
-            .map(|(name, _)| name)
-            .collect()
-    }
-
-    /// The same for people: of a capture with the part of it that trained.
+    /// The workloads that it was trained on, for PGO or BOLT: names, paths of files, and of a capture the part of it that trained.
     pub fn trained_on_in_words(&self) -> BTreeSet<String> {
         let words = |training: &Training, name: String| match name.ends_with(".capture") {
             true => format!("{name} ({})", training.trained_part().words()),

@@ -109,7 +109,7 @@ impl Training {
     }
 
     /// Seconds of load for each workload, at least one; a training with a name is the workloads that it is made of.
-    pub fn shares(&self) -> Vec<(String, f64)> {
+    pub(crate) fn shares(&self) -> Vec<(String, f64)> {
         let all: f64 = self.workloads.values().copied().map(f64::from).sum();
         let mut shares = BTreeMap::<&str, f64>::new();
         for (name, weight) in &self.workloads {
