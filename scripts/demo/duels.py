@@ -8,10 +8,9 @@ import math
 import random
 import statistics
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Callable
 
-from browser import Request, browse
+from browser import Request, browse, requests
 from database import Database
 from wiki import Wiki
 
@@ -85,8 +84,6 @@ def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float, fl
 
 def run(stacks: list[Stack], titles: list[str], count: int, couples: int, batch: int, seed: int, tell: Callable[[str], None]) -> dict:
     """`count` duels; every couple has requests of its own, the same for both sides."""
-    from browser import requests
-
     coin = random.Random(seed)
     scores, speeds = [], []
     for number in range(count):

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_goes_on_behind_a_torn_line_and_is_read_as_it_grows() {
+    fn a_log_continues_behind_a_torn_line_and_is_read_as_it_grows() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("log.jsonl");
         let mut tail = Tail::of(path.clone());

@@ -111,9 +111,9 @@ fn end_when_cancelled(
     cancel: &AtomicBool,
     over: &Receiver<()>,
 ) {
-    let goes_on = |time| over.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    let is_under_way = |time| over.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     let mut asked: Option<Instant> = None;
-    while goes_on(GLANCE) {
+    while is_under_way(GLANCE) {
         if !cancel.load(Ordering::Relaxed) {
             continue;
         }

@@ -27,6 +27,7 @@ mod settings;
 mod tables;
 mod tally;
 mod values;
+mod without_server;
 
 use std::ffi::OsString;
 use std::path::Path;

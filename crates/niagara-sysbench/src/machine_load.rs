@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use niagara_load::{
-    Answer, Counts, Endpoint, Interrupter, LoadError, Program, Reply, ScriptInfo, ScriptSource,
-    ScriptThreads, ScriptWorkload, Server, TlsOptions, Transport, Want, WorkloadSpec,
+    Endpoint, LoadError, Reply, ScriptInfo, ScriptSource, ScriptThreads, ScriptWorkload,
+    TlsOptions, Transport, Want, WorkloadSpec,
 };
 
 use crate::command_line::CommandLine;
@@ -20,6 +20,7 @@ use crate::machine_test::MachineTest;
 use crate::report::{self, Cumulative, Interval};
 use crate::settings::Settings;
 use crate::values::Values;
+use crate::without_server::{Thread, Threads, WithoutServer};
 use crate::{help, servers};
 
 /// Does what the command line says with a test.
@@ -326,7 +327,7 @@ struct MachineGuest(Arc<Machine>);
 
 impl Guest for MachineGuest {
     fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
-        Ok(Arc::new(MachineThreads(Arc::clone(&self.0))))
+        Ok(Arc::new(WithoutServer(MachineThreads(Arc::clone(&self.0)))))
     }
 
     fn before(&mut self, log: Log) -> Result<(), Failure> {
@@ -352,30 +353,19 @@ impl Guest for MachineGuest {
 
 struct MachineThreads(Arc<Machine>);
 
-impl ScriptThreads for MachineThreads {
-    fn thread(&self, number: u32) -> Result<Box<dyn Program>, LoadError> {
+impl Threads for MachineThreads {
+    type Thread = MachineThread;
+
+    fn thread(&self, number: u32) -> Result<MachineThread, LoadError> {
         let own = match self.0.scope.as_str() {
             "local" => block(self.0.first),
             _ => Vec::new(),
         };
-        Ok(Box::new(MachineThread {
+        Ok(MachineThread {
             machine: Arc::clone(&self.0),
             own,
             draws: u64::from(number) + 1,
-            nothing: Answer::of_script(),
-        }))
-    }
-
-    fn command(&self, number: u32, _info: &ScriptInfo) -> Result<Box<dyn Program>, LoadError> {
-        self.thread(number)
-    }
-
-    fn workers(&self, _info: &ScriptInfo) -> u32 {
-        1
-    }
-
-    fn beginning(&self) -> Result<Box<dyn Program>, LoadError> {
-        self.thread(0)
+        })
     }
 }
 
@@ -383,11 +373,10 @@ struct MachineThread {
     machine: Arc<Machine>,
     own: Vec<AtomicU64>,
     draws: u64,
-    nothing: Answer,
 }
 
-impl Program for MachineThread {
-    fn resume(&mut self, reply: Reply, _server: &mut dyn Server) -> Result<Want, String> {
+impl Thread for MachineThread {
+    fn resume(&mut self, reply: Reply) -> Result<Want, String> {
         let completed = reply == Reply::Event(true);
         if completed {
             self.machine.event(&self.own, &mut self.draws);
@@ -400,27 +389,6 @@ impl Program for MachineThread {
             Reply::Goodbye => Want::End,
             _ => Want::Event { completed },
         })
-    }
-
-    fn command(&self) -> &[u8] {
-        &[]
-    }
-
-    fn answer(&mut self, _link: usize) -> &mut Answer {
-        &mut self.nothing
-    }
-
-    fn take_counts(&mut self) -> Counts {
-        Counts::default()
-    }
-
-    fn take_closed(&mut self) -> Vec<usize> {
-        Vec::new()
-    }
-
-    fn interrupter(&self) -> Interrupter {
-        // Its events end by themselves.
-        Arc::new(|| {})
     }
 }
 

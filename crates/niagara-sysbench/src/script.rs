@@ -299,6 +299,13 @@ impl Script {
             None => Err(LoadError::Script("no interpreter for reports".into())),
         }
     }
+
+    /// A report before the end, by the script's hook.
+    fn report(&mut self, hook: &str, numbers: &[(&'static str, f64)]) {
+        let reporter = self.reporter();
+        let result = reporter.and_then(|reporter| reporter.report(hook, numbers));
+        said(result, self.log, hook);
+    }
 }
 
 impl Guest for Script {
@@ -322,12 +329,7 @@ impl Guest for Script {
         );
         numbers.push(("queue_length", queue as f64));
         numbers.push(("concurrency", concurrency as f64));
-        let reporter = self.reporter();
-        said(
-            reporter.and_then(|reporter| reporter.report(HOOK, &numbers)),
-            self.log,
-            HOOK,
-        );
+        self.report(HOOK, &numbers);
         true
     }
 
@@ -359,12 +361,7 @@ impl Guest for Script {
             said(self.global.report(HOOK, &numbers), self.log, HOOK);
             return true;
         }
-        let reporter = self.reporter();
-        said(
-            reporter.and_then(|reporter| reporter.report(HOOK, &numbers)),
-            self.log,
-            HOOK,
-        );
+        self.report(HOOK, &numbers);
         true
     }
 }

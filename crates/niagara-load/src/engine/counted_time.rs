@@ -128,7 +128,7 @@ impl<'o, 'k> CountedTime<'o, 'k> {
     }
 
     /// Whether more may begin, as far as time and number are concerned; other loops count too.
-    pub(crate) fn may_go_on(&mut self, now: Instant) -> bool {
+    pub(crate) fn may_begin_more(&mut self, now: Instant) -> bool {
         if self.is_over(now) {
             return false;
         }

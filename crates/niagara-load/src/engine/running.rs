@@ -81,7 +81,7 @@ impl<'a> Running<'a> {
         self.begin_due(connections, now)?;
         self.send(connections, None)?;
 
-        while self.in_flight > 0 || self.goes_on(now) {
+        while self.in_flight > 0 || self.has_more(now) {
             let wait = self.wait(boundary, now);
             let coalescing = self.coalescing();
             self.io
@@ -157,10 +157,10 @@ impl<'a> Running<'a> {
     }
 
     /// Whether there may be more to do although no answer is expected.
-    fn goes_on(&mut self, now: Instant) -> bool {
+    fn has_more(&mut self, now: Instant) -> bool {
         let more_to_come =
             self.order.arrivals.is_some() || self.lost > 0 || !self.resting.is_empty();
-        more_to_come && self.time.may_go_on(now)
+        more_to_come && self.time.may_begin_more(now)
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {

@@ -113,7 +113,7 @@ impl<'a> ScriptRunning<'a> {
         self.begin_due(threads, now)?;
         self.take_turns(threads)?;
         self.send(threads)?;
-        while self.in_flight > 0 || self.goes_on(now) {
+        while self.in_flight > 0 || self.has_more(now) {
             let wait = self.wait(boundary, now);
             let coalescing = self.coalescing();
             self.io
@@ -165,8 +165,8 @@ impl<'a> ScriptRunning<'a> {
     }
 
     /// Whether there may be more to do although no thread is in an event.
-    fn goes_on(&mut self, now: Instant) -> bool {
-        !self.free.is_empty() && self.time.may_go_on(now)
+    fn has_more(&mut self, now: Instant) -> bool {
+        !self.free.is_empty() && self.time.may_begin_more(now)
     }
 
     fn wait(&self, boundary: Instant, now: Instant) -> Duration {

@@ -4,9 +4,8 @@ use maud::Markup;
 use niagara_stats::Verdict;
 use niagara_store::{Cell, MatrixSummary};
 
-use super::row_chart::{Mark, Row, domain, row_chart};
+use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::number;
-use crate::svg::both;
 
 /// The measured cells of one workload; `None` when there are none.
 pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
@@ -35,16 +34,15 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
                 detail: String::new(),
                 numbers: number::estimate(&estimate),
                 standing: format!("n = {}", judgement.duels),
-                interval: (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln()),
+                interval: interval(&estimate),
                 mark: if called { Mark::Disc } else { Mark::Ring },
                 class: if called { "kept" } else { "dropped" },
             })
         })
         .collect();
-    let said: Vec<String> = rows
-        .iter()
-        .map(|row| format!("{} {}", row.title, row.numbers))
-        .collect();
-    let label = format!("Throughput over the baseline: {}", said.join("; "));
-    Some(both(|size| row_chart(size, &rows, domain, false, &label)))
+    Some(rows_in_both_sizes(
+        &rows,
+        domain,
+        "Throughput over the baseline",
+    ))
 }

@@ -4,9 +4,8 @@ use maud::Markup;
 use niagara_stats::Estimate;
 use niagara_store::Comparison;
 
-use super::row_chart::{Mark, Row, domain, row_chart};
+use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::number;
-use crate::svg::both;
 use crate::wording::{lesser_claims, verdict_on_goal};
 
 /// B over A: the goal first, as a disc, the figures beside it as rings; `None` where nothing has an interval.
@@ -38,17 +37,12 @@ pub fn comparison(comparison: &Comparison) -> Option<Markup> {
             detail: String::new(),
             numbers: number::estimate(&estimate),
             standing,
-            interval: (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln()),
+            interval: interval(&estimate),
             mark,
             class,
         })
         .collect();
-    let said: Vec<String> = rows
-        .iter()
-        .map(|row| format!("{} {}", row.title, row.numbers))
-        .collect();
-    let label = format!("B over A: {}", said.join("; "));
-    Some(both(|size| row_chart(size, &rows, domain, false, &label)))
+    Some(rows_in_both_sizes(&rows, domain, "B over A"))
 }
 
 fn has_interval(estimate: &Estimate) -> bool {

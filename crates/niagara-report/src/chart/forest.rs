@@ -3,9 +3,8 @@
 use maud::Markup;
 use niagara_store::{Screened, TuneSummary};
 
-use super::row_chart::{Mark, Row, row_chart};
+use super::row_chart::{Mark, Row, interval, rows_in_both_sizes};
 use crate::number;
-use crate::svg::both;
 
 /// All levers that screening measured, best first; `None` when there are none.
 pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
@@ -57,19 +56,14 @@ pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
             detail: lever.change.clone(),
             numbers: number::estimate(&lever.effect),
             standing: (*standing).to_owned(),
-            interval: (
-                lever.effect.low.ln(),
-                lever.effect.ratio.ln(),
-                lever.effect.high.ln(),
-            ),
+            interval: interval(&lever.effect),
             mark: *mark,
             class,
         })
         .collect();
-    let said: Vec<String> = rows
-        .iter()
-        .map(|row| format!("{} {}", row.title, row.numbers))
-        .collect();
-    let label = format!("Forest plot of all screened levers: {}", said.join("; "));
-    Some(both(|size| row_chart(size, &rows, domain, false, &label)))
+    Some(rows_in_both_sizes(
+        &rows,
+        domain,
+        "Forest plot of all screened levers",
+    ))
 }

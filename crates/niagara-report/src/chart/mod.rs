@@ -15,7 +15,7 @@ pub(crate) use comparison::comparison;
 pub(crate) use forest::forest;
 pub(crate) use latency::{Latencies, PERCENTILES, latency};
 pub(crate) use looks::looks;
-pub(crate) use row_chart::{Mark, Row, domain, row_chart};
+pub(crate) use row_chart::{Mark, Row, domain, interval, row_chart};
 pub(crate) use sweep::sweep;
 pub(crate) use throughput::throughput;
 pub(crate) use waterfall::{waterfall, waterfall_of};

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use niagara_stats::Estimate;
 
-use crate::svg::{Axis, Size, fit, frame, px, x_axis};
+use crate::svg::{Axis, Size, both, fit, frame, px, x_axis};
 
 /// One row.
 pub struct Row {
@@ -60,6 +60,21 @@ struct Geometry {
     plot: (f64, f64),
     mark_y: f64,
     top: f64,
+}
+
+/// Rows of one line each over `domain`, in both sizes; read aloud as `what`, then title and numbers of every row.
+pub(crate) fn rows_in_both_sizes(rows: &[Row], domain: (f64, f64), what: &str) -> Markup {
+    let said: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{} {}", row.title, row.numbers))
+        .collect();
+    let label = format!("{what}: {}", said.join("; "));
+    both(|size| row_chart(size, rows, domain, false, &label))
+}
+
+/// An estimate as a row has it: the logarithms of its lower end, its ratio and its upper end.
+pub(crate) fn interval(estimate: &Estimate) -> (f64, f64, f64) {
+    (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln())
 }
 
 /// Draws the rows over `domain` (logarithms of ratios).

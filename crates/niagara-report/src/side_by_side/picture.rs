@@ -3,7 +3,7 @@
 use maud::Markup;
 
 use super::common::Common;
-use crate::chart::{Mark, Row, domain, row_chart};
+use crate::chart::{Mark, Row, domain, interval, row_chart};
 use crate::number;
 use crate::svg::both;
 
@@ -17,7 +17,6 @@ pub(crate) fn two_studies(figures: &[&Common]) -> Option<Markup> {
             ("second", Mark::Disc, "kept"),
         ];
         for (estimate, (place, mark, class)) in figure.estimates.iter().zip(places) {
-            let interval = (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln());
             rows.push(Row {
                 title: match place {
                     "first" => figure.title.clone(),
@@ -29,7 +28,7 @@ pub(crate) fn two_studies(figures: &[&Common]) -> Option<Markup> {
                     ("second", "differs") => "second, differs".to_owned(),
                     _ => place.to_owned(),
                 },
-                interval,
+                interval: interval(estimate),
                 mark,
                 class,
             });

@@ -240,12 +240,14 @@ function commit()
    stmt.commit:execute()
 end
 
-function execute_point_selects()
-   local number = any_table()
-   local made, id = stmt[number].point_selects, param[number].point_selects[1]
-   for _ = 1, opt.point_selects do
-      id:set(any_row())
-      made:execute()
+for _, name in ipairs { "point_selects", "index_updates" } do
+   _G["execute_" .. name] = function()
+      local number = any_table()
+      local made, id = stmt[number][name], param[number][name][1]
+      for _ = 1, opt[name] do
+         id:set(any_row())
+         made:execute()
+      end
    end
 end
 
@@ -259,15 +261,6 @@ for _, name in ipairs { "simple_ranges", "sum_ranges", "order_ranges", "distinct
          bound[2]:set(first + opt.range_size - 1)
          made:execute()
       end
-   end
-end
-
-function execute_index_updates()
-   local number = any_table()
-   local made, id = stmt[number].index_updates, param[number].index_updates[1]
-   for _ = 1, opt.index_updates do
-      id:set(any_row())
-      made:execute()
    end
 end
 

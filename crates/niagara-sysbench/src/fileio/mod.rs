@@ -17,6 +17,7 @@ use crate::log::{Log, print};
 use crate::machine_load;
 use crate::report::{self, Cumulative, Interval};
 use crate::settings::Settings;
+use crate::without_server::WithoutServer;
 use niagara_load::ScriptThreads;
 use options::{FileOptions, Mode, NAME, OPTIONS};
 use rand::SeedableRng;
@@ -161,7 +162,7 @@ impl Guest for FileGuest {
         let files = self.files.take();
         let files = files.ok_or_else(|| Failure::fatal("the files are not open"))?;
         let requests = Requests::new(&self.options, self.mode, self.threads as usize, self.checks);
-        Ok(Arc::new(FileThreads(Arc::new(Shared {
+        Ok(Arc::new(WithoutServer(FileThreads(Arc::new(Shared {
             options: self.options.clone(),
             mode: self.mode,
             files,
@@ -169,7 +170,7 @@ impl Guest for FileGuest {
             done: Arc::clone(&self.done),
             checks: self.checks,
             seed: self.seed,
-        }))))
+        })))))
     }
 
     fn interval(&mut self, interval: &Interval, log: Log) -> bool {

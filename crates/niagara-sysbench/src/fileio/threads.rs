@@ -5,9 +5,8 @@ use super::options::{Access, FileOptions, Mode};
 use super::requests::{Operation, Request, Requests};
 use super::ring::Ring;
 use super::storage::{Buffer, Files, cause};
-use niagara_load::{
-    Answer, Counts, Interrupter, LoadError, Program, Reply, ScriptInfo, ScriptThreads, Server, Want,
-};
+use crate::without_server::{Thread, Threads};
+use niagara_load::{LoadError, Reply, Want};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::io;
@@ -53,8 +52,10 @@ pub struct Shared {
 /// The threads.
 pub struct FileThreads(pub Arc<Shared>);
 
-impl ScriptThreads for FileThreads {
-    fn thread(&self, number: u32) -> Result<Box<dyn Program>, LoadError> {
+impl Threads for FileThreads {
+    type Thread = FileThread;
+
+    fn thread(&self, number: u32) -> Result<FileThread, LoadError> {
         let shared = Arc::clone(&self.0);
         let bytes = shared.options.request_size.max(shared.options.block_size) as usize;
         let failed = |what: &str, error: io::Error| {
@@ -67,36 +68,22 @@ impl ScriptThreads for FileThreads {
             ),
             _ => None,
         };
-        Ok(Box::new(FileThread {
+        Ok(FileThread {
             number: number as usize,
             buffer: Buffer::new(bytes).map_err(|error| failed("mmap()", error))?,
             ring,
             rng: SmallRng::seed_from_u64(shared.seed.wrapping_add(number.into())),
-            nothing: Answer::of_script(),
             shared,
-        }))
-    }
-
-    fn command(&self, number: u32, _info: &ScriptInfo) -> Result<Box<dyn Program>, LoadError> {
-        self.thread(number)
-    }
-
-    fn workers(&self, _info: &ScriptInfo) -> u32 {
-        1
-    }
-
-    fn beginning(&self) -> Result<Box<dyn Program>, LoadError> {
-        self.thread(0)
+        })
     }
 }
 
-struct FileThread {
+pub struct FileThread {
     number: usize,
     shared: Arc<Shared>,
     buffer: Buffer,
     ring: Option<Ring>,
     rng: SmallRng,
-    nothing: Answer,
 }
 
 impl FileThread {
@@ -229,8 +216,8 @@ fn failed(what: &str, request: Request, error: &io::Error) -> String {
     )
 }
 
-impl Program for FileThread {
-    fn resume(&mut self, reply: Reply, _server: &mut dyn Server) -> Result<Want, String> {
+impl Thread for FileThread {
+    fn resume(&mut self, reply: Reply) -> Result<Want, String> {
         match reply {
             Reply::Event(true) => {
                 self.event()?;
@@ -242,26 +229,5 @@ impl Program for FileThread {
             }
             _ => Ok(Want::Event { completed: false }),
         }
-    }
-
-    fn command(&self) -> &[u8] {
-        &[]
-    }
-
-    fn answer(&mut self, _link: usize) -> &mut Answer {
-        &mut self.nothing
-    }
-
-    fn take_counts(&mut self) -> Counts {
-        Counts::default()
-    }
-
-    fn take_closed(&mut self) -> Vec<usize> {
-        Vec::new()
-    }
-
-    fn interrupter(&self) -> Interrupter {
-        // Its events end by themselves.
-        Arc::new(|| {})
     }
 }

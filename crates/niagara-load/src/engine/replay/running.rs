@@ -104,7 +104,7 @@ impl<'r, 's> Running<'r, 's> {
         let mut boundary = self.time.first_boundary();
         self.begin_due(now)?;
         self.send()?;
-        while self.in_flight > 0 || self.goes_on(now) {
+        while self.in_flight > 0 || self.has_more(now) {
             let wait = self.wait(boundary, now);
             self.side
                 .io
@@ -160,7 +160,7 @@ impl<'r, 's> Running<'r, 's> {
     }
 
     /// Whether there may be more to do although nothing is under way.
-    fn goes_on(&mut self, now: Instant) -> bool {
+    fn has_more(&mut self, now: Instant) -> bool {
         !self.time.is_over(now)
             && self
                 .side
