@@ -7,6 +7,7 @@ configuration), and what it hands over is installed beside the old configuration
 """
 import argparse
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,9 @@ import duels
 from browser import browse, requests
 from database import SERVER, Database
 from wiki import Wiki, made_up, unpack
+
+# Only a folder that has this was made here, and may be emptied.
+MARK = ".niagara-demo"
 
 OPTIONS = """\
 # The configuration that the wiki's server has had: small, and never looked at again.
@@ -138,6 +142,20 @@ def compared(args, options: Path, backup: Path, wiki: Wiki, root: Path) -> dict:
     return duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell)
 
 
+def mistake(args) -> str | None:
+    """What is wrong with the arguments, with the remedy."""
+    if not os.access(args.niagara, os.X_OK):
+        return f"{args.niagara} is not a program: make build makes target/release/niagara"
+    if args.only_compare:
+        there = (args.out / MARK).exists() and (args.out / "tune").exists()
+        return None if there else f"{args.out} has no tuning of this demonstration: leave out --only-compare"
+    if not args.out.exists() or not any(args.out.iterdir()):
+        return None
+    if not (args.out / MARK).exists():
+        return f"{args.out} has other things than this demonstration: name another folder"
+    return None if args.again else f"{args.out} has an earlier demonstration: name another folder, or --again to empty it"
+
+
 def emptied(folder: Path) -> None:
     """What was downloaded stays."""
     for entry in folder.iterdir():
@@ -148,12 +166,14 @@ def emptied(folder: Path) -> None:
 def main() -> int:
     args = arguments()
     args.niagara, args.out = args.niagara.resolve(), args.out.resolve()
-    if not args.only_compare and args.out.exists() and any(args.out.iterdir()):
-        if not args.again:
-            print(f"demo: {args.out} is not empty: name another folder, or --again to empty it", file=sys.stderr)
-            return 2
-        emptied(args.out)
+    wrong = mistake(args)
+    if wrong:
+        print(f"demo: {wrong}", file=sys.stderr)
+        return 2
     args.out.mkdir(parents=True, exist_ok=True)
+    if not args.only_compare:
+        emptied(args.out)
+    (args.out / MARK).touch()
     root = unpack(args.out)
     options, backup = args.out / "my.cnf", args.out / "backup"
     wiki = Wiki(root, args.out / "wiki", free_ports(1)[0])
