@@ -185,9 +185,10 @@ def main() -> int:
         return 0
     result = compared(args, options, backup, wiki, root)
     (args.out / "pages.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\npages per second: {result['pages_per_second'][0]:.1f} before, {result['pages_per_second'][1]:.1f} after: "
-          f"× {result['ratio']:.3f} [{result['low']:.3f}, {result['high']:.3f}] from {result['duels']} duels\n"
-          f"the tuning: {args.out / 'tune/report.html'}")
+    interval = "(no interval: that takes six duels)" if result["low"] is None else f"[{result['low']:.3f}, {result['high']:.3f}]"
+    before, after = result["pages_per_second"]
+    print(f"\npages per second: {before:.1f} before, {after:.1f} after: × {result['ratio']:.3f} {interval} from {result['duels']} "
+          f"duel{'' if result['duels'] == 1 else 's'}\nthe tuning: {args.out / 'tune/report.html'}")
     return 0
 
 

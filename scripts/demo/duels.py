@@ -60,10 +60,10 @@ def duel(stacks: list[Stack], batches: list[list[Request]], warm_up: list[Reques
             stack.stop()
 
 
-def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float, float]:
+def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float | None, float | None]:
     """Ratio with its exact interval at 1 - alpha, from the logs of duels: the Walsh averages that the signed-rank test does not reject.
 
-    With fewer duels than could reject at `alpha` (6 at 0.05) the ends are infinite and 0."""
+    Fewer duels than could reject at `alpha` (6 at 0.05) have no interval: its ends are None."""
     n = len(scores)
     walsh = sorted((scores[i] + scores[j]) / 2 for i in range(n) for j in range(i, n))
     # Of the 2^n ways that signs may fall, how many have a rank sum of so much.
@@ -78,7 +78,7 @@ def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float, fl
         cut = total
     middle = math.exp(statistics.median(walsh))
     if cut < 0:
-        return middle, 0.0, math.inf
+        return middle, None, None
     return middle, math.exp(walsh[cut]), math.exp(walsh[-1 - cut])
 
 
