@@ -10,10 +10,11 @@ BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
 BENCH_TPCC_SECONDS ?= 240
 BENCH_SCRIPTS_JSON ?= bench-scripts.json
+BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-capture bench-tuners demo setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit end-to-end test-page fuzz corpus build clean
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -30,11 +31,23 @@ bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses 
 bench-scripts: setup-bench ## What a script of sysbench's costs the client, beside sysbench running the same script: a table, and $(BENCH_SCRIPTS_JSON)
 	$(CARGO) run --release --locked -p niagara-bench -- --scripts --seconds $(BENCH_SECONDS) --json $(BENCH_SCRIPTS_JSON)
 
+bench-replay: setup-bench ## What a replayed capture costs the client, beside sysbench sending the same statements; the memory of 500 sessions and a million statements
+	$(CARGO) run --release --locked -p niagara-bench -- --replay --seconds $(BENCH_SECONDS) --json $(BENCH_REPLAY_JSON)
+
+aa-capture: build setup-bench ## Twenty comparisons of a server with itself by a captured workload that writes: hours
+	mkdir -p target/aa-capture
+	$(CARGO) run --release --locked -p niagara-bench -- --capture-writes target/aa-capture/rw.capture --seconds 60
+	scripts/aa-series $(NIAGARA) 20 target/aa-capture --workload target/aa-capture/rw.capture --tables-of oltp_read_write --table-size 100000 --budget $(BUDGET)
+
 bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
 	@scripts/setup tuners
 	@test -x target/tools/tuners/bin/python || python3 -m venv target/tools/tuners
 	target/tools/tuners/bin/pip install --quiet --requirement scripts/tuners/requirements.txt
 	target/tools/tuners/bin/python scripts/tuners/bench_tuners.py --niagara $(NIAGARA) --out target/tuners $(TUNERS) | tee target/tuners.md
+
+bench-fleet: setup-fleet build ## What studies on nodes lose of their time, on a Slurm cluster on this machine: half an hour, then an hour that needs the machine to itself
+	scripts/bench-fleet $(NIAGARA) replay
+	scripts/bench-fleet $(NIAGARA) real
 
 bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
 	$(CARGO) run --release --locked -p niagara-capture --example throughput

@@ -10,6 +10,7 @@ mod contestant;
 mod ground;
 mod memory;
 mod ratio;
+mod replay;
 mod report;
 mod sample;
 mod script;
@@ -39,6 +40,12 @@ struct Arguments {
     /// Scripts instead: Niagara and sysbench run the same one.
     #[arg(long, conflicts_with = "tpcc")]
     scripts: bool,
+    /// A replayed capture instead: beside sysbench sending the same statements, and the memory of a large one.
+    #[arg(long, conflicts_with_all = ["tpcc", "scripts"])]
+    replay: bool,
+    /// Captures oltp_read_write into this file instead, for --seconds: a captured workload that writes.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tpcc", "scripts", "replay"])]
+    capture_writes: Option<PathBuf>,
     /// TPC-C instead: five warehouses loaded, or run, beside a script of sysbench's.
     #[arg(long, value_enum, value_name = "PART")]
     tpcc: Option<tpcc::Part>,
@@ -58,6 +65,9 @@ fn main() -> Result<()> {
     if std::env::args().nth(1).as_deref() == Some(memory::HOLD) {
         return memory::hold();
     }
+    if std::env::args().nth(1).as_deref() == Some(replay::REPLAY) {
+        return replay::replay();
+    }
     let arguments = Arguments::parse();
     if !(0.2..=60.0).contains(&arguments.slice) {
         bail!("--slice {}: must be from 0.2 to 60 s", arguments.slice);
@@ -66,6 +76,15 @@ fn main() -> Result<()> {
         let time = Duration::from_secs(arguments.seconds);
         let slice = Duration::from_secs_f64(arguments.slice);
         return tpcc::measure(part, &arguments.server, time, slice);
+    }
+    if let Some(output) = &arguments.capture_writes {
+        let time = Duration::from_secs(arguments.seconds);
+        return replay::capture_writes(&arguments.server, time, output);
+    }
+    if arguments.replay {
+        let time = Duration::from_secs(arguments.seconds);
+        let slice = Duration::from_secs_f64(arguments.slice);
+        return replay::measure(&arguments.server, time, slice, arguments.json.as_deref());
     }
     let wanted = |case: &&Case| {
         arguments

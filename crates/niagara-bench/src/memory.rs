@@ -96,7 +96,8 @@ fn slab_kib() -> Result<f64> {
     field("/proc/meminfo", "SUnreclaim:")
 }
 
-fn field(path: &str, name: &str) -> Result<f64> {
+/// The number behind `name` in a file of the kernel's.
+pub fn field(path: &str, name: &str) -> Result<f64> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {path}"))?;
     text.lines()
         .find_map(|line| line.strip_prefix(name))

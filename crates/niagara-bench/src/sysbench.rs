@@ -74,6 +74,13 @@ impl Sysbench {
         Ok(sysbench)
     }
 
+    /// The same with statements as text rather than prepared.
+    #[must_use]
+    pub fn sending_text(mut self) -> Sysbench {
+        self.arguments.push("--db-ps-mode=disable".into());
+        self
+    }
+
     /// Runs the script's `prepare`; how long it took and the CPU time it used.
     pub fn prepare(&mut self) -> Result<(Duration, Duration)> {
         let options = format!("--config-file={}", self.options.path().display());

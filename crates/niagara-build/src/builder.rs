@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use niagara_server::{Cache, Catalog, Install, NO_PROFILE};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::patch::Patch;
 use crate::source::Source;
@@ -45,6 +45,17 @@ pub struct Built {
     pub was_there: bool,
     /// Keeps it from being removed.
     pub in_use: InUse,
+}
+
+/// A build that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its key: the digest of everything that goes into it on this machine.
+    pub key: String,
+    /// Whether it is in the store.
+    pub is_there: bool,
+    /// The source tree that it is made from.
+    pub source: PathBuf,
 }
 
 impl Builder<'_> {

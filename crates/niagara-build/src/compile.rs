@@ -1,6 +1,5 @@
 //! From an order to a server in its prefix: configured, compiled, trained where its profile is asked for.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,18 +8,17 @@ use anyhow::{Context, Result, bail};
 
 use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
+use crate::counting::MERGED;
 use crate::flags::{LAUNCHERS, Stage};
 use crate::forecast::Experience;
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
 use crate::recipe::{Lto, Recipe};
-use crate::shipped_profiles::{MAX_STALE_SHARE, ShippedProfile, of_another_training};
+use crate::shipped_profiles::MAX_STALE_SHARE;
 use crate::step::{run, since_configured};
 use crate::stopwatch::Stopwatch;
-use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
-use crate::trainer::TrainingJob;
-use crate::training::Training;
+use crate::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
 
 /// Where a build's folder has its source when ccache serves it: a link to the tree, the same beside every build's `ninja`.
 const SOURCE: &str = "source";
@@ -36,9 +34,7 @@ impl Builder<'_> {
             }
             None => (None, None),
         };
-        let merged = trained
-            .as_ref()
-            .map(|profile| profile.folder.join("merged.profdata"));
+        let merged = trained.as_ref().map(|profile| profile.folder.join(MERGED));
         let gcc = order.recipe.compiler.is_gcc();
         let stage = match &merged {
             None => Stage::Plain,
@@ -96,96 +92,9 @@ impl Builder<'_> {
         Ok(build)
     }
 
-    /// The profile that the recipe's training leaves: an instrumented server is built, trained, and thrown away.
-    fn profile(&mut self, order: &Order, training: &Training) -> Result<(StoredBuild, InUse)> {
-        // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
-        let order = order.with(|recipe| {
-            recipe.lto = Lto::None;
-            recipe.linker = None;
-            recipe.bolt = None;
-            recipe.link_flags.clear();
-        })?;
-        let store = BuildStore::new(self.cache);
-        let key = order.key(BuildKind::Profile)?;
-        let in_use = store.hold(&key)?;
-        if let Some(profile) = store.find(&key) {
-            profile.touch();
-            return Ok((profile, in_use));
-        }
-        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
-            (self.progress)("waiting: somebody else makes this profile");
-        })?;
-        if let Some(profile) = store.find(&key) {
-            return Ok((profile, in_use));
-        }
-        let folder = store.folder(&key);
-        if let Some(shipped) = order.shipped_profile()? {
-            return Ok((self.unpack(&order, &shipped, &key, &folder)?, in_use));
-        }
-        if let Some(other) = of_another_training(&order.server, &order.recipe)? {
-            (self.progress)(&format!(
-                "the profile that comes with the program is of {other}: training here on {}",
-                training.words()
-            ));
-        }
-        let mut record = order.record(&key, BuildKind::Profile, &Stage::Instrumented);
-        store::go_on(&folder, &mut record);
-        store::begin(&folder, &record)?;
-        let ninja = folder.join("ninja");
-        self.compile(&order, &folder, &ninja, &mut record, "instrumented, ")?;
-        self.put_together(&order, &folder)?;
-        let install = order.install(self.cache, &folder)?;
-        record.version.clone_from(&install.version_string);
-        let raw = folder.join("raw");
-        fresh(&raw)?;
-        let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
-        let watch = Stopwatch::start();
-        let job = TrainingJob {
-            install: &install,
-            loader: None,
-            training,
-            environment,
-            sampling: None,
-        };
-        self.trainer
-            .train(&job, self.progress)
-            .context("the training of the instrumented server failed")?;
-        record.seconds.insert("train".to_owned(), watch.seconds());
-        let summary = collect(&order, &raw, &folder)?.check("the instrumented server")?;
-        (self.progress)(&format!("profile: {summary}"));
-        record.profile = Some(summary);
-        let profile = store::finish(&folder, &record)?;
-        for done in [&raw, &ninja, &folder.join("prefix")] {
-            self.tidy(done);
-        }
-        Ok((profile, in_use))
-    }
-
-    /// A profile that comes with the program, put into the store.
-    fn unpack(
-        &mut self,
-        order: &Order,
-        shipped: &ShippedProfile,
-        key: &str,
-        folder: &Path,
-    ) -> Result<StoredBuild> {
-        (self.progress)(&format!(
-            "profile: the one that comes with the program, counted on {} ({}) by {}",
-            shipped.source, shipped.profile, shipped.made_by
-        ));
-        let mut record = order.record(key, BuildKind::Profile, &Stage::Instrumented);
-        store::begin(folder, &record)?;
-        let path = folder.join("merged.profdata");
-        fs::write(&path, shipped.content()?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        record.profile = Some(shipped.profile.clone());
-        record.shipped = Some(shipped.source.clone());
-        store::finish(folder, &record)
-    }
-
     /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
     /// they know the folder of the objects.
-    fn compile(
+    pub(crate) fn compile(
         &mut self,
         order: &Order,
         folder: &Path,
@@ -274,7 +183,7 @@ impl Builder<'_> {
         store::begin(folder, record)
     }
 
-    fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
+    pub(crate) fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
         let tree = order.source.patched(self.cache, &order.patches)?;
         let binary = folder.join("ninja").join(&order.description.binary);
         if !binary.is_file() {
@@ -325,39 +234,6 @@ fn linked(tree: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(link)
 }
 
-/// Where an instrumented server's profile goes. gcc's would go beside the objects it was compiled from: the folder of
-/// the build is cut off and another put before.
-fn profile_environment(gcc: bool, raw: &Path, ninja: &Path) -> BTreeMap<String, String> {
-    if gcc {
-        let strip = ninja.components().count() - 1;
-        BTreeMap::from([
-            ("GCOV_PREFIX".to_owned(), raw.display().to_string()),
-            ("GCOV_PREFIX_STRIP".to_owned(), strip.to_string()),
-        ])
-    } else {
-        let pattern = raw.join("%m-%p.profraw");
-        BTreeMap::from([(
-            "LLVM_PROFILE_FILE".to_owned(),
-            pattern.display().to_string(),
-        )])
-    }
-}
-
-/// Takes the raw profile into the folder in the form that the compiler reads.
-fn collect(order: &Order, raw: &Path, folder: &Path) -> Result<ProfileSummary> {
-    match &order.tools.profdata {
-        Some(profdata) => {
-            compiler_profile::merge_raw(profdata, raw, &folder.join("merged.profdata"))
-        }
-        None => {
-            let counts = folder.join("counts");
-            fresh(&counts)?;
-            compiler_profile::lay_beside_objects(raw, &counts)?;
-            compiler_profile::summary_of_gcda(&counts)
-        }
-    }
-}
-
 /// `, about 4:07 left`
 fn about(left: Option<f64>) -> String {
     match left {
@@ -374,11 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_goes_where_it_is_told() {
-        let gcc = profile_environment(true, Path::new("/raw"), Path::new("/a/b/ninja"));
-        assert_eq!(gcc["GCOV_PREFIX_STRIP"], "3");
-        let clang = profile_environment(false, Path::new("/raw"), Path::new("/a/b/ninja"));
-        assert!(clang["LLVM_PROFILE_FILE"].starts_with("/raw/"));
+    fn the_time_left_is_told_in_minutes() {
         assert_eq!(about(Some(247.4)), ", about 4:07 left");
     }
 }

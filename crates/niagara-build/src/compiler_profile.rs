@@ -184,8 +184,14 @@ fn mismatched(log: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Merges clang's raw profiles into `to`.
-pub(crate) fn merge_raw(profdata: &Path, raw: &Path, to: &Path) -> Result<ProfileSummary> {
+/// Merges clang's raw profiles into `to`. Those of a second round go with the profile of the first, which the compiler reads
+/// before it inlines, as they are read after.
+pub(crate) fn merge_raw(
+    profdata: &Path,
+    raw: &Path,
+    first: Option<&Path>,
+    to: &Path,
+) -> Result<ProfileSummary> {
     let inputs = files(raw, ".profraw")?;
     if inputs.is_empty() {
         bail!(
@@ -196,12 +202,15 @@ pub(crate) fn merge_raw(profdata: &Path, raw: &Path, to: &Path) -> Result<Profil
     let mut merge = Command::new(profdata);
     merge.arg("merge").arg("-o").arg(to);
     merge.args(inputs.iter().map(|input| raw.join(input)));
+    merge.args(first);
+    // What the last round counted is what is to be there.
+    let round = first.map(|_| "--showcs");
     told(merge)?;
     let mut show = Command::new(profdata);
-    show.arg("show").arg(to);
+    show.arg("show").args(round).arg(to);
     let text = told(show)?;
     let mut all = Command::new(profdata);
-    all.args(["show", "--topn=1000000"]).arg(to);
+    all.args(["show", "--topn=1000000"]).args(round).arg(to);
     let top = told(all)?;
     let executed = top
         .lines()

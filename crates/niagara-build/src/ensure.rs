@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use niagara_server::{BuildDescription, ServerDescription};
 
 use crate::bolt;
-use crate::builder::{Builder, Built};
+use crate::builder::{Builder, Built, Wanted};
 use crate::flags::check_options;
 use crate::order::Order;
 use crate::recipe::Recipe;
@@ -13,6 +13,21 @@ use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
 use crate::toolchain::{Toolchain, missing_packages};
 
 impl Builder<'_> {
+    /// What the build of `recipe` beside `server` is known by and made from: its source is fetched where it is not here, nothing
+    /// is built.
+    ///
+    /// # Errors
+    /// A recipe that cannot be made here; a source that cannot be had.
+    pub fn look(&mut self, server: &str, recipe: &Recipe) -> Result<Wanted> {
+        let order = self.order(server, recipe)?;
+        let key = order.key(BuildKind::Server)?;
+        Ok(Wanted {
+            is_there: BuildStore::new(self.cache).find(&key).is_some(),
+            source: order.source.tree,
+            key,
+        })
+    }
+
     /// The server that `recipe` makes beside the catalogue's `server`, built where it is not there yet.
     ///
     /// # Errors

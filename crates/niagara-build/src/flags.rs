@@ -13,6 +13,9 @@ use niagara_server::BuildDescription;
 pub(crate) const LAUNCHERS: [&str; 2] =
     ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
 
+/// jemalloc as position-independent objects.
+pub(crate) const JEMALLOC: &str = "libjemalloc_pic.a";
+
 /// Which of the builds that a recipe takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage<'a> {
@@ -20,16 +23,29 @@ pub(crate) enum Stage<'a> {
     Plain,
     /// Counts what it runs; without LTO, which its profile does not depend on.
     Instrumented,
+    /// By this profile, and counts what it runs once more, after inlining: clang alone. With LTO, for inlining goes across
+    /// files.
+    Contexts(&'a Path),
     /// By the profile: for gcc the counts lie beside the objects, for clang in this file.
     Optimised(Option<&'a Path>),
 }
 
 /// That no option of cmake takes the place of what Niagara gives cmake itself: the profile's flags would be gone, and the
-/// build kept under a recipe that it was not made by.
+/// build kept under a recipe that it was not made by. And that the compiler has what is asked of it.
 ///
 /// # Errors
 /// The first that does, with the recipe's own key for it.
 pub(crate) fn check_options(recipe: &Recipe) -> Result<()> {
+    if recipe.compiler.is_gcc()
+        && recipe
+            .pgo
+            .as_ref()
+            .is_some_and(|training| training.contexts)
+    {
+        bail!(
+            "gcc has no profile by contexts\nremedy: leave pgo.contexts out, or build with clang (compiler = \"clang\")"
+        );
+    }
     for option in recipe.cmake.keys() {
         if let Some(key) = own_key(option) {
             bail!(
@@ -125,6 +141,10 @@ fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Ve
     }
     match (stage, gcc) {
         (Stage::Plain, _) => {}
+        (Stage::Contexts(first), _) => {
+            flags.push(format!("-fprofile-use={}", first.display()));
+            flags.extend(["-fcs-profile-generate", "-fprofile-update=atomic"].map(str::to_owned));
+        }
         // Many threads count: without atomics counts are lost, and what is left contradicts itself.
         (Stage::Instrumented, true) => {
             add(&["-fprofile-generate", "-fprofile-update=prefer-atomic"])
@@ -159,6 +179,11 @@ fn link_flags(build: &BuildDescription, recipe: &Recipe, tools: &Toolchain) -> V
     }
     if recipe.static_libraries.contains(&StaticLibrary::Cxx) {
         flags.extend(["-static-libstdc++", "-static-libgcc"].map(str::to_owned));
+    }
+    if recipe.static_libraries.contains(&StaticLibrary::Jemalloc) {
+        // The flags stand in front of the objects: the linker is told that malloc will be wanted.
+        let library = format!("-l:{JEMALLOC}");
+        flags.extend(["-Wl,-u,malloc", &library, "-lm"].map(str::to_owned));
     }
     flags
 }

@@ -141,6 +141,19 @@ impl Experience {
             Some(_) => Forecast::Seconds(once),
             None => Forecast::Elsewhere(once),
         };
+        // Two rounds: what the first takes, then the second server, which is built with everything but its own counts.
+        if let Some(contexts) = recipe.pgo.as_ref().filter(|training| training.contexts) {
+            let seconds = f64::from(contexts.seconds);
+            let mut first = recipe.clone();
+            if let Some(training) = &mut first.pgo {
+                training.contexts = false;
+            }
+            let one_round = match self.forecast(&first) {
+                Forecast::There => forecast,
+                other => other,
+            };
+            return one_round.and(once + seconds);
+        }
         let same_profile = |other: &Recipe| {
             other.compiler == recipe.compiler
                 && other.patches == recipe.patches

@@ -8,6 +8,7 @@ mod builder;
 mod bundled_libraries;
 mod compile;
 mod compiler_profile;
+mod counting;
 mod ensure;
 mod first_error;
 mod flags;
@@ -34,7 +35,7 @@ mod training;
 mod training_files;
 mod training_words;
 
-pub use builder::{Builder, Built};
+pub use builder::{Builder, Built, Wanted};
 pub use forecast::Forecast;
 pub use load_trainer::{Exercise, LoadTrainer, stopped};
 pub use patch::Patch;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::flags::{Stage, cmake_options};
 use crate::patch::Patch;
-use crate::recipe::{BoltProfile, Recipe};
+use crate::recipe::{BoltProfile, Recipe, StaticLibrary};
 use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
 use crate::store::{self, BuildKind, BuildRecord};
@@ -145,7 +145,17 @@ impl Order {
         let server = usr.join("sbin").join(self.binary_name());
         let packaged = installed(cache)?;
         let packaged = packaged.into_iter().rfind(|it| it.name == self.server);
-        Install::built(&self.server, packaged, &server, &usr, self.made_from())
+        let mut install = Install::built(&self.server, packaged, &server, &usr, self.made_from())?;
+        // The program's own functions come before those of any library.
+        if self
+            .recipe
+            .static_libraries
+            .contains(&StaticLibrary::Jemalloc)
+        {
+            "jemalloc".clone_into(&mut install.own_malloc);
+            install.mallocs.clear();
+        }
+        Ok(install)
     }
 
     /// The name of the binary.

@@ -70,7 +70,7 @@ pub struct Recipe {
     #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub patches: BTreeSet<String>,
-    /// Libraries linked into the binary rather than loaded at its start: cxx, ssl, zlib.
+    /// Libraries linked into the binary rather than loaded at its start: cxx, ssl, zlib, jemalloc.
     #[schemars(with = "TextOr<Vec<Text>>")]
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub static_libraries: BTreeSet<StaticLibrary>,
@@ -125,6 +125,8 @@ pub enum StaticLibrary {
     Ssl,
     /// zlib.
     Zlib,
+    /// jemalloc, in place of the C library's malloc; then no other can be preloaded.
+    Jemalloc,
 }
 
 /// A family of compilers.
@@ -149,7 +151,7 @@ pub struct Compiler {
 
 /// What can be given by [`Recipe::set`], for messages.
 pub(crate) const RECIPE_KEYS: &str = "compiler, flags, c_flags, cxx_flags, link_flags, linker, lto, pgo, pgo.threads, \
-     pgo.seconds, pgo.tables, pgo.table_size, pgo.here, pgo.set.NAME, pgo.part, pgo.tables_of, pgo.data, pgo.schema, bolt, bolt.threads, …, \
+     pgo.seconds, pgo.tables, pgo.table_size, pgo.here, pgo.contexts, pgo.set.NAME, pgo.part, pgo.tables_of, pgo.data, pgo.schema, bolt, bolt.threads, …, \
      bolt_profile, patches, static_libraries, cmake.NAME, source";
 
 impl Recipe {
@@ -434,7 +436,7 @@ macro_rules! words {
 words!(Lto, "kind of LTO", Lto::None => "none", Lto::Thin => "thin", Lto::Full => "full");
 words!(Linker, "linker", Linker::Bfd => "bfd", Linker::Gold => "gold", Linker::Lld => "lld", Linker::Mold => "mold");
 words!(BoltProfile, "way to take BOLT's profile", BoltProfile::Counters => "counters", BoltProfile::Branches => "branches", BoltProfile::Samples => "samples");
-words!(StaticLibrary, "library that can be linked in", StaticLibrary::Cxx => "cxx", StaticLibrary::Ssl => "ssl", StaticLibrary::Zlib => "zlib");
+words!(StaticLibrary, "library that can be linked in", StaticLibrary::Cxx => "cxx", StaticLibrary::Ssl => "ssl", StaticLibrary::Zlib => "zlib", StaticLibrary::Jemalloc => "jemalloc");
 
 #[cfg(test)]
 mod tests {

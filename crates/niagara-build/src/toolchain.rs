@@ -8,7 +8,8 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::recipe::{BoltProfile, Compiler, CompilerFamily, Linker, Lto, Recipe};
+use crate::flags::JEMALLOC;
+use crate::recipe::{BoltProfile, Compiler, CompilerFamily, Linker, Lto, Recipe, StaticLibrary};
 use crate::sampling;
 use niagara_server::machine::in_path;
 
@@ -73,6 +74,9 @@ impl Toolchain {
         let default = (!recipe.compiler.is_gcc() && recipe.lto != Lto::None).then_some(Linker::Lld);
         if let Some(linker) = recipe.linker.or(default) {
             found.linker = Some(find_linker(linker, &found.cc)?);
+        }
+        if recipe.static_libraries.contains(&StaticLibrary::Jemalloc) {
+            check_jemalloc(&found.cc)?;
         }
         if recipe.bolt.is_some() {
             found.bolt = Some(bolt()?);
@@ -215,6 +219,18 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
         version: version_line(&path)?,
         folder: path.parent().unwrap_or(Path::new("/usr/bin")).to_path_buf(),
     })
+}
+
+/// Whether the compiler finds jemalloc to link in.
+fn check_jemalloc(cc: &Path) -> Result<()> {
+    let output = Command::new(cc)
+        .arg(format!("-print-file-name={JEMALLOC}"))
+        .output()?;
+    // What it does not find it prints as it is.
+    if !String::from_utf8_lossy(&output.stdout).contains('/') {
+        bail!("{JEMALLOC} is not here\nremedy: apt install libjemalloc-dev");
+    }
+    Ok(())
 }
 
 /// llvm-bolt looks for its runtime beside the path it is called by, so it is called in its own folder.

@@ -44,6 +44,10 @@ pub struct Training {
     /// Train on this machine, even where a profile that comes with the program fits.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub here: bool,
+    /// Count in two rounds, the second after inlining, so that a function has counts for each place that it was inlined at.
+    /// clang alone, and not for BOLT.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub contexts: bool,
     /// Options of the workloads that have them: numbers of a workload's file, options of a script, `commit_order` of a
     /// capture.
     #[schemars(with = "BTreeMap<String, niagara_toml::Scalar>")]
@@ -83,6 +87,7 @@ impl Default for Training {
             tables: 1,
             table_size: 50_000,
             here: false,
+            contexts: false,
             set: BTreeMap::new(),
             part: None,
             tables_of: None,
@@ -90,6 +95,15 @@ impl Default for Training {
             schema: None,
             content: BTreeMap::new(),
         }
+    }
+}
+
+/// ON and OFF: true and false of a study file.
+fn yes_or_no(value: &str, whether: &str) -> Result<bool> {
+    match value {
+        "yes" | "ON" => Ok(true),
+        "no" | "OFF" => Ok(false),
+        _ => bail!("`{value}` is neither yes nor no: whether to {whether}"),
     }
 }
 
@@ -135,12 +149,16 @@ impl Training {
         written(&self.workloads)
     }
 
-    /// For people: the same, with the part of a capture that trains.
+    /// For people: the same, with the part of a capture that trains and whether there are two rounds.
     pub(crate) fn words(&self) -> String {
-        match self.captures().next() {
-            Some(_) => format!("{} ({})", self.names(), self.trained_part().words()),
-            None => self.names(),
+        let mut words = self.names();
+        if self.captures().next().is_some() {
+            words.push_str(&format!(" ({})", self.trained_part().words()));
         }
+        if self.contexts {
+            words.push_str(" by contexts");
+        }
+        words
     }
 
     /// The workloads that are files.
@@ -221,20 +239,14 @@ impl Training {
             "data" => self.data = Some(PathBuf::from(value)),
             "schema" => self.schema = Some(value.to_owned()),
             "tables_of" => self.tables_of = Some(value.to_owned()),
-            "here" => {
-                self.here = match value {
-                    // ON and OFF: true and false of a study file.
-                    "yes" | "ON" => true,
-                    "no" | "OFF" => false,
-                    _ => bail!("`{value}` is neither yes nor no: whether to train on this machine"),
-                }
-            }
+            "here" => self.here = yes_or_no(value, "train on this machine")?,
+            "contexts" => self.contexts = yes_or_no(value, "count in two rounds")?,
             _ => match part.split_once('.') {
                 Some(("set", name)) if !name.is_empty() => {
                     self.set.insert(name.to_owned(), value.to_owned());
                 }
                 _ => bail!(
-                    "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size, here, set.NAME, part, \
+                    "a training has no `{part}`; it has: workloads, threads, seconds, tables, table_size, here, contexts, set.NAME, part, \
                      tables_of, data, schema"
                 ),
             },

@@ -83,6 +83,7 @@ fn measure(name: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         read: options,
         output: output.clone(),
         replace: true,
+        counted: None,
     };
     let began = Instant::now();
     import(&job, &AtomicBool::new(false), |_| {})?;

@@ -39,6 +39,18 @@ pub enum Cause {
     NoTime,
     /// Left out by `capture filter`.
     Filtered,
+    /// A connection that is encrypted.
+    Encrypted,
+    /// A connection that is compressed.
+    Compressed,
+    /// A connection of which packets, or parts of them, were not recorded: from there on it cannot be read.
+    LostPackets,
+    /// A connection that speaks another protocol from here on.
+    NoProtocol,
+    /// An execution of a statement whose preparing was not recorded.
+    UnknownPrepared,
+    /// PREPARE, EXECUTE and DEALLOCATE as SQL in recorded traffic, which does not say what was executed.
+    SqlExecuted,
 }
 
 impl Cause {
@@ -68,6 +80,18 @@ impl Cause {
             Cause::Empty => "nothing but a comment",
             Cause::NoTime => "before the first time in the log",
             Cause::Filtered => "left out by `niagara capture filter`",
+            Cause::Encrypted => "connections that are encrypted (a slow log has their statements)",
+            Cause::Compressed => {
+                "connections that are compressed (a slow log has their statements)"
+            }
+            Cause::LostPackets => {
+                "connections with packets that were not recorded, or not whole: from there on they cannot be read"
+            }
+            Cause::NoProtocol => "connections that cannot be read from here on",
+            Cause::UnknownPrepared => "executions of statements whose preparing was not recorded",
+            Cause::SqlExecuted => {
+                "PREPARE, EXECUTE, DEALLOCATE as SQL (recorded traffic does not say what they executed)"
+            }
         }
     }
 }

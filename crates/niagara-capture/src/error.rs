@@ -18,7 +18,7 @@ pub enum CaptureError {
     },
     /// A file is no log that can be read.
     #[error(
-        "{}: this is neither a slow log nor a general log: none of its first {bytes} bytes is an entry's header\n\
+        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header\n\
          remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
         path.display()
     )]
@@ -39,6 +39,17 @@ pub enum CaptureError {
         slow: PathBuf,
         /// A general log.
         general: PathBuf,
+    },
+    /// Recorded traffic beside logs.
+    #[error(
+        "{} is recorded traffic, {} a log: a statement would be in the capture twice\nremedy: import one kind",
+        traffic.display(), log.display()
+    )]
+    MixedTraffic {
+        /// Recorded traffic.
+        traffic: PathBuf,
+        /// Something else.
+        log: PathBuf,
     },
     /// A file is no capture.
     #[error("{}: this is not a capture file of Niagara\nremedy: `niagara capture import` makes one from logs", .0.display())]

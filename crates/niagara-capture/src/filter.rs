@@ -55,6 +55,8 @@ pub fn filter(
     })?;
     if left_out > 0 {
         summary.dropped.add_without_place(Cause::Filtered, left_out);
+        // The server's counters are those of everything.
+        summary.counted = None;
     }
     summary.sessions = sessions.len() as u64;
     writer.finish(summary)

@@ -13,6 +13,7 @@ mod filter;
 mod import;
 pub mod info;
 pub mod log;
+mod pcap;
 pub mod server;
 mod session;
 pub mod sql;
@@ -22,3 +23,7 @@ pub use error::CaptureError;
 pub use export::export;
 pub use filter::{Filter, filter};
 pub use import::{Import, Progress, import};
+/// Recorded traffic, for the fuzzer.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use pcap::PcapReader;

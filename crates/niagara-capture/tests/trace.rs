@@ -59,6 +59,7 @@ impl Log {
             read: ReadOptions::default(),
             output: output.clone(),
             replace: true,
+            counted: None,
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
         output

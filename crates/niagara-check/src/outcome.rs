@@ -165,10 +165,32 @@ impl PartReport {
         let parts: Vec<String> = self
             .figures
             .iter()
-            .map(|figure| format!("{} {}", figure.value, figure.name))
+            .map(|figure| match figure.value {
+                1 => format!("1 {}", singular(&figure.name)),
+                value => format!("{value} {}", figure.name),
+            })
             .collect();
         parts.join(", ")
     }
+}
+
+/// A figure's name where there is one of them: the noun that is counted stands before "of", "from", "with" and the like.
+fn singular(name: &str) -> String {
+    const AFTER_THE_NOUN: [&str; 9] = [
+        "of", "with", "without", "not", "from", "passed", "failed", "skipped", "started",
+    ];
+    if name.starts_with("ms ") {
+        return name.to_owned();
+    }
+    let mut words: Vec<&str> = name.split(' ').collect();
+    let after = words
+        .iter()
+        .position(|word| AFTER_THE_NOUN.contains(word))
+        .unwrap_or(words.len());
+    if let Some(noun) = after.checked_sub(1).and_then(|at| words.get_mut(at)) {
+        *noun = noun.strip_suffix('s').unwrap_or(noun);
+    }
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -186,6 +208,20 @@ mod tests {
         assert_eq!(report.outcome, Outcome::Failed);
         assert_eq!(report.findings.len(), PartReport::MAX_FINDINGS + 1);
         assert_eq!(report.figures_line(), "3 kills");
+        for (name, one) in [
+            ("engines", "1 engine"),
+            ("different answers", "1 different answer"),
+            ("commits without an answer", "1 commit without an answer"),
+            (
+                "servers started from the binary",
+                "1 server started from the binary",
+            ),
+            ("ms of restarts", "1 ms of restarts"),
+        ] {
+            let mut report = PartReport::new(Part::Answers, 1);
+            report.figure(name, 1);
+            assert_eq!(report.figures_line(), one);
+        }
         assert_eq!((report.value("kills"), report.value("x")), (Some(3), None));
     }
 }

@@ -38,7 +38,8 @@ pub fn publish(folder: &Path, cache: &Path, path: &str) -> Result<Content> {
     let place = folder.join("content");
     fs::create_dir_all(&place)
         .with_context(|| format!("cannot make the folder {}", place.display()))?;
-    let part = place.join(format!(".part-{}", std::process::id()));
+    // Several hosts publish here, and processes of two of them may have the same number.
+    let part = place.join(format!(".part-{}-{}", crate::host(), std::process::id()));
     // Equal content is to give equal archives: names in order, no owners, no times.
     let packed = run(Command::new("tar")
         .args(["--create", "--sparse", "--sort=name"])

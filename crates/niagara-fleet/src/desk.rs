@@ -6,8 +6,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::message::{Attempt, HeadLine, name_of};
 
-/// Duels that a worker holds: the one that it runs and two ahead.
-pub const HELD: usize = 3;
 /// Losses after which a duel is not tried again.
 pub const MAX_LOSSES: usize = 3;
 /// Failures after which a node gets no more duels.
@@ -56,6 +54,8 @@ pub struct Place {
 #[derive(Debug, Default)]
 pub struct Desk {
     seed: u64,
+    /// Duels that a worker holds at most, the one that it runs among them.
+    held: usize,
     duels: BTreeMap<String, Duel>,
     workers: BTreeMap<String, Worker>,
     failures: BTreeMap<String, Vec<String>>,
@@ -66,10 +66,12 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// With nothing on it; `seed` decides who gets which duel among workers that hold equally many.
-    pub fn new(seed: u64) -> Self {
+    /// With nothing on it; a worker holds `held` duels at most; `seed` decides who gets which duel among workers that hold
+    /// equally many.
+    pub fn new(seed: u64, held: usize) -> Self {
         Self {
             seed,
+            held,
             ..Self::default()
         }
     }
@@ -250,6 +252,11 @@ impl Desk {
             .map_or("?", |worker| worker.node.as_str())
     }
 
+    /// All workers that were ever heard of.
+    pub fn everybody(&self) -> impl Iterator<Item = &str> {
+        self.workers.keys().map(String::as_str)
+    }
+
     /// Workers that have not ended.
     pub fn workers(&self) -> impl Iterator<Item = &str> {
         let there = self.workers.iter().filter(|(_, worker)| !worker.gone);
@@ -284,20 +291,22 @@ impl Desk {
         held.map(line).collect()
     }
 
-    /// What follows from the failures of nodes: those that failed too often are set aside.
-    pub fn set_aside(&self) -> Vec<HeadLine> {
+    /// Nodes that failed too often and are not set aside yet, each with what is said of it.
+    pub fn failed_too_often(&self) -> Vec<(String, String)> {
         let fails = self.failures.iter();
         fails
-            .filter(|(node, whys)| whys.len() >= MAX_FAILURES && !self.aside.contains_key(*node))
-            .map(|(node, whys)| HeadLine::SetAside {
-                node: node.clone(),
-                why: format!(
-                    "it failed {} times, last: {}",
-                    whys.len(),
-                    whys.last().map_or("", String::as_str)
-                ),
+            .filter(|(node, whys)| whys.len() >= MAX_FAILURES && !self.is_aside(node))
+            .map(|(node, whys)| {
+                let last = whys.last().map_or("", String::as_str);
+                let why = format!("it failed {} times, last: {last}", whys.len());
+                (node.clone(), why)
             })
             .collect()
+    }
+
+    /// Whether a node gets no more duels.
+    pub fn is_aside(&self, node: &str) -> bool {
+        self.aside.contains_key(node)
     }
 
     /// A wanted duel that was lost too often, with its losses in words.
@@ -323,7 +332,7 @@ impl Desk {
         let mut free: BTreeMap<&str, usize> = self
             .workers
             .iter()
-            .filter(|(_, worker)| worker.open && !self.aside.contains_key(&worker.node))
+            .filter(|(_, worker)| worker.open && !self.is_aside(&worker.node))
             .map(|(name, worker)| (name.as_str(), worker.holds.len()))
             .collect();
         let count = free.len().max(1) as u64;
@@ -343,7 +352,7 @@ impl Desk {
             let rank = |worker: &str| xxh3_64_with_seed(worker.as_bytes(), self.seed ^ round);
             let Some(worker) = free
                 .iter()
-                .filter(|(_, held)| **held < HELD)
+                .filter(|(_, held)| **held < self.held)
                 .min_by_key(|(worker, held)| (lost_here(worker), **held, rank(worker)))
                 .map(|(worker, _)| *worker)
             else {
@@ -391,11 +400,13 @@ impl Desk {
 mod tests {
     use super::*;
 
+    const HELD: usize = 3;
+
     struct Table(Desk);
 
     impl Table {
         fn new(workers: u32, duels: u64) -> Self {
-            let mut table = Table(Desk::new(7));
+            let mut table = Table(Desk::new(7, HELD));
             for worker in 1..=workers {
                 table.all(vec![HeadLine::Arrived {
                     worker: format!("w{worker}.0"),
@@ -533,15 +544,21 @@ mod tests {
     fn a_node_that_fails_twice_is_set_aside() {
         let mut table = Table::new(2, 9);
         for failure in 0..2 {
-            assert_eq!(table.0.set_aside(), [], "{failure}");
+            assert!(table.0.failed_too_often().is_empty(), "{failure}");
             table.all(vec![HeadLine::Failed {
                 node: "n1".into(),
                 why: "disk".into(),
             }]);
         }
-        let lines = table.0.set_aside();
-        assert_eq!(table.all(lines), 1);
-        assert_eq!(table.0.set_aside(), []);
+        let found = table.0.failed_too_often();
+        let [(node, why)] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        table.all(vec![HeadLine::SetAside {
+            node: node.clone(),
+            why: why.clone(),
+        }]);
+        assert!(table.0.failed_too_often().is_empty());
         table.grant();
         assert_eq!(table.0.held_by("w1.0"), []);
         assert_eq!(table.0.held_by("w2.0").len(), HELD);

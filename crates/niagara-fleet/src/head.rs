@@ -119,6 +119,14 @@ impl Head {
         self.office().set_aside.clone()
     }
 
+    /// From here on `node` gets no more duels; what it has run counts. Nothing happens where that is so already.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn set_aside_for(&self, node: &str, why: &str) -> anyhow::Result<()> {
+        self.office().set_aside_for(node, why)
+    }
+
     /// Attempts that were lost after they had begun: node and reason.
     pub fn losses(&self) -> Vec<(String, String)> {
         self.office().losses.clone()

@@ -22,6 +22,13 @@ impl Office {
                 node,
             })?;
         }
+        // What a worker says that counts as ended decides nothing any more; its seconds are counted all the same.
+        if self.desk.is_gone(worker) {
+            if let Some(watch) = self.watches.get_mut(worker) {
+                watch.unhandled.clear();
+            }
+            return Ok(());
+        }
         loop {
             let Some(watch) = self.watches.get_mut(worker) else {
                 return Ok(());

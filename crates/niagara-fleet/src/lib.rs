@@ -21,8 +21,15 @@ mod tending;
 mod watch;
 mod worker;
 
+/// What the kernel calls this host; empty where it does not say.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|name| name.trim().to_owned())
+        .unwrap_or_default()
+}
+
 pub use cost::Cost;
-pub use forecast::nodes_worth_having;
+pub use forecast::Plan;
 pub use head::Head;
 pub use message::Attempt;
 pub use options::{Cluster, DuelResult, HeadOptions, Order};

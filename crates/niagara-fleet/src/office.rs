@@ -82,7 +82,7 @@ impl Office {
             Cluster::Others(count) => (None, (1..=*count).map(|n| format!("w{n}")).collect()),
         };
         let mut office = Self {
-            desk: Desk::new(options.seed),
+            desk: Desk::new(options.seed, options.held),
             folder,
             log,
             queue,
@@ -112,13 +112,21 @@ impl Office {
         for line in &lines {
             office.apply(line);
         }
-        let known: Vec<String> = office.desk.workers().map(str::to_owned).collect();
+        // Those that are gone, too: their seconds are of this study.
+        let known: Vec<String> = office.desk.everybody().map(str::to_owned).collect();
         for worker in known {
             office.watch(&worker);
         }
+        for line in &lines {
+            if let HeadLine::Gone { worker, held } = line
+                && let Some(watch) = office.watches.get_mut(worker)
+            {
+                watch.held = Some(*held);
+            }
+        }
         office.write(HeadLine::Opened {
             pid: std::process::id(),
-            host: host(),
+            host: crate::host(),
         })?;
         Ok(office)
     }
@@ -260,15 +268,46 @@ impl Office {
             self.miss(worker)?;
         }
         self.tend_queue()?;
-        for line in self.desk.set_aside() {
-            if let HeadLine::SetAside { node, why } = &line {
-                self.notice(format!("{node} gets no more duels: {why}"));
-            }
-            self.write(line)?;
+        for (node, why) in self.desk.failed_too_often() {
+            self.set_aside_for(&node, &why)?;
         }
+        self.let_go(&workers)?;
         if self.has_orders && !self.ending {
             self.write_all(self.desk.unwanted())?;
             self.write_all(self.desk.grant())?;
+        }
+        Ok(())
+    }
+
+    /// A node gets no more duels.
+    pub(crate) fn set_aside_for(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
+        if self.desk.is_aside(node) {
+            return Ok(());
+        }
+        self.notice(format!("{node} gets no more duels: {why}"));
+        self.write(HeadLine::SetAside {
+            node: node.to_owned(),
+            why: why.to_owned(),
+        })
+    }
+
+    /// Workers on nodes that were set aside finish what they run, and end: nobody holds a node for nothing.
+    fn let_go(&mut self, workers: &[String]) -> anyhow::Result<()> {
+        for worker in workers {
+            if !self.desk.is_open(worker) || !self.desk.is_aside(self.desk.node_of(worker)) {
+                continue;
+            }
+            let watch = self.watches.get(worker);
+            let running = watch.and_then(|watch| watch.running.clone());
+            let ahead = self.desk.withdraw(worker, "its node was set aside", None);
+            let ahead = ahead.into_iter().filter(|line| match line {
+                HeadLine::Withdrawn { attempt, .. } => Some(attempt) != running.as_ref(),
+                _ => true,
+            });
+            self.write_all(ahead.collect())?;
+            if self.desk.held_by(worker).is_empty() {
+                self.fence(worker, "its node was set aside")?;
+            }
         }
         Ok(())
     }
@@ -344,10 +383,4 @@ fn job_name(options: &HeadOptions) -> String {
     struct Name<'a>(&'a str, &'a std::path::Path);
     let text = serde_json::to_vec(&Name(&options.key, &options.folder)).unwrap_or_default();
     format!("niagara-{:08x}", xxh3_64(&text) as u32)
-}
-
-fn host() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .map(|name| name.trim().to_owned())
-        .unwrap_or_default()
 }

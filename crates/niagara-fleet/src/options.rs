@@ -30,6 +30,9 @@ pub struct HeadOptions {
     pub cluster: Cluster,
     /// How long a worker may be silent before what it holds is granted to others.
     pub silence: Duration,
+    /// Items that a worker holds at most, the one that it runs among them: more than one where they take seconds, so that
+    /// looking into the folder costs no time between them.
+    pub held: usize,
     /// How long a full folder is waited for.
     pub patience: Duration,
 }

@@ -75,6 +75,7 @@ fn head(folder: &Path, workers: u32) -> Head {
         seed: 3,
         cluster: Cluster::Others(workers),
         silence: Duration::from_secs(2),
+        held: 3,
         patience: Duration::from_secs(60),
     })
     .expect("a folder of its own")

@@ -30,6 +30,7 @@ pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
 pub use asking::recipe::VariantRecipe;
+pub use asking::recipes_of::recipes_of;
 pub use asking::resolve::variant_of;
 pub use asking::wanted_level::WantedLevel;
 pub use client_host::{
@@ -39,7 +40,9 @@ pub use client_host::{
 pub use duels::duel_plan::{NoiseSource, duel_seconds, expected_sd, unit_seconds};
 pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
-pub use fleet::{FleetOptions, FleetReport, NodeOptions, work_on_node};
+pub use fleet::{
+    BuiltOnNodes, FleetOptions, NodeOptions, ServerRecipe, build_on_nodes, work_on_node,
+};
 pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;

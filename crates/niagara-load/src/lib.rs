@@ -24,7 +24,7 @@
 //! ```
 //!
 //! The rooms, each of which knows those before it: `protocol` (bytes), `net` (ways to a server), `workload` (what is
-//! asked), `engine` (how it is driven); over the engine `prepare` (tables), beside it `job` (batch jobs), [`floor`] (a bare loop), `named` (workloads by name or path);
+//! asked), `engine` (how it is driven); over the engine `prepare` (tables), beside it `job` (batch jobs), `answers` (a capture, one transaction at a time), [`floor`] (a bare loop), `named` (workloads by name or path);
 //! over all [`remote`] (the load from another host).
 //!
 //! The path of one query: `workload::plan` says which statement is next and draws its parameters,
@@ -34,6 +34,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod answers;
 mod engine;
 mod error;
 pub mod floor;
@@ -41,18 +42,20 @@ mod generator;
 mod job;
 mod named;
 mod net;
+mod plural;
 mod prepare;
 mod protocol;
 pub mod remote;
 mod script;
 mod workload;
 
+pub use answers::{Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers};
 pub use engine::driver::Driver;
 pub use engine::options::{
     CoalescingChoice, DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions,
 };
 pub use engine::pacing::{Pacing, Phase, Schedule};
-pub use engine::replay::fidelity::{Fidelity, Shortcoming};
+pub use engine::replay::fidelity::Fidelity;
 pub use engine::replay::tally::{DigestTally, Tally as ReplayTally};
 pub use engine::stats::{
     Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,
@@ -69,6 +72,7 @@ pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
 pub use niagara_capture::trace::TracePart;
+pub use plural::counted;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, replay_before, warm_up};
 pub use protocol::answer::{Answer, Value as AnswerValue};
 pub use protocol::command::write_packets;

@@ -52,6 +52,7 @@ fn capture(log: &Path) -> PathBuf {
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     output
@@ -132,7 +133,7 @@ fn what_was_captured_is_replayed() {
                 counted.count
             );
         }
-        let fidelity = Fidelity::of(&trace, &tally);
+        let fidelity = Fidelity::of(&trace, &tally, None);
         println!("{io}: {slices} segments, {fidelity:?}");
         assert!(fidelity.is_good(), "{}", fidelity.verdict());
         let (captured, rows) = fidelity.rows.expect("a slow log has rows");

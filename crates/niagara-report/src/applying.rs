@@ -20,6 +20,22 @@ pub fn applying(summary: &Summary) -> Option<Vec<(&'static str, String)>> {
     })
 }
 
+/// The same for one screen, which names deploy/ beside it: nothing of a study that ends with nothing to apply.
+pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, String)>> {
+    let found = Found::of(summary)?;
+    let deployment = found.deployment?;
+    let mut lines = vec![("To apply", found.to_apply_in_short(deployment))];
+    if deployment.transport == "unix" {
+        lines.push((
+            "Application",
+            "connects through the Unix socket, from the server's machine.".to_owned(),
+        ));
+    }
+    lines.push(("Risk", found.risk(deployment)));
+    lines.extend(found.checked_in_short().map(|words| ("Checked", words)));
+    Some(lines)
+}
+
 /// What a study came to, as far as it can be applied.
 struct Found<'a> {
     deployment: Option<&'a Deployment>,
@@ -106,10 +122,7 @@ impl<'a> Found<'a> {
 
     fn to_apply(&self, deployment: &Deployment) -> String {
         let parts = steps(deployment, !self.hands_over);
-        let restart = match deployment.instead_of {
-            Some(_) => "then its data, dumped and loaded, and a test of every application",
-            None => "then one restart of the server",
-        };
+        let restart = then(deployment);
         match (parts.is_empty(), self.hands_over) {
             (true, true) => {
                 "No file: only how the application connects. deploy/README.md has the steps."
@@ -128,6 +141,28 @@ impl<'a> Found<'a> {
                 capital(&parts.join(", "))
             ),
         }
+    }
+
+    fn to_apply_in_short(&self, deployment: &Deployment) -> String {
+        let parts = steps(deployment, !self.hands_over);
+        match parts.is_empty() {
+            true => self.to_apply(deployment),
+            false => {
+                let then = then(deployment).trim_end_matches(" of the server");
+                format!("{}; {then}.", capital(&parts.join(", ")))
+            }
+        }
+    }
+
+    /// Parts that passed by name alone; of the others, what was found.
+    fn checked_in_short(&self) -> Option<String> {
+        let passed = |check: &FinalCheck| check.passed == Some(true);
+        if self.checks.is_empty() || !self.checks.iter().all(passed) {
+            return self.checked();
+        }
+        let parts = self.checks.iter().map(|check| check.part.as_str());
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        Some(format!("{}: passed.", capital(&parts)))
     }
 
     fn to_undo(&self, deployment: &Deployment) -> String {
@@ -228,6 +263,14 @@ const MEANINGS: [(&str, &str); 4] = [
     ("memory", "the server takes more memory"),
 ];
 
+/// What comes after the files.
+fn then(deployment: &Deployment) -> &'static str {
+    match deployment.instead_of {
+        Some(_) => "then its data, dumped and loaded, and a test of every application",
+        None => "then one restart of the server",
+    }
+}
+
 /// What has to be put where; `named`: each variable with its value, for there is no file that has them.
 fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     let mut parts = Vec::new();
@@ -249,6 +292,9 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     let mut unit = Vec::new();
     if let Some(malloc) = &deployment.malloc {
         unit.push(format!("{} (package {})", malloc.name, malloc.package));
+    }
+    if deployment.huge_text {
+        unit.push("a library that puts its text on huge pages".to_owned());
     }
     if deployment.server_cpus.is_some() {
         unit.push("the CPUs it runs on".to_owned());

@@ -43,6 +43,25 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
         .collect()
 }
 
+/// What a reader of one screen must know of the levers' standing; nothing where all is proven or there is no total.
+pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
+    let has = |standing| tune.rungs.iter().any(|rung| Standing::of(rung) == standing);
+    let mut parts = Vec::new();
+    if tune.total.is_some() {
+        parts.push("Total: measured by itself, in fresh duels.");
+    }
+    if has(Standing::Screened) {
+        parts.push("Screened: not measured again, so it may be luck.");
+    }
+    if has(Standing::NotConfirmed) {
+        parts.push("Not confirmed: fresh duels did not show it.");
+    }
+    if has(Standing::Refuted) {
+        parts.push("Refuted: fresh duels showed a loss.");
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
 /// Which numbers a search chose after the screening, so that screened figures are of other values; nothing where it chose none.
 pub(crate) fn searched_since(tune: &TuneSummary) -> Option<String> {
     let chosen: Vec<String> = tune

@@ -8,10 +8,12 @@ mod flat;
 mod grid;
 mod headline;
 mod html;
+pub mod ink;
 mod interval_bar;
 mod json;
 mod ladder;
 mod markdown;
+mod node_account;
 pub mod number;
 mod profile;
 mod replay;
@@ -30,6 +32,7 @@ pub use headline::headline;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use node_account::node_account_lines;
 pub use profile::{
     DiagnosedProfile, Graph, diagnosed_profiles, headline as profile_headline, limits_in_short,
     profile_html, profile_markdown, profile_text,
@@ -37,4 +40,4 @@ pub use profile::{
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
-pub use terminal::{View, terminal, wrapped};
+pub use terminal::{Files, View, is_proven, may_deploy, terminal, wrapped};

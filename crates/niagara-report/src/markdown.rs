@@ -6,7 +6,7 @@ use niagara_store::{BuildNote, CompareSummary, Comparison, Screened, Summary, Tu
 
 use crate::applying::{HEADING, applying};
 use crate::grid::Grid;
-use crate::{Report, Sides, ladder, number, profile, study, wording};
+use crate::{Report, Sides, ladder, node_account, number, profile, study, wording};
 
 /// Headline, tables and how to repeat it.
 pub fn markdown(report: &Report) -> String {
@@ -27,6 +27,7 @@ pub fn markdown(report: &Report) -> String {
             profile::markdown(&mut page.0, &section);
         }
     }
+    page.nodes_held(report);
     page.repeat(report);
     page.0
 }
@@ -318,6 +319,22 @@ impl Page {
         if let Some(sd) = sd_duel {
             self.row(&format!("- Noise: {}", wording::noise(sd)));
         }
+    }
+
+    fn nodes_held(&mut self, report: &Report) {
+        let Some(account) = &report.nodes_held else {
+            return;
+        };
+        self.line("## What nodes were held for");
+        let rows = node_account::rows(account);
+        let rows = rows
+            .iter()
+            .map(|(name, seconds)| format!("- {name}: {seconds} s"));
+        let troubles = node_account::troubles(account).into_iter();
+        for row in rows.chain(troubles.map(|line| format!("- {}", text(&line)))) {
+            self.row(&row);
+        }
+        self.row("");
     }
 
     fn repeat(&mut self, report: &Report) {

@@ -133,12 +133,12 @@ pub fn grouped(value: f64) -> String {
     }
 }
 
-/// `1 duel`, `12 duels`.
+/// `1 duel`, `12 duels`, `1 200 duels`.
 pub fn count(n: usize, one: &str) -> String {
     if n == 1 {
         format!("1 {one}")
     } else {
-        format!("{n} {one}s")
+        format!("{} {one}s", grouped(n as f64))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Everything a report is made from, read from the results.
 
 use niagara_store::{
-    DuelRecord, Ending, EventRecord, Goal, Phase, RunTime, SliceRecord, Store, StudyRecord,
-    Summary, VariantRecord,
+    DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase, RunTime,
+    SliceRecord, Store, StudyRecord, Summary, VariantRecord,
 };
 use serde::Serialize;
 
@@ -26,6 +26,9 @@ pub struct Report {
     pub events: Vec<EventRecord>,
     /// Time used.
     pub run_time: RunTime,
+    /// What nodes were held for; `None` of a study on one machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes_held: Option<NodeAccount>,
     /// Where time went at the study's end; without their stacks in the JSON.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<DiagnosedProfile>,
@@ -41,7 +44,8 @@ impl Report {
     /// The results cannot be read.
     pub fn load(store: &Store) -> niagara_store::Result<Report> {
         let mut events = store.events()?;
-        events.retain(|event| event.kind != DECISION);
+        // Those of nodes are told in one account.
+        events.retain(|event| ![DECISION, FOUGHT_ON, NODES_HELD].contains(&event.kind.as_str()));
         Ok(Report {
             study: store.study()?,
             summary: store.summary()?,
@@ -49,6 +53,7 @@ impl Report {
             duels: store.duels()?,
             events,
             run_time: store.total_run_time()?,
+            nodes_held: store.node_account()?,
             profiles: diagnosed_profiles(store)?,
             slices: store.slices(None)?,
         })

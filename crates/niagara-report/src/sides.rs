@@ -1,7 +1,7 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
 use niagara_stats::Estimate;
-use niagara_store::{Comparison, ORIGIN, START_SETTINGS, SliceRecord, Summary};
+use niagara_store::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
 use crate::grid::Grid;
@@ -14,6 +14,9 @@ const PERCENTILES: [(f64, &str); 3] = [
     (95.0, "95th percentile, ms"),
     (99.0, "99th percentile, ms"),
 ];
+
+/// The row of what failed.
+const ERRORS: &str = "Errors";
 
 /// Absolute figures of A and B. They are for orientation: a machine's speed wanders, and only ratios within duels are judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +117,23 @@ impl Sides {
         })
     }
 
+    /// Whether no transaction of either side ended in an error.
+    pub(crate) fn had_no_errors(&self) -> bool {
+        self.errors.iter().all(|(errors, _)| *errors == 0)
+    }
+
+    /// As a table for one screen: of the percentiles the median, the 99th and what was judged; errors where there were any.
+    pub(crate) fn grid_in_short(&self, goal: Goal) -> Grid {
+        let mut grid = self.grid();
+        let [_, p95, _] = PERCENTILES.map(|(_, name)| name);
+        grid.rows.retain(|row| match row[0].as_str() {
+            ERRORS => !self.had_no_errors(),
+            name => name != p95 || goal == Goal::P95,
+        });
+        grid.columns[0].0 = std::mem::take(&mut grid.heading);
+        grid
+    }
+
     /// As a table.
     pub(crate) fn grid(&self) -> Grid {
         let [a, b] = self.names.each_ref().map(String::as_str);
@@ -135,7 +155,7 @@ impl Sides {
             row("Server CPU a transaction", Default::default(), Some(cpu));
         }
         row(
-            "Errors",
+            ERRORS,
             self.errors.map(|(errors, transactions)| match errors {
                 0 => "none".to_owned(),
                 _ => format!(

@@ -354,6 +354,9 @@ pub struct LesserClaim {
     pub note: &'static str,
 }
 
+/// Title of the throughput without what was allowed for.
+pub(crate) const AS_MEASURED: &str = "Throughput as measured";
+
 /// Claims beside the one on throughput.
 pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     let latency = if comparison.goal.is_latency() {
@@ -380,7 +383,7 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             "beside the goal: not what was decided by",
         ),
         claim(
-            "Throughput as measured",
+            AS_MEASURED,
             &as_measured,
             "without allowing for the CPU time that others took from either side",
         ),
@@ -671,14 +674,14 @@ pub fn searched(searched: &Searched) -> Vec<String> {
             }
         })
         .collect();
-    let duels = searched.duels;
+    let duels = number::count(searched.duels as usize, "duel");
     lines.push(match &searched.effect {
         Some(effect) => format!(
-            "together {} by the duels that chose them, winner's luck included ({duels} duels in all); the total was measured \
+            "together {} by the duels that chose them, winner's luck included ({duels} in all); the total was measured \
              with them, in fresh ones",
             number::estimate(effect)
         ),
-        None => format!("nothing better in {duels} duels"),
+        None => format!("nothing better in {duels}"),
     });
     lines
 }

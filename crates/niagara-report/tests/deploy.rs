@@ -210,3 +210,29 @@ fn a_built_server_comes_with_how_to_install_and_undo_it() {
     assert_eq!(file("recipe.json"), "{}");
     assert!(!readme.contains("/cache/builds"), "{readme}");
 }
+
+#[test]
+fn a_library_for_the_text_is_installed_preloaded_checked_and_undone() {
+    let mut input = everything();
+    input.variant.huge_text = true;
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    let place = "/usr/lib/niagara/libniagara_text.so";
+    let unit = &files["niagara.conf"];
+    assert!(
+        unit.contains(&format!(
+            "Environment=\"LD_PRELOAD=libjemalloc.so.2:{place}\"\n"
+        )),
+        "{unit}"
+    );
+    let readme = &files["README.md"];
+    for line in [
+        format!("sudo install -D -m 644 libniagara_text.so {place}"),
+        format!("sudo rm {place}"),
+        "kB of text on huge pages".to_owned(),
+        "journalctl -u mariadb | grep niagara_text".to_owned(),
+    ] {
+        assert!(readme.contains(&line), "{line}\n{readme}");
+    }
+    // Written by whoever carries it.
+    assert!(!files.contains_key("libniagara_text.so"));
+}

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Report, Sides, View, csv, html, json, markdown};
+use niagara_report::{Files, Report, Sides, View, csv, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildCheck, BuildNote, CompareSummary, Summary};
 
@@ -13,8 +13,127 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
         width,
         verbose: false,
         sides: None,
+        limits: &[],
+        files: None,
     };
     niagara_report::terminal(summary, &view)
+}
+
+/// All that is printed at the end of a study, whose slices are kept.
+fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
+    let sides = Sides::of(&report(summary));
+    let folder = std::path::Path::new("niagara-results/tune-mariadb-10.11-oltp_read_only");
+    let files = Files {
+        report: folder.join("report.html"),
+        deploy: matches!(summary, Summary::Tune(_)).then(|| folder.join("deploy")),
+        results: folder.join("results.db"),
+        builds: None,
+    };
+    let limits = [
+        "What limits the final variant now: CPU (100 % of the time), as it should be.".to_owned(),
+    ];
+    let view = View {
+        colour: false,
+        width,
+        verbose,
+        sides: sides.as_ref(),
+        limits: &limits,
+        files: Some(&files),
+    };
+    niagara_report::terminal(summary, &view)
+}
+
+/// What a run of `niagara tune mariadb-10.11 --budget 10m` stored.
+fn ten_minutes() -> Summary {
+    let text = include_str!("fixture/tune-of-ten-minutes.json");
+    serde_json::from_str(text).expect("as it was stored")
+}
+
+/// Lines that a terminal of `width` columns shows, and that none of them is longer.
+fn lines(text: &str, width: usize) -> usize {
+    for line in text.lines() {
+        let columns = console::measure_text_width(line);
+        assert!(columns <= width, "{width}: {line}");
+    }
+    text.lines().count()
+}
+
+#[test]
+fn a_tuning_of_ten_minutes_ends_on_one_screen() {
+    for (width, most) in [(80, 40), (100, 38), (120, 35), (200, 34)] {
+        let text = ending(&ten_minutes(), width, false);
+        let count = lines(&text, width);
+        assert!(count <= most, "{width} columns: {count} lines\n{text}");
+        for words in [
+            "mariadb-10.11 is 47 % faster with 6 levers",
+            "Unix socket instead of TCP",
+            "Total",
+            "Transactions per second",
+            "99th percentile",
+            "To apply",
+            "deploy:  niagara-results/",
+            "next:    read deploy/README.md",
+            "niagara report --verbose",
+            "69 not tried",
+        ] {
+            assert!(
+                text.contains(words),
+                "{width} columns: no {words:?}\n{text}"
+            );
+        }
+    }
+    insta::assert_snapshot!(ending(&ten_minutes(), 80, false));
+}
+
+#[test]
+fn what_one_screen_leaves_out_is_in_the_long_form_and_on_the_page() {
+    let long = ending(&ten_minutes(), 100, true);
+    assert!(long.lines().count() > 100, "{long}");
+    let page = html(&report(&ten_minutes()));
+    let Summary::Tune(tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let not_kept = tune.not_helped.iter().map(|lever| &lever.title);
+    let not_tried = tune.not_tried.iter().map(|lever| &lever.title);
+    // Words may be on two lines.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (long, page) = (flat(&long), flat(&page));
+    for title in not_kept.chain(not_tried) {
+        let start = title.chars().take(30).collect::<String>();
+        let start = start.trim_end();
+        assert!(long.contains(start), "{start}");
+        assert!(
+            page.contains(&start.replace('\'', "&#39;")) || page.contains(start),
+            "{start}"
+        );
+    }
+}
+
+/// What a sweep stored on a busy machine: its figures say nothing, its form does.
+#[test]
+fn a_sweep_ends_on_one_screen() {
+    let text = include_str!("fixture/sweep.json");
+    let summary: Summary = serde_json::from_str(text).expect("as it was stored");
+    for width in [80, 120, 200] {
+        let text = ending(&summary, width, false);
+        assert!(lines(&text, width) <= 30, "{width}\n{text}");
+        assert!(
+            text.contains("p99 ms") && text.contains("the knee"),
+            "{text}"
+        );
+    }
+    let long = ending(&summary, 100, true);
+    assert!(long.contains("The scalability law") && long.contains("where the time goes"));
+}
+
+#[test]
+fn a_comparison_ends_on_one_screen() {
+    let summary = Summary::Compare(Box::new(fixture::compare()));
+    for width in [80, 120, 200] {
+        let text = ending(&summary, width, false);
+        assert!(lines(&text, width) <= 30, "{width}\n{text}");
+    }
+    insta::assert_snapshot!(ending(&summary, 80, false));
 }
 
 fn tune() -> Summary {
@@ -35,6 +154,8 @@ fn a_tuned_server_with_everything() {
         width: 100,
         verbose: true,
         sides: Some(&sides),
+        limits: &[],
+        files: None,
     };
     let text = niagara_report::terminal(&tune(), &view);
     insta::assert_snapshot!(text);

@@ -15,3 +15,15 @@ pub(crate) fn folder_bytes(folder: &Path) -> u64 {
         })
         .sum()
 }
+
+/// Bytes that a copy of a folder takes whose holes have room on the disk too, as clones have it.
+pub(crate) fn room_for_copy(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => room_for_copy(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

@@ -26,6 +26,9 @@ pub struct Runtime {
     /// Ask the malloc for transparent huge pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub huge_pages_heap: bool,
+    /// Put the program's text on transparent huge pages, by a library that is preloaded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub huge_pages_text: bool,
     /// CPUs the server may run on; `None` is all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<Vec<usize>>,

@@ -5,11 +5,14 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
 use common::{Bench, runs, soon};
 use mysql::prelude::Queryable;
-use niagara_server::{Install, LaunchSpec, Runtime, Scheduling, spawn};
+use niagara_server::{
+    Install, LaunchSpec, Runtime, Scheduling, TEXT_LIBRARY, TEXT_LIBRARY_NAME, spawn,
+};
 
 #[test]
 fn a_server_starts_answers_and_stops_cleanly() {
@@ -277,6 +280,80 @@ fn huge_pages_and_locked_memory_are_there_or_an_error_says_why() {
             assert!(!status.contains("VmLck:\t       0 kB"), "{status}");
         }
         Err(error) => assert!(format!("{error:#}").contains("ulimit -l"), "{error:#}"),
+    }
+}
+
+#[test]
+fn the_text_is_on_huge_pages_or_an_error_says_why() {
+    let thp = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let off = thp.is_empty() || thp.contains("[never]");
+    for (server, malloc) in [
+        ("mariadb-10.11", None),
+        ("mariadb-10.11", Some("jemalloc")),
+        ("mysql-9.7", None),
+    ] {
+        let runtime = Runtime {
+            huge_pages_text: true,
+            malloc: malloc.map(str::to_owned),
+            ..Runtime::default()
+        };
+        let started = Bench::of(server).launch(&runtime, &[]);
+        match started {
+            Ok(server) => {
+                let answer =
+                    server.query("SELECT SUM(n * n) FROM (SELECT 2 AS n UNION SELECT 3) AS t");
+                assert_eq!(answer.expect("answered"), [["13"]]);
+                assert!(!off, "{thp}");
+                server.stop().expect("a clean shutdown");
+            }
+            Err(error) => {
+                let text = format!("{error:#}");
+                assert!(
+                    off && text.contains("cause: transparent huge pages are off"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+/// `MemoryDenyWriteExecute=` of systemd: what was written never becomes code.
+#[test]
+fn where_no_copied_code_may_run_the_program_runs_as_it_was() {
+    const PR_SET_MDWE: i32 = 65;
+    const REFUSE_EXEC_GAIN: u64 = 1;
+    let install = common::install(common::SERVER);
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join(TEXT_LIBRARY_NAME);
+    fs::write(&library, TEXT_LIBRARY).expect("written");
+    let version = |restricted: bool| {
+        let mut command = std::process::Command::new(&install.server);
+        command.args(["--no-defaults", "--version"]);
+        command.env("LD_PRELOAD", &library);
+        if restricted {
+            // SAFETY: a single system call between fork and exec.
+            unsafe {
+                command.pre_exec(
+                    || match libc::prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0) {
+                        0 => Ok(()),
+                        _ => Err(std::io::Error::last_os_error()),
+                    },
+                );
+            }
+        }
+        command.output()
+    };
+    let output = version(false).expect("it runs");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("MariaDB"));
+    // Kernels before 6.3 have no such restriction.
+    if let Ok(output) = version(true) {
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains("MariaDB"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.starts_with("niagara_text: the program's text stays"),
+            "{said}"
+        );
     }
 }
 

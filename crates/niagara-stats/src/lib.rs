@@ -29,6 +29,7 @@ pub mod student;
 mod taken;
 mod trimmed;
 mod unbounded;
+mod unfit;
 mod warm_up;
 
 pub use components::{COUPLES, Components, components, optimal_couples};
@@ -57,4 +58,5 @@ pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use taken::{HALF_WEIGHT, TakenSlope, taken_difference, taken_more_from};
 pub use trimmed::trimmed;
+pub use unfit::{MachineDuel, Unfit, unfit};
 pub use warm_up::{WarmUp, warm_up_cut};

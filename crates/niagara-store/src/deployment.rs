@@ -28,6 +28,9 @@ pub struct Deployment {
     pub environment: BTreeMap<String, String>,
     /// Preloaded malloc.
     pub malloc: Option<DeployMalloc>,
+    /// The library is preloaded that puts the program's text on huge pages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub huge_text: bool,
     /// CPUs of the server, as `CPUAffinity=` takes them: `0-3 8`.
     pub server_cpus: Option<String>,
     /// Niceness, −20 to 19.

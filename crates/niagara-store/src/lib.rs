@@ -6,8 +6,10 @@ mod error;
 mod event;
 mod goal;
 mod lock;
+mod node_account;
 mod record;
 mod replay;
+mod same_answers;
 mod store;
 mod study_summary;
 mod summary;
@@ -18,10 +20,14 @@ pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
 pub use lock::StudyLock;
+pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
-pub use replay::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
+pub use replay::{
+    DigestComparison, DigestFinding, DigestRecord, IdenticalDuels, ReplayRecord, ReplaySummary,
+};
+pub use same_answers::{Difference, DifferingDigest, SameAnswers};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,

@@ -3,6 +3,8 @@
 use niagara_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
+use crate::same_answers::SameAnswers;
+
 /// What a replay did on one side of a duel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReplayRecord {
@@ -51,12 +53,59 @@ pub struct ReplaySummary {
     pub facts: Vec<String>,
     /// Digests whose answers differ between A and B, in words.
     pub answers: Vec<String>,
+    /// What A showed against itself on the capture; none where there was no time for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identical: Option<IdenticalDuels>,
+    /// What came of comparing the answers of both by content; none where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_answers: Option<SameAnswers>,
     /// The error probability that all digests share.
     pub alpha: f64,
     /// Duels that speak of them.
     pub duels: usize,
     /// Slower ones first, then the faster, then those that are neither.
     pub digests: Vec<DigestComparison>,
+}
+
+/// Duels of a server against itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IdenticalDuels {
+    /// How many.
+    pub duels: u64,
+    /// One over the other, with its 99 % interval; none of fewer than two duels.
+    pub ratio: Option<Estimate>,
+    /// They differ, which they cannot: something else than the server moves the figures.
+    pub differ: bool,
+}
+
+impl ReplaySummary {
+    /// Adds what A showed against itself: where it differs, nothing may rest on the replay.
+    pub fn take_identical(&mut self, identical: &IdenticalDuels) {
+        let Some(ratio) = &identical.ratio else {
+            return;
+        };
+        let words = format!(
+            "A against itself on the capture, {} duels: × {:.3} [{:.3}, {:.3}] (99 %)",
+            identical.duels, ratio.ratio, ratio.low, ratio.high
+        );
+        if identical.differ {
+            let reason = format!("{words}, though both are the same");
+            self.verdict = match self.is_good {
+                true => format!("the replay is not good enough to decide by: {reason}"),
+                false => format!("{}; {reason}", self.verdict),
+            };
+            self.is_good = false;
+        }
+        self.facts.push(words);
+        self.identical = Some(identical.clone());
+    }
+
+    /// Adds what came of comparing answers by content: B is not recommended where they differ.
+    pub fn take_answers(&mut self, answers: &SameAnswers) {
+        self.answers.extend(answers.differences());
+        self.facts.extend(answers.facts());
+        self.same_answers = Some(answers.clone());
+    }
 }
 
 /// One digest, B beside A.
@@ -96,4 +145,34 @@ pub enum DigestFinding {
     Faster,
     /// Neither was seen.
     Undetected,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identical_servers_that_differ_take_the_verdict_away() {
+        let mut summary = ReplaySummary {
+            verdict: "the replay is good enough to decide by".into(),
+            is_good: true,
+            facts: Vec::new(),
+            answers: Vec::new(),
+            identical: None,
+            same_answers: None,
+            alpha: 0.05,
+            duels: 3,
+            digests: Vec::new(),
+        };
+        let mut identical = IdenticalDuels {
+            duels: 3,
+            ratio: Some(Estimate::from_log(0.0, -0.01, 0.01)),
+            differ: false,
+        };
+        summary.take_identical(&identical);
+        assert!(summary.is_good && summary.facts[0].contains("A against itself"));
+        identical.differ = true;
+        summary.take_identical(&identical);
+        assert!(!summary.is_good && summary.verdict.contains("though both are the same"));
+    }
 }

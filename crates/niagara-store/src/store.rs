@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, param
 
 use crate::error::{Result, StoreError};
 use crate::{
-    DuelRecord, Ending, EventRecord, Phase, ProfileRecord, ReplayRecord, ResourceCounters, RunTime,
-    SliceRecord, StudyRecord, Summary, VariantRecord,
+    DuelRecord, Ending, EventRecord, NODES_HELD, NodeAccount, Phase, ProfileRecord, ReplayRecord,
+    ResourceCounters, RunTime, SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 
 /// The tables of `results.db`, with what each column holds.
@@ -552,6 +552,13 @@ impl Store {
                 })
             },
         )
+    }
+
+    /// What nodes were held for, all sittings together; `None` of a study on one machine.
+    pub fn node_account(&self) -> Result<Option<NodeAccount>> {
+        let events = self.events()?;
+        let mut kept = events.iter().rev().filter(|event| event.kind == NODES_HELD);
+        Ok(kept.find_map(|event| serde_json::from_str(&event.text).ok()))
     }
 
     /// Adds to the time used: once per sitting, or as often as is convenient.

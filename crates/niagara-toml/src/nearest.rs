@@ -12,11 +12,15 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate);
     let part = |rest: fn(&'a str, &str) -> Option<&'a str>, joined: fn(&str) -> bool| {
-        let mut having = known
-            .iter()
-            .filter(|candidate| rest(candidate, name).is_some_and(joined));
-        let first = having.next().copied();
-        first.filter(|_| having.next().is_none())
+        let having = || {
+            let all = known.iter().copied();
+            all.filter(|candidate| rest(candidate, name).is_some_and(joined))
+        };
+        // Of several the one with the fewest words, where there is one: the plainest.
+        let fewest = having().map(words).min()?;
+        let mut plainest = having().filter(|candidate| words(candidate) == fewest);
+        let first = plainest.next();
+        first.filter(|_| plainest.next().is_none())
     };
     if name.chars().count() < MIN_PART {
         return mistyped;
@@ -34,6 +38,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
                 |rest| rest.starts_with(JOINTS),
             )
         })
+}
+
+fn words(name: &str) -> usize {
+    name.split(JOINTS).count()
 }
 
 /// What the words of a name are joined by.
@@ -79,6 +87,7 @@ mod tests {
         let levers = [
             "malloc-jemalloc",
             "malloc-jemalloc-huge",
+            "build-clang-pgo-lto-jemalloc",
             "transport-unix",
             "oltp_read_only",
         ];

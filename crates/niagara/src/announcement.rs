@@ -79,11 +79,11 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
     };
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
-         screening: {} levers (changes to try), all at once, in {} duels of about {:.0} s{}\n  \
+         screening: {} (changes to try), all at once, in {} of about {:.0} s{}\n  \
          total: those that help, together, against the start, in fresh duels of about {:.0} s{}{A_DUEL}",
         clock(budget),
-        plan.levers.len(),
-        plan.screening_duels,
+        number::count(plan.levers.len(), "lever"),
+        number::count(plan.screening_duels, "duel"),
         plan.screening_duel_seconds,
         if plan.levers.len() >= plan.screening_duels {
             ", fewer duels than levers: only the strongest show".to_owned()

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::styling::{Ansi256Color, Color, Style, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
+use niagara_report::ink;
 
 pub use crate::load_args::{LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
@@ -23,12 +25,22 @@ use crate::cmd::report::ReportArgs;
 use crate::cmd::study::StudyFileArgs;
 use crate::cmd::tune::TuneArgs;
 
+/// How clap paints its messages: bold, and of the two colours that can be read on every terminal the one for mistakes.
+const STYLES: Styles = Styles::styled()
+    .error(
+        Style::new()
+            .bold()
+            .fg_color(Some(Color::Ansi256(Ansi256Color(ink::BAD)))),
+    )
+    .valid(Style::new().bold())
+    .invalid(Style::new().bold());
+
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers (nothing of the system is touched), drives load on them,
 /// tries known changes (levers), and decides with statistics that hold on noisy machines.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(version, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
   niagara doctor                  is this machine fit to measure on?
   niagara tune mariadb-10.11      ten minutes: a report, and what to install")]
@@ -171,6 +183,7 @@ pub enum PartArg {
   niagara server build --pgo oltp_read_only --bolt oltp_read_only
   niagara server build --pgo ./shop.capture --tables-of oltp_read_write
   niagara server build --source ~/src/server --cmake WITH_WSREP=OFF
+  niagara server build --lto thin --on slurm --nodes 1
   niagara server build list")]
 pub struct BuildArgs {
     #[command(subcommand)]
@@ -271,6 +284,8 @@ pub struct BuildArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub fleet: FleetArgs,
 }
 
 #[derive(Debug, Subcommand)]

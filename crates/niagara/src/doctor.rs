@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use console::Style;
+use niagara_report::{ink, number};
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
 
@@ -55,13 +56,12 @@ pub fn doctor(
 fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
     let style = |style: Style| style.force_styling(colour);
     let bold = style(Style::new().bold());
-    let dim = style(Style::new().dim());
     let mut out = format!("{}\n\n", bold.apply_to(fingerprint.one_line()));
     for check in checks {
         let (word, word_style) = match check.state {
-            State::Ok => ("ok", style(Style::new().green())),
-            State::Advice => ("advice", style(Style::new().yellow())),
-            State::Problem => ("problem", style(Style::new().red().bold())),
+            State::Ok => ("ok", style(Style::new().color256(ink::GOOD))),
+            State::Advice => ("advice", style(Style::new().color256(ink::BAD))),
+            State::Problem => ("problem", style(Style::new().color256(ink::BAD).bold())),
         };
         // Writing into a String does not fail.
         let _ = writeln!(
@@ -72,11 +72,11 @@ fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
             check.found
         );
         if let Some(remedy) = &check.remedy {
-            let _ = writeln!(out, "{:27}{}", "", dim.apply_to(format!("→ {remedy}")));
+            let _ = writeln!(out, "{:27}→ {remedy}", "");
         }
     }
     if let Some(text) = what_root_would_add(fingerprint) {
-        let _ = writeln!(out, "\n  {}", dim.apply_to(text));
+        let _ = writeln!(out, "\n  {text}");
     }
     let _ = writeln!(out, "\n{}", bold.apply_to(verdict(checks)));
     out
@@ -89,7 +89,7 @@ pub fn in_short(
     tools: &Tools,
     colour: bool,
 ) -> String {
-    let red = Style::new().red().bold().force_styling(colour);
+    let problem = Style::new().color256(ink::BAD).bold().force_styling(colour);
     let checks = checks(fingerprint, now, tools);
     let mut out = format!("{}\n", fingerprint.one_line());
     for check in checks.iter().filter(|check| check.state == State::Problem) {
@@ -97,7 +97,7 @@ pub fn in_short(
         let _ = writeln!(
             out,
             "  {}  {}: {} → {remedy}",
-            red.apply_to("problem"),
+            problem.apply_to("problem"),
             check.name,
             check.found
         );
@@ -111,8 +111,8 @@ fn verdict(checks: &[Check]) -> String {
     match (count(State::Problem), count(State::Advice)) {
         (0, 0) => "Fit to measure on.".to_owned(),
         (0, advice) => format!(
-            "Fit to measure on; {advice} piece{} of advice.",
-            if advice == 1 { "" } else { "s" }
+            "Fit to measure on; {} of advice.",
+            number::count(advice, "piece")
         ),
         (1, _) => "One problem to solve before measuring.".to_owned(),
         (problems, _) => format!("{problems} problems to solve before measuring."),
@@ -160,13 +160,12 @@ fn problem(name: &'static str, found: String, remedy: &str) -> Check {
 
 fn cpus(machine: &Fingerprint, list: &mut Vec<Check>) {
     let cpu = &machine.cpu;
-    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let found = format!(
         "{} on {} in {}, {}",
-        counted(cpu.threads, "CPU"),
-        counted(cpu.cores, "core"),
-        counted(cpu.sockets, "socket"),
-        counted(cpu.numa_nodes, "NUMA node"),
+        number::count(cpu.threads, "CPU"),
+        number::count(cpu.cores, "core"),
+        number::count(cpu.sockets, "socket"),
+        number::count(cpu.numa_nodes, "NUMA node"),
     );
     list.push(if cpu.threads < 2 {
         advice(
@@ -299,20 +298,19 @@ fn disk(machine: &Fingerprint, now: &MachineState, list: &mut Vec<Check>) {
         .rotational
         .filter(|_| machine.system.virtualisation.is_none());
     let kind = match rotational {
-        Some(true) => ", spinning",
-        Some(false) => ", solid state",
+        Some(true) => "spinning",
+        Some(false) => "solid state",
         None => "",
     };
-    let clones = if ["btrfs", "xfs"].contains(&disk.filesystem.as_str()) {
-        ", clones share blocks"
-    } else {
-        ""
+    let clones = match ["btrfs", "xfs"].contains(&disk.filesystem.as_str()) {
+        true => "clones share blocks",
+        false => "",
     };
-    let found = format!(
-        "{} free, {}{kind}{clones}",
-        size(now.disk_free_bytes),
-        disk.filesystem
-    );
+    let free = format!("{} free", size(now.disk_free_bytes));
+    // A fresh root does not tell its file system.
+    let told = [free.as_str(), disk.filesystem.as_str(), kind, clones].map(str::to_owned);
+    let told: Vec<String> = told.into_iter().filter(|part| !part.is_empty()).collect();
+    let found = told.join(", ");
     list.push(if now.disk_free_bytes < 2 * GIB {
         problem(
             "disk",

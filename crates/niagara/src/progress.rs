@@ -246,12 +246,12 @@ fn frame() -> Frame {
 
 /// A line on standard error that lives, and whether it does: hidden where that is no terminal.
 pub fn living_line() -> (ProgressBar, bool) {
-    living("{spinner:.cyan} {wide_msg}")
+    living("{spinner} {wide_msg}")
 }
 
 /// The same for several lines, which their writer cuts to the terminal's width.
 fn living_lines() -> (ProgressBar, bool) {
-    living("{spinner:.cyan} {msg}")
+    living("{spinner} {msg}")
 }
 
 fn living(template: &str) -> (ProgressBar, bool) {

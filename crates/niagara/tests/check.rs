@@ -29,7 +29,7 @@ fn figures_are_printed_and_kept_for_the_binary() {
     for told in [
         "crash recovery: passed",
         "acknowledged commits",
-        "1 kills",
+        "1 kill,",
         "sha256",
     ] {
         assert!(stdout.contains(told), "{told}: {stdout}");

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::{Place, run};
 
 fn refused(arguments: &[&str], words: &[&str]) {
@@ -244,4 +246,145 @@ fn a_training_on_what_is_not_there_says_what_can_be_named() {
         &["compare", "base", "build.pgo=./no-such.capture"],
         &["no-such.capture", "remedy"],
     );
+}
+
+#[test]
+fn a_workload_a_lever_or_a_server_that_is_not_there_is_answered_with_what_is() {
+    for (arguments, words) in [
+        (
+            &["tune", "--workload", "./none.toml"][..],
+            &["./none.toml", "remedy: name a file", "oltp_read_only"][..],
+        ),
+        (
+            &["tune", "--workload", "oltp_reed_only"],
+            &["did you mean `oltp_read_only`?", "./oltp_reed_only.toml"],
+        ),
+        (
+            &["compare", "base", "transport=unx"],
+            &["transport has no level `unx`", "did you mean `unix`?"],
+        ),
+        (
+            &["compare", "mariadb-10.12", "base"],
+            &["remedy: did you mean `mariadb-10.11`?"],
+        ),
+        (
+            &["tune", "--only", "transport-unx"],
+            &["transport-unx", "`transport-unix`"],
+        ),
+        (
+            &[
+                "bench",
+                "oltp_read_only",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                "1",
+            ],
+            &["127.0.0.1:1", "refused", "remedy: check --host and --port"],
+        ),
+    ] {
+        refused(arguments, words);
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_names_the_variable() {
+    let place = Place::new();
+    let file = place.folder.path().join("file");
+    std::fs::write(&file, "in the way").expect("a file");
+    for (name, command) in [
+        ("NIAGARA_CACHE", &["tune", "mariadb-10.11"][..]),
+        ("NIAGARA_WORK", &["compare", "base", "base"]),
+    ] {
+        let (code, _, stderr) = run(place.niagara(command).env(name, file.join("inside")));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("cannot create the folder"), "{stderr}");
+        assert!(
+            stderr.contains("\nremedy: ") && stderr.contains(name),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_mirror_that_is_out_of_reach_names_the_network_and_the_variable() {
+    let place = Place::new();
+    let (code, _, stderr) = run(place
+        .niagara(&["server", "get", "mariadb-10.11"])
+        .env("NIAGARA_CACHE", place.folder.path().join("cache"))
+        .env("NIAGARA_DEBIAN_MIRROR", "http://127.0.0.1:1/debian"));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("http://127.0.0.1:1/debian"), "{stderr}");
+    assert!(stderr.contains("\nremedy: check the network"), "{stderr}");
+    assert!(stderr.contains("NIAGARA_DEBIAN_MIRROR"), "{stderr}");
+}
+
+/// A command with a folder that has room for `bytes` alone, gone with its process; `None`, and why, where it cannot be had.
+fn with_little_room(folder: &std::path::Path, bytes: &str, command: &Command) -> Option<Command> {
+    std::fs::create_dir_all(folder).expect("a folder");
+    let mount = |then: &str| {
+        let mut unshare = Command::new("unshare");
+        if !nix::unistd::geteuid().is_root() {
+            unshare.args(["--user", "--map-root-user"]);
+        }
+        let script = format!("mount -t tmpfs -o size={bytes} none \"$0\" && {then}");
+        unshare.args(["--mount", "sh", "-c", &script]).arg(folder);
+        unshare
+    };
+    let tried = mount("true").output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: a small file system cannot be mounted here (unshare, mount)");
+        return None;
+    }
+    let mut inside = mount("exec \"$@\"");
+    inside.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        inside.env(name, value.unwrap_or_default());
+    }
+    if let Some(folder) = command.get_current_dir() {
+        inside.current_dir(folder);
+    }
+    Some(inside)
+}
+
+#[test]
+fn a_full_disk_is_named_with_what_to_do() {
+    let place = Place::new();
+    let small = place.folder.path().join("small");
+    let mut clones = place.small_compare();
+    clones.env("NIAGARA_WORK", &small);
+    let mut fetched = place.niagara(&["server", "get", "mariadb-10.11"]);
+    fetched.env("NIAGARA_CACHE", &small);
+    for (command, bytes, words) in [
+        (clones, "24m", ["no room to clone", "NIAGARA_WORK"]),
+        (fetched, "10m", ["No space left on device", "NIAGARA_CACHE"]),
+    ] {
+        let Some(mut command) = with_little_room(&small, bytes, &command) else {
+            return;
+        };
+        let (code, _, stderr) = run(&mut command);
+        assert_eq!(code, Some(1), "{stderr}");
+        for word in words {
+            assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+        }
+        assert!(stderr.contains("\nremedy: make room"), "{stderr}");
+    }
+}
+
+/// The results have room, the page has not: what was measured is told and kept.
+#[test]
+fn a_page_that_has_no_room_loses_no_result() {
+    let place = Place::new();
+    let compare = place.small_compare_of(2, "5m");
+    let Some(mut command) = with_little_room(&place.out(), "100k", &compare) else {
+        return;
+    };
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stdout.contains("2 duels") || stdout.contains("2 fresh duels"),
+        "{stdout}"
+    );
+    assert!(stderr.contains("the results are kept"), "{stderr}");
+    assert!(stderr.contains("--format files"), "{stderr}");
 }

@@ -119,6 +119,49 @@ fn a_comparison_needs_no_rights() {
     assert!(servers_under(home.path()).is_empty(), "a server was left");
 }
 
+/// The main job, as small as it can be; on a machine too slow for that it says so, which no test may fail on.
+#[test]
+fn a_tuning_needs_no_rights() {
+    let (Some(home), Some(server)) = (Home::new(), installed()) else {
+        return;
+    };
+    let server = server.display().to_string();
+    let (code, stdout, stderr) = run(&mut home.niagara(&[
+        "tune",
+        &server,
+        "--budget",
+        "40s",
+        "--threads",
+        "2",
+        "--table-size",
+        "1000",
+        "--only",
+        "transport-unix",
+        "--slice",
+        "100ms",
+        "--screen-couples",
+        "2",
+        "--couples",
+        "2",
+        "--warm-up",
+        "200ms",
+        "--no-profile",
+        "--disturbance",
+        "100%",
+        "--seed",
+        "5",
+        "--out",
+        "study",
+    ]));
+    if code != Some(0) {
+        assert!(stderr.contains("is too short"), "{stdout}\n{stderr}");
+        return;
+    }
+    assert!(stdout.contains("report:  study/report.html"), "{stdout}");
+    assert!(home.path().join("study/report.html").is_file(), "{stderr}");
+    assert!(servers_under(home.path()).is_empty(), "a server was left");
+}
+
 #[test]
 fn what_root_would_add_is_said_once() {
     let Some(home) = Home::new() else { return };

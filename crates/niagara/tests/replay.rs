@@ -189,6 +189,48 @@ fn a_planted_regression_is_named_first_and_other_answers_too() {
 }
 
 #[test]
+fn other_contents_are_named_though_the_number_of_rows_is_the_same() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..300_u64 {
+        let item = number % 90 + 1;
+        let names =
+            format!("SELECT GROUP_CONCAT(id ORDER BY id) FROM item WHERE id BETWEEN {item} AND 99");
+        log.add(5 + number % 2, &names, 200, (1, 0));
+        let sell = format!("UPDATE item SET stock = stock + 1 WHERE id = {item}");
+        log.add(5 + number % 2, &sell, 300, (0, 1));
+    }
+    log.import(&place);
+    let arguments = [
+        "--couples",
+        "4",
+        "--slice",
+        "100ms",
+        "--max-duels",
+        "2",
+        "--to-the-end",
+    ];
+    let (compare, stdout) = compared(&place, "cfg.group_concat_max_len=20", &arguments);
+    let replay = compare.comparison.replay.as_ref().expect("a capture's");
+    let answers = replay.same_answers.as_ref().expect("they were compared");
+    assert_eq!(answers.failure, None);
+    assert_eq!(answers.transactions, 600, "{answers:?}");
+    assert_eq!(
+        (answers.by_content, answers.by_rows),
+        (300, 300),
+        "{answers:?}"
+    );
+    assert_eq!(replay.answers.len(), 1, "{:?}", replay.answers);
+    assert!(
+        replay.answers[0].contains("group_concat") && replay.answers[0].contains("other contents"),
+        "{:?}",
+        replay.answers
+    );
+    assert!(compare.deployment.is_none());
+    assert!(stdout.contains("cannot be recommended"), "{stdout}");
+}
+
+#[test]
 fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
     let place = Place::new();
     let mut log = Log::default();

@@ -250,3 +250,35 @@ fn what_cannot_be_put_side_by_side_is_told_with_a_remedy() {
     assert_eq!(code, Some(1));
     assert!(stderr.contains("nowhere holds no study"), "{stderr}");
 }
+
+#[test]
+fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
+    let told = |reasons: &[&str]| {
+        let place = Place::new();
+        let store = store(&place.out());
+        let mut tune = tuned(true);
+        tune.not_tried = reasons
+            .iter()
+            .map(|lever| niagara_store::NotTried {
+                lever: (*lever).to_owned(),
+                title: "a build".to_owned(),
+                reason: format!("tried only when asked for by name: --also {lever}"),
+            })
+            .collect();
+        let summary = Summary::Tune(Box::new(tune));
+        store.set_summary(&summary).expect("room");
+        drop(store);
+        let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
+        assert_eq!(code, Some(0), "{stderr}");
+        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = told(&["build-clang-pgo-lto", "build-pgo-lto"]);
+    for words in [
+        "a server built from source (clang with profile feedback and link-time optimisation)",
+        "docs/results/compiler-matrix.md",
+        "niagara tune mariadb-10.11 --workload oltp_read_write --threads 4 --with-builds",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(!told(&["query-cache"]).contains("--with-builds"));
+}

@@ -5,6 +5,7 @@
 
 mod block;
 mod columns;
+mod counts;
 mod dictionary;
 mod event;
 mod reader;
@@ -12,6 +13,8 @@ mod summary;
 mod varint;
 mod writer;
 
+pub(crate) use counts::ASK as ASK_COUNTS;
+pub use counts::ServerCounts;
 pub use dictionary::{Dictionary, DigestEntry, DigestId, NameId, Template, TemplateId};
 pub use event::{Event, EventKind, Measured, Parts, Place, Transaction};
 pub use reader::CaptureReader;

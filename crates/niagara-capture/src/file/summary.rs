@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::counts::ServerCounts;
 use crate::dropped::Dropped;
 use crate::log::{Dialect, LogKind, Meaning};
 
@@ -81,6 +82,9 @@ pub struct Summary {
     pub sampled: u64,
     /// What of the sources is not in it.
     pub dropped: Dropped,
+    /// What the server counted meanwhile; none where nobody asked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<ServerCounts>,
     /// Where the events are.
     pub blocks: Vec<BlockEntry>,
 }

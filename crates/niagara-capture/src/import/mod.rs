@@ -2,13 +2,14 @@
 
 mod statements;
 mod track;
+mod traffic;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dropped::Dropped;
 use crate::error::CaptureError;
-use crate::file::{CaptureWriter, Order, Source, Summary};
+use crate::file::{CaptureWriter, Order, ServerCounts, Source, Summary};
 use crate::log::{Input, Item, LogKind, LogReader, Probe, ReadOptions};
 use track::Tracker;
 
@@ -26,6 +27,8 @@ pub struct Import {
     pub output: PathBuf,
     /// A file of that name is replaced.
     pub replace: bool,
+    /// What the server counted meanwhile, where somebody asked it.
+    pub counted: Option<ServerCounts>,
 }
 
 /// How far an import is.
@@ -58,6 +61,9 @@ pub fn import(
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Summary, CaptureError> {
     let writer = CaptureWriter::create(&import.output, import.replace)?;
+    if traffic::is_traffic(import)? {
+        return traffic::import(import, writer, stop, progress);
+    }
     let logs = probe(import)?;
     let with_entries = logs.iter().find(|log| !log.probe.is_empty);
     let kind = with_entries.map_or(LogKind::Slow, |log| log.probe.kind);
@@ -112,8 +118,9 @@ pub fn import(
     tracker.finish(Summary {
         sources,
         dropped,
+        counted: import.counted,
         order: match kind {
-            LogKind::Slow => Order::Completion,
+            LogKind::Slow | LogKind::Traffic => Order::Completion,
             LogKind::General => Order::Arrival,
         },
         ..Summary::default()

@@ -10,6 +10,7 @@ use crate::file::{
     Transaction,
 };
 use crate::log::{Command, Entry, LogKind, LogReader};
+use crate::pcap::PcapReader;
 use crate::session::{Clock, Login, Sessions};
 use crate::sql::{Class, Effect, SqlMode, effect_of};
 
@@ -26,6 +27,15 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// As [`apply`](Change::apply), to recorded traffic.
+    pub(super) fn apply_to_traffic(self, reader: &mut PcapReader, default: SqlMode) {
+        match self {
+            Change::Nothing => {}
+            Change::Mode(thread, mode) => reader.set_mode(thread, mode),
+            Change::Forget(thread) => reader.set_mode(thread, default),
+        }
+    }
+
     pub fn apply<R: Read>(self, reader: &mut LogReader<R>) {
         match self {
             Change::Nothing => {}
@@ -72,7 +82,7 @@ impl Tracker {
             sampled: 1,
             inexact: false,
             has_connects: false,
-            has_prepared: kind == LogKind::General,
+            has_prepared: kind != LogKind::Slow,
             has_durations: false,
         }
     }
@@ -275,6 +285,9 @@ impl Tracker {
         if kind == EventKind::Query && current.entry.command == Command::Query {
             session.prepares = false;
             session.executes = false;
+        }
+        if class == Class::Prepared && self.kind == LogKind::Traffic {
+            return Ok(Err((Cause::SqlExecuted, 1)));
         }
         if class == Class::Prepared {
             let immediate = starts_with_words(text, b"execute", b"immediate");

@@ -105,6 +105,11 @@ impl Input {
         })
     }
 
+    /// What [`bytes_read`](Input::bytes_read) counts in, for when somebody else reads.
+    pub(crate) fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read)
+    }
+
     /// How much of the file was read, in bytes on disk.
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)

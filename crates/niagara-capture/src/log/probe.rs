@@ -24,6 +24,8 @@ pub enum LogKind {
     Slow,
     /// Commands in the order of arrival, without durations.
     General,
+    /// Recorded traffic: commands in the order in which they were answered.
+    Traffic,
 }
 
 /// Who wrote it.

@@ -229,14 +229,14 @@ impl<R: Read> LogReader<R> {
         let text = self.window.bytes();
         let begins = match self.kind {
             LogKind::Slow => slow::begins(text, eof),
-            LogKind::General => general::begins(text, eof, &self.general.zone),
+            LogKind::General | LogKind::Traffic => general::begins(text, eof, &self.general.zone),
         };
         match begins {
             Seen::Unknown => return Piece::Need,
             Seen::No => {
                 let next = match self.kind {
                     LogKind::Slow => slow::resynchronise(text),
-                    LogKind::General => self.general.resynchronise(text),
+                    LogKind::General | LogKind::Traffic => self.general.resynchronise(text),
                 };
                 // Up to the last line feed: what follows it may become a header when there is more of it.
                 let next = if next == text.len() && !eof {
@@ -258,7 +258,7 @@ impl<R: Read> LogReader<R> {
         let mode = |thread| mode_of(modes, default, thread);
         match self.kind {
             LogKind::Slow => slow::read(text, eof, self.meaning, mode),
-            LogKind::General => {
+            LogKind::General | LogKind::Traffic => {
                 // The window is borrowed apart from what is remembered.
                 let text = self.window.bytes();
                 self.general.read(text, eof, mode)

@@ -15,6 +15,7 @@ use super::apply::{Outcome, apply, restore};
 use super::connection::Connection;
 use super::end::End;
 use super::state::{Process, State, Status};
+use crate::file::{ASK_COUNTS, ServerCounts};
 
 /// How often the log's length and the disk are checked.
 const STEP: Duration = Duration::from_millis(100);
@@ -95,12 +96,18 @@ pub fn watch(
         let _ = fs::remove_file(&path);
         return Err(error);
     }
+    guard.state.counted_before = counts(connection.as_mut());
     let heard = listen(orders);
     let began = Instant::now();
     // A command that has gone already is noticed below.
     let _ = writeln!(out, "on").and_then(|()| out.flush());
     let end = wait(&guard, &heard, began, stop);
     let outcomes = restore_surely(connection, &mut connect, &guard.state);
+    // The settings come first, and nothing depends on this.
+    let counted = connect().ok().and_then(|mut fresh| counts(fresh.as_mut()));
+    guard.state.counted = counted
+        .zip(guard.state.counted_before)
+        .and_then(|(now, before)| now.since(&before));
     guard.state.status = Status::Ended {
         end,
         outcomes: outcomes.clone(),
@@ -110,6 +117,18 @@ pub fn watch(
         .write(&path)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     Ok(Watched { end, outcomes })
+}
+
+/// What the server has counted; none where it does not say.
+fn counts(connection: &mut dyn Connection) -> Option<ServerCounts> {
+    let rows = connection.rows(ASK_COUNTS).ok()?;
+    ServerCounts::of(|wanted| {
+        let mut rows = rows.iter();
+        rows.find_map(|row| match &row[..] {
+            [Some(name), Some(value)] if name == wanted => value.parse().ok(),
+            _ => None,
+        })
+    })
 }
 
 /// What is heard from the command.

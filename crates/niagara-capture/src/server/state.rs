@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::apply::Outcome;
 use super::end::End;
 use super::wanted::Change;
+use crate::file::ServerCounts;
 
 /// How far a capture on a server is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +77,12 @@ pub struct State {
     pub guardian: Option<Process>,
     /// When it began, in seconds since 1970.
     pub began: i64,
+    /// What the server had counted when it began.
+    #[serde(default)]
+    pub counted_before: Option<ServerCounts>,
+    /// What it counted meanwhile.
+    #[serde(default)]
+    pub counted: Option<ServerCounts>,
     /// How far it is.
     pub status: Status,
 }

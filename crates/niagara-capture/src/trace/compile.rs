@@ -26,6 +26,9 @@ pub struct CompileOptions {
     pub part: Option<TracePart>,
 }
 
+/// The server's number of a deadlock.
+const DEADLOCK: u32 = 1213;
+
 /// Reads the capture at `path` and makes it ready to be replayed.
 ///
 /// # Errors
@@ -36,7 +39,7 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
     reader.for_each(|event, dictionary| reading.see(event, dictionary, path))?;
     let seconds = seconds_of(reader.summary());
     let names = reader.dictionary().names();
-    reading.set_times(seconds);
+    let first_us = reading.set_times(seconds);
     let mut units = Units::default();
     for event in &reading.kept {
         units.see(event, &mut reading.texts, names);
@@ -74,6 +77,9 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
             has_durations: reader.summary().has_durations,
             sampled: reader.summary().sampled,
             executed_as_text: reading.executed,
+            captured_deadlocks: (reading.known_errors > 0).then_some(reading.deadlocks),
+            first_us,
+            counted: reader.summary().counted,
             ..Facts::default()
         },
         left_out,
@@ -118,6 +124,9 @@ struct Reading {
     places: HashMap<DigestId, u32>,
     left_out: LeftOut,
     executed: u64,
+    /// Statements of which is known whether they failed; those that met a deadlock.
+    known_errors: u64,
+    deadlocks: u64,
     text: Vec<u8>,
 }
 
@@ -160,6 +169,8 @@ impl Reading {
             step.digest = self.digest(template.digest, dictionary);
             step.text = self.texts.add(&self.text);
             self.executed += u64::from(event.kind == EventKind::Execute);
+            self.known_errors += u64::from(step.error != NONE);
+            self.deadlocks += u64::from(step.error == DEADLOCK);
             if self.kept.len() >= MAX_STATEMENTS || self.texts.bytes() > MAX_TEXT {
                 return Err(CaptureError::TooLarge(path.to_owned()));
             }
@@ -197,14 +208,15 @@ impl Reading {
         })
     }
 
-    /// Gives all steps their starts, counted from the first one.
-    fn set_times(&mut self, seconds: Seconds) {
+    /// Gives all steps their starts, counted from the first one; when that is, in microseconds since 1970.
+    fn set_times(&mut self, seconds: Seconds) -> i64 {
         let starts = spread(&self.known, seconds);
         self.known = Vec::new();
         let first = starts.iter().copied().min().unwrap_or(0);
         for (event, start) in self.kept.iter_mut().zip(starts) {
             event.step.start_us = start.abs_diff(first);
         }
+        first
     }
 }
 

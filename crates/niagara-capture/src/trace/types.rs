@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::leave_out::LeftOut;
+use crate::file::ServerCounts;
 use crate::sql::{Class, Digest};
 
 /// No such number, in fields of 32 bits.
@@ -100,6 +101,11 @@ pub struct Facts {
     pub captured_rows: u64,
     /// Statements that failed in the capture, as far as that is known.
     pub captured_errors: u64,
+    /// Statements of the capture that met a deadlock, those of transactions that were repeated among them; none where the
+    /// source has no errors.
+    pub captured_deadlocks: Option<u64>,
+    /// When the trace begins, in microseconds since 1970 UTC.
+    pub first_us: i64,
     /// The time from the first start to the last end, in microseconds.
     pub span_us: u64,
     /// Most statements in flight at a time.
@@ -116,6 +122,8 @@ pub struct Facts {
     pub writes: bool,
     /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
+    /// What the server counted while it was captured; none where nobody asked it.
+    pub counted: Option<ServerCounts>,
 }
 
 /// A capture made ready to be replayed.

@@ -44,6 +44,7 @@ pub fn import_all(files: &[PathBuf], output: &Path) -> Result<Summary, CaptureEr
         read: options(),
         output: output.to_owned(),
         replace: true,
+        counted: None,
     };
     import(&job, &AtomicBool::new(false), |_| {})
 }

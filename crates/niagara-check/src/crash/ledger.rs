@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_load::counted;
 use niagara_stats::derive_seed;
 
 /// Accounts between which amounts move.
@@ -147,8 +148,8 @@ impl Ledger {
         }
         if found.rows.len() != expected_rows {
             wrong.push(format!(
-                "{} transactions are there that nobody began",
-                found.rows.len() - expected_rows
+                "{} there that nobody began",
+                counted((found.rows.len() - expected_rows) as u64, "transaction")
             ));
         }
         for (account, balance) in &balances {

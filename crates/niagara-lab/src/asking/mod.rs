@@ -9,5 +9,6 @@ pub(crate) mod own_training;
 pub mod quantity;
 pub(crate) mod question;
 pub(crate) mod recipe;
+pub(crate) mod recipes_of;
 pub(crate) mod resolve;
 pub(crate) mod wanted_level;

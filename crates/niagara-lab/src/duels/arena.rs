@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use niagara_capture::file::ServerCounts;
 use niagara_load::{
     Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator, Pacing, RunOptions,
     Schedule, SliceOptions, SliceStats, check_tpcc,
@@ -13,7 +14,7 @@ use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
-use crate::duels::replayed;
+use crate::duels::replayed::{self, counts};
 use crate::duels::resource_counters::CounterReader;
 use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble};
 use crate::duels::spec::{DuelSettings, DuelSpec, Load};
@@ -35,6 +36,8 @@ pub(crate) struct Arena<'a> {
     thresholds: Thresholds,
     load_time: Duration,
     counter_readers: BTreeMap<usize, CounterReader>,
+    /// Of a capture: by seat, what the server had counted before the load.
+    counted_before: Vec<Option<ServerCounts>>,
 }
 
 impl<'a> Arena<'a> {
@@ -80,6 +83,10 @@ impl<'a> Arena<'a> {
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
+        let counted_before = match spec.load.workload.capture() {
+            Some(_) => seats.iter().map(|seat| counts(&seat.server)).collect(),
+            None => Vec::new(),
+        };
         let segments = segments(&spec.duel_settings);
         let generator = connect(bench, &endpoints, &spec.load, spec.seed, segments)
             .map_err(|error| load_trouble(bench, error, &seats))?;
@@ -96,6 +103,7 @@ impl<'a> Arena<'a> {
             generator: Some(generator),
             load_time: Duration::ZERO,
             counter_readers: BTreeMap::new(),
+            counted_before,
         };
         if arena.seats.len() > 1 {
             for seat in &arena.seats {
@@ -136,9 +144,23 @@ impl<'a> Arena<'a> {
         let seats = self.seats.iter().enumerate();
         let replays = seats.filter_map(|(place, seat)| {
             let tally = generator.replayed(place)?;
-            Some((seat.side as u8, replayed::record(&trace, &tally)))
+            let counted = self.counted(place);
+            Some((
+                seat.side as u8,
+                replayed::record(&trace, &tally, counted.as_ref()),
+            ))
         });
         Ok(replays.collect())
+    }
+
+    /// What a server has counted under the load; none where that is not known.
+    fn counted(&self, place: usize) -> Option<ServerCounts> {
+        let before = self.counted_before.get(place)?.as_ref()?;
+        // A frozen server answers nobody. What it cannot say is told as not known.
+        self.thaw(place).ok()?;
+        let now = counts(&self.seats[place].server);
+        self.freeze(place).ok()?;
+        now?.since(before)
     }
 
     /// The warm-up by a capture: as many of its first segments on every side.

@@ -1,7 +1,9 @@
 //! What a replay did, as it is kept.
 
+use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
 use niagara_load::{Fidelity, ReplayTally};
+use niagara_server::RunningServer;
 use niagara_store::{DigestRecord, ReplayRecord};
 
 /// Digests that are kept of every duel: those that took most of the captured time.
@@ -9,9 +11,19 @@ const MAX_DIGESTS: usize = 200;
 /// Most characters that are kept of a digest's text.
 const MAX_TEXT: usize = 300;
 
-/// What is kept of a replay on one side.
-pub(crate) fn record(trace: &Trace, tally: &ReplayTally) -> ReplayRecord {
-    let fidelity = Fidelity::of(trace, tally);
+/// What a server has counted since its start; none where it does not say.
+pub(crate) fn counts(server: &RunningServer) -> Option<ServerCounts> {
+    let status = server.status().ok()?;
+    ServerCounts::of(|name| status.get(name)?.parse().ok())
+}
+
+/// What is kept of a replay on one side; `counted` is what the server counted meanwhile.
+pub(crate) fn record(
+    trace: &Trace,
+    tally: &ReplayTally,
+    counted: Option<&ServerCounts>,
+) -> ReplayRecord {
+    let fidelity = Fidelity::of(trace, tally, counted);
     let mut digests: Vec<_> = trace.digests.iter().zip(&tally.digests).collect();
     digests.sort_by_key(|(digest, _)| std::cmp::Reverse((digest.captured_us, digest.statements)));
     let digests = digests.into_iter().take(MAX_DIGESTS);
@@ -35,7 +47,8 @@ pub(crate) fn record(trace: &Trace, tally: &ReplayTally) -> ReplayRecord {
     }
 }
 
-fn cut(text: &str) -> String {
+/// A digest's text as it is kept.
+pub(crate) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),

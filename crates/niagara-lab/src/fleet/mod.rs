@@ -1,6 +1,10 @@
 //! Duels that nodes run for a study: the other side of the one place where a study asks for a duel. What a duel is and what
 //! its result means stay here; who runs it, how often it is tried and what is lost on the way is `niagara-fleet`'s.
 
+mod build_order;
+mod building;
+mod cluster;
+mod fitness;
 mod node;
 mod order;
 mod replay;
@@ -11,11 +15,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, publish};
-use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Order, Program};
+use niagara_fleet::{Head, Order};
 use niagara_server::Cancelled;
+use niagara_store::NodeAccount;
 use serde::{Deserialize, Serialize};
 
-use crate::client_host::own_hash;
 use crate::duels::duel_plan::unit_seconds;
 use crate::duels::score::score_in_place;
 use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
@@ -23,36 +27,17 @@ use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
+pub use building::{BuiltOnNodes, ServerRecipe, build_on_nodes};
+pub use cluster::FleetOptions;
+use cluster::{account_of, open_head};
+use fitness::Fitness;
 pub use node::{NodeOptions, work_on_node};
 use order::{OrderDocument, duel_name};
 
+/// Duels that a worker holds: the one that it runs and two ahead.
+const HELD: usize = 3;
 /// Duels that are asked for ahead, for each node: what it holds, and one more.
-const AHEAD: usize = 4;
-
-/// Where duels are run, if not here.
-#[derive(Debug, Clone)]
-pub struct FleetOptions {
-    /// The folder that all nodes see; each study gets one of its own in it.
-    pub shared: PathBuf,
-    /// A folder on every machine's own disk, under the same path everywhere.
-    pub node_dir: PathBuf,
-    /// Arguments of a worker beside its folder and name.
-    pub arguments: Vec<String>,
-    /// Where workers come from.
-    pub cluster: Cluster,
-    /// How long a worker may be silent.
-    pub silence: Duration,
-}
-
-impl FleetOptions {
-    /// Nodes that are wanted at the same time.
-    pub fn nodes(&self) -> u32 {
-        match &self.cluster {
-            Cluster::Slurm(slurm) => slurm.nodes,
-            Cluster::Others(nodes) => *nodes,
-        }
-    }
-}
+const AHEAD: usize = HELD + 1;
 
 /// Where and how a duel was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,54 +54,18 @@ pub(crate) struct FoughtOn {
     pub epoch: u32,
 }
 
-/// What nodes were held for, and what went wrong on them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct FleetReport {
-    /// Node-seconds.
-    pub cost: Cost,
-    /// Workers that there were.
-    pub workers: usize,
-    /// Nodes that were set aside, each with its reason.
-    pub set_aside: Vec<(String, String)>,
-    /// Attempts that were lost after they had begun: node and reason.
-    pub losses: Vec<(String, String)>,
-}
-
 /// The nodes of a study.
 pub(crate) struct Fleet {
     head: Head,
     key: String,
     folder: PathBuf,
     nodes: u32,
-    is_slurm: bool,
-    ahead: Vec<DuelSpec>,
+    announcement: String,
+    /// Duels that are likely to be asked for next.
+    ahead: Vec<Order>,
     /// By variant and load: what a node needs to run it.
     published: BTreeMap<String, Vec<Content>>,
-}
-
-/// This very program where all nodes see it.
-fn program(options: &FleetOptions) -> Result<Program> {
-    let name = format!("niagara-{}", &own_hash()?[..16]);
-    let place = options.shared.join("bin");
-    let shared = place.join(&name);
-    if !shared.exists() {
-        std::fs::create_dir_all(&place)
-            .with_context(|| format!("cannot make the folder {}", place.display()))?;
-        let part = place.join(format!(".part-{}", std::process::id()));
-        std::fs::copy("/proc/self/exe", &part)
-            .and_then(|_| std::fs::rename(&part, &shared))
-            .with_context(|| format!("cannot copy this program to {}", shared.display()))?;
-    }
-    let mut arguments = vec![
-        "--node-dir".to_owned(),
-        options.node_dir.display().to_string(),
-    ];
-    arguments.extend(options.arguments.iter().cloned());
-    Ok(Program {
-        shared,
-        local: options.node_dir.join("bin").join(name),
-        arguments,
-    })
+    fitness: Fitness,
 }
 
 impl Fleet {
@@ -125,42 +74,21 @@ impl Fleet {
         let folder = options
             .shared
             .join(format!("{name}-{}", &key[..key.len().min(12)]));
-        let mut cluster = options.cluster.clone();
-        if let Cluster::Slurm(slurm) = &mut cluster {
-            slurm.program = program(options)?;
-        }
-        let head = Head::open(HeadOptions {
-            folder: folder.clone(),
-            key: key.to_owned(),
-            seed,
-            cluster,
-            silence: options.silence,
-            patience: Duration::from_secs(600),
-        })?;
         Ok(Self {
-            head,
+            head: open_head(options, &folder, key, seed, HELD)?,
+            announcement: options.announcement("duels", &folder),
             key: key.to_owned(),
             folder,
             nodes: options.nodes(),
-            is_slurm: matches!(options.cluster, Cluster::Slurm(_)),
             ahead: Vec::new(),
             published: BTreeMap::new(),
+            fitness: Fitness::default(),
         })
     }
 
     /// What whoever started the study has to know or to do.
-    pub(crate) fn announcement(&self) -> String {
-        let folder = self.folder.display();
-        match self.is_slurm {
-            true => format!(
-                "duels run on {} nodes by Slurm; shared folder {folder}",
-                self.nodes
-            ),
-            false => format!(
-                "waiting for workers: start `niagara fleet worker {folder} --name w1` to w{}, each on a machine of its own",
-                self.nodes
-            ),
-        }
+    pub(crate) fn announcement(&self) -> &str {
+        &self.announcement
     }
 
     /// Nodes that are wanted at the same time.
@@ -173,8 +101,8 @@ impl Fleet {
         self.nodes as usize * AHEAD
     }
 
-    /// These duels are likely to be asked for next, in this order.
-    pub(crate) fn expect(&mut self, ahead: Vec<DuelSpec>) {
+    /// These duels are likely to be asked for next, in this order; what was expected before is not any more.
+    pub(crate) fn expect(&mut self, ahead: Vec<Order>) {
         self.ahead = ahead;
     }
 
@@ -189,17 +117,11 @@ impl Fleet {
         protocol: Protocol,
         observer: &mut dyn Observer,
     ) -> Result<(DuelOutcome, FoughtOn, Duration)> {
-        let duel = duel_name(&self.key, spec, protocol)?;
-        // What was expected of another question is not wanted any more.
-        let same = |ahead: &DuelSpec| ahead.phase == spec.phase && ahead.subject == spec.subject;
-        self.ahead.retain(same);
-        let mut specs = vec![spec.clone()];
+        let order = self.order(bench, spec, protocol, observer)?;
+        let duel = order.duel.clone();
+        let mut orders = vec![order];
         let ahead = self.ahead.iter();
-        specs.extend(ahead.filter(|ahead| ahead.seed != spec.seed).cloned());
-        let orders = specs
-            .iter()
-            .map(|spec| self.order(bench, spec, protocol, observer))
-            .collect::<Result<Vec<Order>>>()?;
+        orders.extend(ahead.filter(|ahead| ahead.duel != duel).cloned());
         self.head.want(&orders)?;
         let cancel = bench.cancel();
         let waited = self.head.unattended();
@@ -213,6 +135,10 @@ impl Fleet {
         let mut outcome: DuelOutcome = serde_json::from_slice(&result.document)
             .with_context(|| format!("the result of duel {duel} cannot be understood"))?;
         score_in_place(&mut outcome, spec, protocol);
+        self.fitness.add(&result.node, &outcome.slices);
+        for (node, why) in self.fitness.unfit() {
+            self.head.set_aside_for(node, &why)?;
+        }
         for slice in &outcome.slices {
             observer.see(Event::Slice(slice));
         }
@@ -226,7 +152,11 @@ impl Fleet {
         Ok((outcome, fought_on, unattended))
     }
 
-    fn order(
+    /// What a node needs to run a duel; its servers and data are packed where they are not yet.
+    ///
+    /// # Errors
+    /// They cannot be.
+    pub(crate) fn order(
         &mut self,
         bench: &Workbench,
         spec: &DuelSpec,
@@ -275,14 +205,8 @@ impl Fleet {
     }
 
     /// What nodes were held for so far; `counts` says which duels verdicts rest on.
-    pub(crate) fn report(&self, counts: impl Fn(&str) -> bool) -> FleetReport {
-        let costs = self.head.cost(counts);
-        FleetReport {
-            workers: costs.len(),
-            cost: costs.into_values().fold(Cost::default(), Cost::and),
-            set_aside: self.head.set_aside(),
-            losses: self.head.losses(),
-        }
+    pub(crate) fn account(&self, counts: impl Fn(&str) -> bool) -> NodeAccount {
+        account_of(&self.head, counts)
     }
 
     /// Lets the nodes go. What was packed for them goes, too: it is large, and packed again should the study be continued.

@@ -13,7 +13,9 @@ use niagara_server::{Cache, Cancel};
 use serde_json::Value;
 
 use crate::duels::duel::fight;
+use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
+use crate::fleet::build_order::{BuildDocument, BuildOrder};
 use crate::fleet::order::OrderDocument;
 use crate::fleet::replay::Replay;
 use crate::studies::inventory::Inventory;
@@ -53,10 +55,9 @@ pub fn work_on_node(options: &NodeOptions) -> Result<String> {
 struct Node<'a> {
     options: &'a NodeOptions,
     inventory: Option<Inventory>,
-    bench: Option<Workbench>,
+    /// One for each load, a sweep has several: with the names of the variants that it was set up for.
+    benches: Vec<(Workbench, BTreeSet<String>)>,
     staged: BTreeSet<Content>,
-    /// Names of the variants that the bench was set up for.
-    ready: BTreeSet<String>,
 }
 
 /// Tells what is set up on standard error, which Slurm keeps in a file.
@@ -77,22 +78,19 @@ impl<'a> Node<'a> {
         Self {
             options,
             inventory: None,
-            bench: None,
+            benches: Vec::new(),
             staged: BTreeSet::new(),
-            ready: BTreeSet::new(),
         }
     }
 
-    fn set_up(&mut self, order: &OrderDocument) -> Result<()> {
-        if self.inventory.is_none() {
-            let inventory =
-                Inventory::open_in(Some(&self.options.cache), &self.options.servers, &[])?;
-            self.inventory = Some(inventory);
-        }
-        let Some(inventory) = &self.inventory else {
-            return Ok(());
+    /// Has `content` in place on the node's disk.
+    fn place(&mut self, content: &[Content]) -> Result<()> {
+        let inventory = match self.inventory.take() {
+            Some(inventory) => inventory,
+            None => Inventory::open_in(Some(&self.options.cache), &self.options.servers, &[])?,
         };
-        for content in &order.content {
+        let inventory = self.inventory.insert(inventory);
+        for content in content {
             if !self.staged.contains(content) {
                 let _lock = inventory
                     .cache
@@ -101,18 +99,47 @@ impl<'a> Node<'a> {
                 self.staged.insert(content.clone());
             }
         }
+        Ok(())
+    }
+
+    fn set_up(&mut self, order: &OrderDocument) -> Result<()> {
+        self.place(&order.content)?;
+        let Some(inventory) = &self.inventory else {
+            return Ok(());
+        };
         let load = &order.spec.load;
-        if self.bench.as_ref().is_none_or(|bench| bench.load() != load) {
-            self.bench = Some(inventory.workbench(load.clone(), Cancel::default()));
-            self.ready.clear();
-        }
-        if let Some(bench) = &mut self.bench {
-            for variant in &order.spec.variants {
-                bench.set_up_variant(variant, &mut Told)?;
-                self.ready.insert(variant.id());
-            }
+        let place = self.place_of(load).unwrap_or_else(|| {
+            let bench = inventory.workbench(load.clone(), Cancel::default());
+            self.benches.push((bench, BTreeSet::new()));
+            self.benches.len() - 1
+        });
+        let (bench, ready) = &mut self.benches[place];
+        for variant in &order.spec.variants {
+            bench.set_up_variant(variant, &mut Told)?;
+            ready.insert(variant.id());
         }
         Ok(())
+    }
+
+    /// Where the bench for this load stands.
+    fn place_of(&self, load: &Load) -> Option<usize> {
+        self.benches
+            .iter()
+            .position(|(bench, _)| bench.load() == load)
+    }
+
+    fn has(&self, content: &[Content]) -> bool {
+        content.iter().all(|content| self.staged.contains(content))
+    }
+
+    fn build(&self, build: &BuildDocument, cancel: &Cancel) -> Result<Done> {
+        let inventory = self.inventory.as_ref().context("nothing was set up")?;
+        let _lock = match self.options.one_at_a_time {
+            true => Some(alone(&inventory.cache, cancel)?),
+            false => None,
+        };
+        let mut tell = |text: &str| Told.see(Event::SettingUp(text));
+        build.make(inventory, &self.options.worker.folder, cancel, &mut tell)
     }
 
     fn read(order: &Value) -> Result<OrderDocument> {
@@ -122,31 +149,37 @@ impl<'a> Node<'a> {
 
 impl Work for Node<'_> {
     fn wants_staging(&self, order: &Value) -> bool {
+        if let Some(Ok(build)) = BuildOrder::of(order) {
+            return self.inventory.is_none() || !self.has(&build.content);
+        }
         // What cannot be read fails when it is staged.
         let Ok(order) = Self::read(order) else {
             return true;
         };
-        let bench = self.bench.as_ref();
-        bench.is_none_or(|bench| *bench.load() != order.spec.load)
-            || !order
-                .content
-                .iter()
-                .all(|content| self.staged.contains(content))
-            || !order
-                .spec
-                .variants
-                .iter()
-                .all(|variant| self.ready.contains(&variant.id()))
+        let Some(place) = self.place_of(&order.spec.load) else {
+            return true;
+        };
+        let ready = &self.benches[place].1;
+        let mut variants = order.spec.variants.iter();
+        !self.has(&order.content) || !variants.all(|variant| ready.contains(&variant.id()))
     }
 
     fn stage(&mut self, order: &Value) -> Result<()> {
+        if let Some(build) = BuildOrder::of(order) {
+            return self.place(&build?.content);
+        }
         self.set_up(&Self::read(order)?)
     }
 
     fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+        if let Some(build) = BuildOrder::of(order) {
+            return self.build(&build?, &Cancel::from(Arc::clone(cancel)));
+        }
         let order = Self::read(order)?;
         let one_at_a_time = self.options.one_at_a_time;
-        let bench = self.bench.as_mut().context("nothing was set up")?;
+        let place = self.place_of(&order.spec.load);
+        let place = place.context("nothing was set up")?;
+        let (bench, _) = &mut self.benches[place];
         bench.stopped_by(Cancel::from(Arc::clone(cancel)));
         let _lock = match one_at_a_time {
             true => Some(alone(bench.cache(), bench.cancel())?),

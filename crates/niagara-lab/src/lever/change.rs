@@ -17,6 +17,8 @@ pub struct Change {
     pub malloc: Option<String>,
     /// Transparent huge pages for the heap.
     pub huge_pages_heap: Option<bool>,
+    /// Transparent huge pages for the program's text.
+    pub huge_pages_text: Option<bool>,
     /// How the load reaches the server.
     pub transport: Option<TransportKind>,
     /// CPUs of the server.
@@ -60,6 +62,7 @@ impl Change {
             runtime.scheduling = self.scheduling;
         }
         runtime.huge_pages_heap = self.huge_pages_heap.unwrap_or(runtime.huge_pages_heap);
+        runtime.huge_pages_text = self.huge_pages_text.unwrap_or(runtime.huge_pages_text);
         runtime.lock_memory = self.lock_memory.unwrap_or(runtime.lock_memory);
         runtime.transport = self.transport.unwrap_or(runtime.transport);
     }
@@ -71,6 +74,7 @@ impl Change {
         self.environment.extend(other.environment);
         self.malloc = other.malloc.or(self.malloc.take());
         self.huge_pages_heap = other.huge_pages_heap.or(self.huge_pages_heap);
+        self.huge_pages_text = other.huge_pages_text.or(self.huge_pages_text);
         self.transport = other.transport.or(self.transport);
         self.server_cpus = other.server_cpus.or(self.server_cpus.take());
         self.client_cpus = other.client_cpus.or(self.client_cpus.take());
@@ -105,6 +109,10 @@ impl Change {
         parts.extend(
             self.huge_pages_heap
                 .map(|on| format!("huge pages for the heap {}", on_off(on))),
+        );
+        parts.extend(
+            self.huge_pages_text
+                .map(|on| format!("huge pages for the program's text {}", on_off(on))),
         );
         parts.extend(self.transport.map(|transport| match transport {
             TransportKind::Tcp => "TCP".to_owned(),

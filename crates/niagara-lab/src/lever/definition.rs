@@ -49,7 +49,7 @@ impl Lever {
     }
 
     /// The exclusive choice it is a level of; a lever on its own is its own factor.
-    pub(crate) fn factor(&self) -> &str {
+    pub fn factor(&self) -> &str {
         self.factor.as_deref().unwrap_or(&self.id)
     }
 

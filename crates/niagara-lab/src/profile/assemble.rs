@@ -1,6 +1,7 @@
 //! From what the views saw to what the profile says.
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_profile::result::{
     Cpu, FunctionShare, LayerShare, Profile, Site, Syscall, ThreadTime, Waiting,
 };
@@ -58,8 +59,8 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
     });
     if samples.lost > 0 {
         profile.missing.push(format!(
-            "{} samples of the CPU did not fit into their buffers and are not counted",
-            samples.lost
+            "{} of the CPU did not fit into the buffers and did not count",
+            counted(samples.lost, "sample")
         ));
     }
     profile.cpu_stacks = samples.folded;

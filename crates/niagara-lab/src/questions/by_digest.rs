@@ -42,6 +42,8 @@ pub(crate) fn replay_summary(duels: &[[&ReplayRecord; 2]], alpha: f64) -> Option
         is_good: worst.is_none(),
         facts: last.facts.clone(),
         answers: answers.collect(),
+        identical: None,
+        same_answers: None,
         alpha,
         duels: duels.len(),
         digests,

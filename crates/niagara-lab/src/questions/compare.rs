@@ -3,7 +3,10 @@
 use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable};
-use niagara_store::{About, CompareSummary, Comparison, Deployment, Goal, Phase, Summary};
+use niagara_store::{
+    About, CompareSummary, Comparison, Deployment, Goal, IdenticalDuels, Phase, SameAnswers,
+    Summary,
+};
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
@@ -14,7 +17,9 @@ use crate::questions::build_note::build_notes;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
+use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
+use crate::questions::same_answers::{AnswersBeside, take_answers};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
@@ -57,6 +62,10 @@ pub(crate) struct Comparing<'a> {
     plan: ComparePlan,
     about: Option<About>,
     outcome: Option<TestOutcome>,
+    /// Of a capture: what A shows against itself.
+    identical: Option<IdenticalDuels>,
+    /// Of a capture: whether B answers it as A does.
+    answers: Option<SameAnswers>,
     warnings: Vec<String>,
 }
 
@@ -91,6 +100,8 @@ impl<'a> Comparing<'a> {
             plan,
             about: question.words(),
             outcome: None,
+            identical: None,
+            answers: None,
             warnings: Vec::new(),
         })
     }
@@ -179,6 +190,11 @@ impl Measuring for Comparing<'_> {
             name: "compare",
             seconds: study.left_seconds(),
         });
+        if self.options.protocol == Protocol::Duel {
+            let of = (&self.options.a, self.options.goal);
+            let settings = (self.options.couples, self.options.seed);
+            self.identical = identical_duels(self.bench, study, of, settings, observer)?;
+        }
         let outcome = study.run(
             self.bench,
             RunningTest::begin(study, &self.test())?,
@@ -208,6 +224,8 @@ impl Measuring for Comparing<'_> {
         if interrupted {
             return Err(Cancelled.into());
         }
+        let sides = [&self.options.a, &self.options.b];
+        self.answers = AnswersBeside::default().compare(self.bench, study, sides, observer)?;
         Ok(())
     }
 
@@ -218,7 +236,11 @@ impl Measuring for Comparing<'_> {
     fn found(&self, study: &Study, complete: bool) -> Result<Found> {
         let (options, bench) = (&self.options, self.bench);
         let outcome = self.outcome.as_ref().ok_or(Cancelled)?;
-        let comparison = comparison(study, &self.test(), outcome)?;
+        let mut comparison = comparison(study, &self.test(), outcome)?;
+        take_answers(&mut comparison, self.answers.as_ref());
+        if let (Some(replay), Some(identical)) = (&mut comparison.replay, &self.identical) {
+            replay.take_identical(identical);
+        }
         let scores: Vec<f64> = outcome
             .duels
             .iter()

@@ -101,6 +101,7 @@ pub(crate) fn deployment(
         start,
         environment,
         malloc: malloc(install, runtime, levers()),
+        huge_text: runtime.huge_pages_text,
         server_cpus: runtime
             .server_cpus
             .as_deref()

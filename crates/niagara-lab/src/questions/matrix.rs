@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
     About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
@@ -246,7 +247,7 @@ impl<'a> Filling<'a> {
         if options.workloads.len() > 1 {
             subject += &format!(", {}", options.workloads[place.workload].name);
         }
-        format!("{subject}, {} threads", place.threads)
+        format!("{subject}, {}", counted(u64::from(place.threads), "thread"))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a cell is all of these")]

@@ -5,6 +5,7 @@ use niagara_check::{Standing, standing};
 use niagara_store::NotTried;
 
 use crate::duels::workbench::Workbench;
+use crate::fleet::ServerRecipe;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
@@ -47,6 +48,24 @@ pub(crate) fn prepare_builds(
         });
     }
     Ok(left_out)
+}
+
+/// The servers that the candidates come to, each once; those of too many are left to [`prepare_builds`] to refuse.
+pub(crate) fn recipes_for(base: &Variant, candidates: &[Candidate]) -> Vec<ServerRecipe> {
+    let sets = combinations(candidates);
+    if sets.len() > MAX_BUILDS {
+        return Vec::new();
+    }
+    let mut found: Vec<ServerRecipe> = Vec::new();
+    for set in sets {
+        let variant = with_all(base, candidates, &set);
+        let made = variant.build.map(|recipe| ServerRecipe {
+            server: variant.server,
+            recipe: recipe.normal(),
+        });
+        found.extend(made.filter(|made| !found.contains(made)));
+    }
+    found
 }
 
 /// Sets of candidates that change the build and can be on one side of a duel together, those of one candidate first.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_stats::{
     Estimate, Expected, Factor, Fit, Observation, Row, SURE, derive_seed, design_among, effects,
     interactions, is_promising, strongest_beside, student,
@@ -14,6 +15,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
 use crate::studies::checkpoint::{self, Checkpoint};
+use crate::studies::history::score_again;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
@@ -104,6 +106,8 @@ pub(crate) struct RunningScreening<'a> {
     observations: Vec<Observation>,
     /// The same duels by throughput, whatever the goal: a server whose throughput collapses shows there.
     throughput: Vec<Observation>,
+    /// The variance of each score that its couples tell of, where throughput is what is screened for.
+    own_variances: Vec<f64>,
     /// Duels of which one side failed.
     failed: u32,
     set_aside: Vec<(usize, NotTried)>,
@@ -176,6 +180,7 @@ impl Series for RunningScreening<'_> {
                         });
                     }
                     self.observations.push(Observation { row, score });
+                    self.learn_own_variance(study, record.seq)?;
                     self.set_aside_lever_that_halves(study)?;
                     self.show(observer);
                 }
@@ -239,6 +244,7 @@ impl<'a> RunningScreening<'a> {
             options,
             observations: Vec::new(),
             throughput: Vec::new(),
+            own_variances: Vec::new(),
             failed: 0,
             set_aside: Vec::new(),
         }
@@ -292,14 +298,35 @@ impl<'a> RunningScreening<'a> {
             return (fit, false);
         }
         let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
-        (fit, true)
+        (fit.with_noise_at_least(self.own_sd()), true)
     }
 
     fn fit(&self) -> Fit {
-        // Only what the fit leaves over tells its noise: that of the couples within the duels knows nothing of
-        // levers that act on each other. Of those, the strongest are fitted themselves.
-        let pairs = interactions(&self.shapes, &self.observations);
-        effects(&self.shapes, &self.observations, &pairs, None)
+        // What the fit leaves over tells its noise: that of the couples within the duels knows nothing of restarts and of
+        // levers that act on each other, and is the least that it can be. Of those levers, the strongest are fitted themselves.
+        let own_sd = self.own_sd();
+        let pairs = interactions(&self.shapes, &self.observations, own_sd);
+        effects(&self.shapes, &self.observations, &pairs).with_noise_at_least(own_sd)
+    }
+
+    /// Keeps the variance of a score that its couples tell of. Of goals other than throughput it is not known.
+    fn learn_own_variance(&mut self, study: &Study, duel: u32) -> Result<()> {
+        if self.options.goal != Goal::Throughput {
+            return Ok(());
+        }
+        let slices = study.store().slices(Some(duel))?;
+        let score = score_again(duel, &slices, &study.duel_settings());
+        if let Some(score) = score.filter(|score| score.used > 1) {
+            let variance = score.couple_sd.powi(2) / score.used as f64;
+            self.own_variances.push(variance);
+        }
+        Ok(())
+    }
+
+    /// Standard deviation of a score that the couples within the duels tell of; 0 while nothing does.
+    fn own_sd(&self) -> f64 {
+        let sum: f64 = self.own_variances.iter().sum();
+        (sum / self.own_variances.len().max(1) as f64).sqrt()
     }
 
     /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
@@ -376,7 +403,8 @@ impl<'a> RunningScreening<'a> {
         sizes.sort_by(f64::total_cmp);
         let typical = (-sizes[sizes.len() / 2]).exp();
         let reason = format!(
-            "throughput halved or worse: × {typical:.2} on its side in {count} duels, then set aside"
+            "throughput halved or worse: × {typical:.2} on its side in {}, then set aside",
+            counted(count as u64, "duel")
         );
         study.note(
             "set aside",
@@ -453,7 +481,7 @@ impl<'a> RunningScreening<'a> {
     /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
     /// is decided by what is shown here.
     fn show(&self, observer: &mut dyn Observer) {
-        let fit = effects(&self.shapes, &self.observations, &[], None);
+        let fit = effects(&self.shapes, &self.observations, &[]).with_noise_at_least(self.own_sd());
         let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
             true => self.screened(&fit).into_iter().flatten().collect(),
             false => Vec::new(),

@@ -2,6 +2,7 @@
 //! what those so far mean.
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_stats::{
     ErrorBudget, Judgement, LookPlan, Rule, derive_seed, detectable, judge_final_on_nodes,
     judge_on_nodes, standard_deviation,
@@ -66,7 +67,7 @@ fn is_first(study: &Study) -> bool {
 fn what_shows(scores: &[f64], planned: usize) -> Option<String> {
     let sd = standard_deviation(scores)?;
     Some(format!(
-        "by the first {} duels here, whose scores spread by {:.1} %: {planned} duels show a difference of {:.1} % or more, 4 times in 5",
+        "by the first {} duels here, whose scores spread by {:.1} %: {planned} in all show a difference of {:.1} % or more, 4 times in 5",
         scores.len(),
         sd * 100.0,
         detectable(sd, planned) * 100.0
@@ -162,7 +163,8 @@ impl Series for RunningTest<'_> {
         }
         if self.over_budget == 0 {
             observer.see(Event::Note(&format!(
-                "the time is up: {missing} more duels, about {:.0} s, for a result with an interval",
+                "the time is up: {} more, about {:.0} s, for a result with an interval",
+                counted(missing as u64, "duel"),
                 missing as f64 * typical
             )));
         }
@@ -272,8 +274,8 @@ impl<'a> RunningTest<'a> {
             .collect();
         if self.over_budget > 0 {
             warnings.push(format!(
-                "{} duels were run beyond the budget, for a result with an interval",
-                self.over_budget
+                "run beyond the budget, for a result with an interval: {}",
+                counted(self.over_budget as u64, "duel")
             ));
         }
         TestOutcome {
@@ -291,8 +293,9 @@ impl<'a> RunningTest<'a> {
         if let Some(confidence) = outcome.judgement.confidence {
             let duels = outcome.judgement.duels;
             outcome.warnings.push(format!(
-                "the time ended after {duels} duels, too few to call a difference at α = {}: the interval is the widest \
+                "the time ended after {}, too few to call a difference at α = {}: the interval is the widest \
                  there is, of {:.0} % confidence; give a longer --budget",
+                counted(duels as u64, "duel"),
                 test.errors.alpha,
                 confidence * 100.0
             ));

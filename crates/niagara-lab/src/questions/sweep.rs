@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
+use niagara_load::counted;
 use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
     About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, SliceRecord,
@@ -93,8 +94,12 @@ struct Point {
 impl Point {
     fn subject(self) -> String {
         match self.variant {
-            0 => format!("{} threads", self.threads),
-            n => format!("{} threads, variant {}", self.threads, n + 1),
+            0 => counted(u64::from(self.threads), "thread"),
+            n => format!(
+                "{}, variant {}",
+                counted(u64::from(self.threads), "thread"),
+                n + 1
+            ),
         }
     }
 }
@@ -152,7 +157,6 @@ impl<'a> Run<'a> {
     }
 
     fn rounds(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
-        let seed = self.options.seed;
         let each = self.options.profile_seconds().unwrap_or(0.0);
         let profiles = each * self.options.variants.len() as f64;
         for round in 0..self.options.rounds {
@@ -161,11 +165,8 @@ impl<'a> Run<'a> {
                 name: &name,
                 seconds: study.left_seconds(),
             });
-            let mut order = self.points.clone();
-            let mut rng =
-                ChaCha8Rng::seed_from_u64(derive_seed(seed, "sweep order", u64::from(round)));
-            order.shuffle(&mut rng);
-            for point in order {
+            let order = self.order(round);
+            for (place, &point) in order.iter().enumerate() {
                 if self.failed.contains_key(&point) {
                     continue;
                 }
@@ -174,6 +175,16 @@ impl<'a> Run<'a> {
                     self.late = true;
                     return Ok(());
                 }
+                // Those of the next round follow when this one has no more.
+                let next = self.order(round + 1).into_iter();
+                let next = next.map(|point| (point, round + 1));
+                let rest = order[place..].iter().map(|&point| (point, round));
+                let likely = rest
+                    .chain(next.filter(|(_, round)| *round < self.options.rounds))
+                    .filter(|(point, _)| !self.failed.contains_key(point))
+                    .take(study.ahead());
+                let likely = likely.filter_map(|(point, round)| self.request(point, round));
+                study.expect(likely, observer)?;
                 self.start(study, point, round, observer)?;
             }
         }
@@ -197,10 +208,8 @@ impl<'a> Run<'a> {
             else {
                 continue;
             };
-            let subject = match threads {
-                1 => format!("{} at its knee, 1 thread", curve.title),
-                _ => format!("{} at its knee, {threads} threads", curve.title),
-            };
+            let at = counted(u64::from(*threads), "thread");
+            let subject = format!("{} at its knee, {at}", curve.title);
             let variant = with_room(variant, *threads);
             let warning = look(study, bench, &subject, &variant, short, seconds, observer)?;
             self.not_profiled.extend(warning);
@@ -208,16 +217,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        study: &mut Study,
-        point: Point,
-        round: u32,
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
-        let Some(bench) = self.options.benches.get(&point.threads) else {
-            return Ok(());
-        };
+    /// The points in the order of a round.
+    fn order(&self, round: u32) -> Vec<Point> {
+        let mut order = self.points.clone();
+        let seed = derive_seed(self.options.seed, "sweep order", u64::from(round));
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+        order
+    }
+
+    /// The start of a point in a round, and where it is made.
+    fn request(&self, point: Point, round: u32) -> Option<(&'a Workbench, DuelRequest)> {
+        let bench = self.options.benches.get(&point.threads)?;
         let of = |index: usize| with_room(&self.options.variants[index].1, point.threads);
         let sides = if self.interleaved {
             [of(0), of(1)]
@@ -232,6 +242,19 @@ impl<'a> Run<'a> {
             variants: sides,
             couples: self.options.couples,
             seed,
+        };
+        Some((bench, request))
+    }
+
+    fn start(
+        &mut self,
+        study: &mut Study,
+        point: Point,
+        round: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some((bench, request)) = self.request(point, round) else {
+            return Ok(());
         };
         let record = study.duel(bench, &request, observer)?;
         match record.ending {
@@ -407,7 +430,8 @@ impl<'a> Run<'a> {
         }
         for curve in curves {
             for (threads, reason) in &curve.failures {
-                warnings.push(format!("{} at {threads} threads: {reason}", curve.title));
+                let threads = counted(u64::from(*threads), "thread");
+                warnings.push(format!("{} at {threads}: {reason}", curve.title));
             }
             if curve.law.as_ref().is_some_and(|law| law.misfit) {
                 warnings.push(format!(

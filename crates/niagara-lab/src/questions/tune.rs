@@ -15,6 +15,7 @@ use crate::questions::final_check::{check_final, undone_checks};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
 use crate::questions::rate::find_rate;
+use crate::questions::same_answers::take_answers;
 use crate::questions::screen::{RunningScreening, ScreenOptions};
 use crate::questions::search::{
     RunningSearch, SearchOptions, Space, fewest_duels, starting_values, worth_searching,
@@ -75,6 +76,7 @@ impl Measuring for Tuning<'_> {
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
         let promoted = self.search(study, &plan, promoted, observer)?;
+        let promoted = self.keep_answers(study, promoted, observer)?;
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
@@ -396,7 +398,8 @@ impl<'a> Tuning<'a> {
         let outcome = study.run(self.bench, RunningTest::begin(study, &test)?, observer)?;
         self.warn("total", &outcome);
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &test, &outcome)?;
+            let mut total = comparison(study, &test, &outcome)?;
+            take_answers(&mut total, self.found.answers.as_ref());
             self.found.warnings.extend(total.caution.clone());
             self.found.total = Some(total);
         }
@@ -528,5 +531,6 @@ fn stop_if_interrupted(outcome: &TestOutcome) -> Result<()> {
     }
 }
 
+mod answers;
 #[cfg(test)]
 mod tests;

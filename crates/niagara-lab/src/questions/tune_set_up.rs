@@ -9,7 +9,7 @@ use crate::asking::own_training::train_on_own;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::profile::ShortProfile;
-use crate::questions::prepare_builds::prepare_builds;
+use crate::questions::prepare_builds::{prepare_builds, recipes_for};
 use crate::questions::tune_options::TuneOptions;
 use crate::studies::debug_symbols::debug_symbols;
 use crate::studies::history::History;
@@ -50,6 +50,7 @@ impl TuneSetUp {
                 builds: &builds,
                 seconds: tune.build_seconds,
             });
+            set_up.build_ahead(&recipes_for(base, &candidates), observer)?;
             let left_out = prepare_builds(bench, base, &mut candidates, observer)?;
             not_applicable.extend(left_out);
         }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{Bond, Prior, Prospect, Verdict, promote};
 use niagara_store::{
-    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, Screened, Searched, Together,
-    TuneSummary,
+    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened, Searched,
+    Together, TuneSummary,
 };
 
 use crate::client_host::ClientHost;
@@ -30,6 +30,8 @@ pub(crate) struct Tuned {
     pub screening: Option<Screening>,
     pub searched: Option<Searched>,
     pub checks: Vec<FinalCheck>,
+    /// Of a capture: whether the final variant answers it as the start does.
+    pub answers: Option<SameAnswers>,
     pub rungs: Vec<Rung>,
     pub total: Option<Comparison>,
     pub complete: bool,
@@ -47,6 +49,7 @@ impl Tuned {
             screening: None,
             searched: None,
             checks: Vec::new(),
+            answers: None,
             rungs: Vec::new(),
             total: None,
             complete: false,

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 
 use crate::asking::question::{Question, StudyDescription};
+use crate::asking::recipes_of::recipes_of;
 use crate::questions::combinations::combinations;
 use crate::questions::compare::Comparing;
 use crate::questions::identical::Watching;
@@ -44,7 +45,8 @@ pub fn answer(
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
-    let set_up = SetUp::new(question, session.inventory, session.cancel, observer)?;
+    let set_up = SetUp::new(question, session, observer)?;
+    set_up.build_ahead(&recipes_of(question), observer)?;
     let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
     // Servers for the study's first load; a matrix and a sweep have benches for all of theirs.
     let first_bench = || set_up.bench(question.first_load());
@@ -126,7 +128,7 @@ fn begin(
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;
         if let Some(text) = study.fleet_announcement() {
-            observer.see(Event::Note(&text));
+            observer.see(Event::Note(text));
         }
     }
     if study.is_resumed() {

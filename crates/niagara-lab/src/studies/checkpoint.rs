@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use niagara_stats::LookPlan;
-use niagara_store::{FinalCheck, NotTried, Phase};
+use niagara_store::{FinalCheck, NotTried, Phase, SameAnswers};
 
 use crate::lever::Searching;
 use crate::studies::announced::TunePlan;
@@ -98,6 +98,16 @@ pub(crate) fn controls() -> Checkpoint<bool> {
 /// What came of the checks of this final variant.
 pub(crate) fn final_checks(variant: &str) -> Checkpoint<Vec<FinalCheck>> {
     Checkpoint::named(format!("final checks {variant}"))
+}
+
+/// Duels of A against itself before a comparison by a capture.
+pub(crate) fn identical_duels() -> Checkpoint<u32> {
+    Checkpoint::named("identical duels")
+}
+
+/// Whether this variant answers a capture as the start does.
+pub(crate) fn same_answers(variant: &str) -> Checkpoint<SameAnswers> {
+    Checkpoint::named(format!("same answers {variant}"))
 }
 
 /// Identifiers of the levers that go into the final variant, best first.

@@ -115,7 +115,8 @@ impl Study {
                 }
                 break SeriesEnd::OutOfTime;
             }
-            self.expect(bench, series.likely(self.ahead()));
+            let likely = series.likely(self.ahead()).into_iter();
+            self.expect(likely.map(|request| (bench, request)), observer)?;
             begun += 1;
             let taken = self
                 .duel(bench, &request, observer)
@@ -129,19 +130,36 @@ impl Study {
         Ok(series.outcome(end))
     }
 
-    /// Tells whoever runs several duels at a time which ones are likely to be asked for next, in this order.
-    fn expect(&mut self, bench: &Workbench, requests: Vec<DuelRequest>) {
-        let specs = requests
-            .iter()
+    /// Tells whoever runs several duels at a time which ones are likely to be asked for next, in this order, the one that is
+    /// asked for now among them.
+    ///
+    /// # Errors
+    /// What they need cannot be packed.
+    pub(crate) fn expect<'b>(
+        &mut self,
+        requests: impl Iterator<Item = (&'b Workbench, DuelRequest)>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if self.fleet.is_none() {
+            return Ok(());
+        }
+        let specs: Vec<(&Workbench, DuelSpec)> = requests
             .zip(self.next as u32..)
-            .map(|(request, seq)| DuelSpec {
-                seq,
-                ..self.spec(bench, request, 0)
+            .map(|((bench, request), seq)| {
+                let spec = self.spec(bench, &request, 0);
+                (bench, DuelSpec { seq, ..spec })
             })
             .collect();
-        if let Some(fleet) = &mut self.fleet {
-            fleet.expect(specs);
-        }
+        let protocol = self.protocol;
+        let Some(fleet) = &mut self.fleet else {
+            return Ok(());
+        };
+        let orders = specs
+            .iter()
+            .map(|(bench, spec)| fleet.order(bench, spec, protocol, observer))
+            .collect::<Result<_>>()?;
+        fleet.expect(orders);
+        Ok(())
     }
 
     /// One duel, scored: run now or recalled, repeated a few times where it was disturbed. The record of a side that failed
@@ -167,6 +185,10 @@ impl Study {
                 None => repeats > MAX_REPEATS || self.left_seconds() <= record.wall_seconds,
             };
             if record.ending != Ending::Disturbed || no_more {
+                // Another question expects others.
+                if let Some(fleet) = &mut self.fleet {
+                    fleet.expect(Vec::new());
+                }
                 return Ok(record);
             }
         }

@@ -12,9 +12,12 @@ use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
+use crate::fleet::{FleetOptions, ServerRecipe, build_on_nodes};
 use crate::studies::inventory::{Inventory, server_name};
 use crate::studies::observer::Observer;
+use crate::studies::session::Session;
 use crate::studies::study::Study;
+use crate::variants::server_build::BuildOptions;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
@@ -30,15 +33,16 @@ pub(crate) struct SetUp<'a> {
     pub base: Variant,
     /// That configuration as each server takes it.
     starts: BTreeMap<String, StartConfiguration>,
+    fleet: Option<&'a FleetOptions>,
 }
 
 impl<'a> SetUp<'a> {
     pub(crate) fn new(
         study: &'a StudyDescription,
-        inventory: &'a Inventory,
-        cancel: &'a Cancel,
+        session: &'a Session<'a>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
+        let (inventory, cancel) = (session.inventory, session.cancel);
         let server = server_name(&study.server)?;
         let mut set_up = Self {
             study,
@@ -46,11 +50,38 @@ impl<'a> SetUp<'a> {
             cancel,
             base: Variant::base(&server),
             starts: BTreeMap::new(),
+            fleet: session.fleet,
         };
         let mut bench = set_up.bench(study.first_load());
         set_up.base = bench.base(&server, observer)?;
         set_up.starts.clone_from(bench.starts());
         Ok(set_up)
+    }
+
+    /// Has nodes build what is not in the store yet, where the study has nodes: what is set up next finds it there.
+    ///
+    /// # Errors
+    /// As with [`build_on_nodes`].
+    pub(crate) fn build_ahead(
+        &self,
+        recipes: &[ServerRecipe],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(fleet) = self.fleet else {
+            return Ok(());
+        };
+        if recipes.is_empty() {
+            return Ok(());
+        }
+        build_on_nodes(
+            fleet,
+            self.inventory,
+            recipes,
+            BuildOptions::default(),
+            self.cancel,
+            observer,
+        )?;
+        Ok(())
     }
 
     /// Keeps with the results what the start is, and what it goes without.

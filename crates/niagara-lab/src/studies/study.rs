@@ -1,14 +1,16 @@
 //! A study with its results file: what it has measured, decided and used of its time, in this sitting and earlier ones. Its
 //! duels are run in `series`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use niagara_load::StepTime;
 use niagara_stats::TakenSlope;
-use niagara_store::{DuelRecord, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord};
+use niagara_store::{
+    DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,7 +20,7 @@ use crate::duels::score::learn_taken;
 use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
-use crate::fleet::{Fleet, FleetOptions, FleetReport, FoughtOn};
+use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
 use crate::studies::nodes::Nodes;
@@ -29,8 +31,6 @@ use crate::variants::variant::Variant;
 const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
-/// Event kind under which it is kept which node ran a duel.
-const FOUGHT_ON: &str = "fought on";
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
@@ -208,7 +208,7 @@ impl Study {
     }
 
     /// What whoever started it has to know of who runs its duels.
-    pub(crate) fn fleet_announcement(&self) -> Option<String> {
+    pub(crate) fn fleet_announcement(&self) -> Option<&str> {
         self.fleet.as_ref().map(Fleet::announcement)
     }
 
@@ -240,17 +240,17 @@ impl Study {
         self.fleet.is_some()
     }
 
-    /// What nodes were held for in this sitting, and what went wrong on them; `None` of a study on one machine.
+    /// Keeps what nodes were held for, in all sittings.
     ///
     /// # Errors
-    /// The results file cannot be read.
-    pub fn fleet_report(&self) -> Result<Option<FleetReport>> {
+    /// The results file cannot be read or written.
+    fn keep_node_account(&self) -> Result<()> {
         let Some(fleet) = &self.fleet else {
-            return Ok(None);
+            return Ok(());
         };
-        let taken: std::collections::BTreeSet<String> =
-            self.fought_on()?.into_iter().map(|on| on.duel).collect();
-        Ok(Some(fleet.report(|duel| taken.contains(duel))))
+        let taken: BTreeSet<String> = self.fought_on()?.into_iter().map(|on| on.duel).collect();
+        let account = fleet.account(|duel| taken.contains(duel));
+        self.note(NODES_HELD, &serde_json::to_string(&account)?)
     }
 
     /// Where its duels were run, as far as that was elsewhere.
@@ -518,6 +518,7 @@ impl Study {
         if let Some(fleet) = &mut self.fleet {
             fleet.end();
         }
+        self.keep_node_account()?;
         if let Some(sitting) = self.clock.end() {
             self.store
                 .add_run_time(sitting.elapsed_seconds, sitting.load_seconds)?;

@@ -132,6 +132,7 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
     Change {
         malloc: runtime.malloc.as_ref().map(|name| name.0.clone()),
         huge_pages_heap: runtime.huge_pages_heap,
+        huge_pages_text: runtime.huge_pages_text,
         transport: runtime.transport,
         server_cpus,
         client_cpus,

@@ -252,6 +252,8 @@ pub(crate) struct Runtime {
     pub malloc: Option<Text>,
     /// Ask the malloc for transparent huge pages
     pub huge_pages_heap: Option<bool>,
+    /// Put the program's text on transparent huge pages
+    pub huge_pages_text: Option<bool>,
     /// How the load reaches the server
     pub transport: Option<TransportKind>,
     /// CPUs of the server, as in 0-3,8

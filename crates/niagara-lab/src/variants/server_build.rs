@@ -1,7 +1,7 @@
 //! A server built as studies and commands ask for it: with the patches of the lever library, trained by our own load.
 
 use anyhow::Result;
-use niagara_build::{BuildStopped, Builder, Built, LoadTrainer, Recipe, check_names};
+use niagara_build::{BuildStopped, Builder, Built, LoadTrainer, Recipe, Wanted, check_names};
 use niagara_check::exercise;
 use niagara_server::{Cache, Cancel, Cancelled, Catalog, Install, RunningServer};
 
@@ -33,12 +33,44 @@ pub fn build(
 ) -> Result<Built> {
     // Better said now than after a source was fetched, or the first of two builds made.
     check_names(recipe)?;
+    with_builder(cache, catalog, options, cancel, progress, |builder| {
+        builder.ensure(server, recipe)
+    })
+}
+
+/// What that build is known by and made from, and whether it is there; nothing is built.
+///
+/// # Errors
+/// As with [`build`]; a source that cannot be had.
+pub(crate) fn look(
+    cache: &Cache,
+    catalog: &Catalog,
+    server: &str,
+    recipe: &Recipe,
+    options: BuildOptions,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Wanted> {
+    check_names(recipe)?;
+    with_builder(cache, catalog, options, cancel, progress, |builder| {
+        builder.look(server, recipe)
+    })
+}
+
+fn with_builder<T>(
+    cache: &Cache,
+    catalog: &Catalog,
+    options: BuildOptions,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(&str),
+    work: impl FnOnce(&mut Builder<'_>) -> Result<T>,
+) -> Result<T> {
     let answers =
         |server: &RunningServer, install: &Install, seconds: f64, tell: &mut dyn FnMut(&str)| {
             exercise(server, install, seconds, cancel, tell)
         };
     let mut trainer = LoadTrainer::new(cache, cancel).with_answers(&answers);
-    let built = Builder {
+    work(&mut Builder {
         cache,
         catalog,
         trainer: &mut trainer,
@@ -48,9 +80,8 @@ pub fn build(
         jobs: options.jobs,
         keep: options.keep,
         refresh_source: options.refresh_source,
-    }
-    .ensure(server, recipe);
-    built.map_err(stopped)
+    })
+    .map_err(stopped)
 }
 
 /// A builder's error; where it was told to stop one of [`Cancelled`], that says what becomes of the build.

@@ -1,5 +1,6 @@
 //! A slice or run under way on one loop: transactions begin, statements are answered and sent, errors are dealt with.
 
+use crate::counted;
 use crate::engine::connection::{Connection, State, Stopped};
 use crate::engine::counted_time::CountedTime;
 use crate::engine::link::{Link, Lost};
@@ -148,8 +149,8 @@ impl<'a> Running<'a> {
         self.time.check_drain(now, self.in_flight, "transactions")?;
         if now.saturating_duration_since(heard) >= self.order.stall_timeout {
             return Err(self.time.server_lost(format!(
-                "no answer on {} connections for {:.1} s",
-                self.in_flight,
+                "no answer on {} for {:.1} s",
+                counted(self.in_flight as u64, "connection"),
                 self.order.stall_timeout.as_secs_f64()
             )));
         }

@@ -1,5 +1,6 @@
 //! A slice or run of a script under way on one loop: its threads run until each waits for an answer, a rest or an event.
 
+use crate::counted;
 use crate::engine::counted_time::CountedTime;
 use crate::engine::link::Lost;
 use crate::engine::options::MAX_RUN;
@@ -156,8 +157,8 @@ impl<'a> ScriptRunning<'a> {
         let rests = !self.resting.is_empty();
         if !rests && now.saturating_duration_since(heard) >= self.order.stall_timeout {
             return Err(self.time.server_lost(format!(
-                "no answer to {} threads for {:.1} s",
-                self.in_flight,
+                "no answer to {} for {:.1} s",
+                counted(self.in_flight as u64, "thread"),
                 self.order.stall_timeout.as_secs_f64()
             )));
         }

@@ -5,6 +5,7 @@ use crate::error::LoadError;
 use crate::net::endpoint::{Endpoint, TlsMode};
 use crate::net::stream::{Hangup, Stream};
 use crate::net::tls::{TlsClient, TlsError};
+use crate::protocol::answer_digest::{AnswerDigest, AnswerDigestReader};
 use crate::protocol::auth::Channel;
 use crate::protocol::command::{self, ParameterType};
 use crate::protocol::inbox::Inbox;
@@ -266,6 +267,31 @@ impl Session {
         let rows = self.exchange(deadline, |packet| reader.packet(packet));
         self.warnings = reader.warnings();
         rows
+    }
+
+    /// Runs a statement in text form, which must fit one packet, and says what the answer was.
+    pub(crate) fn answer(&mut self, sql: &[u8]) -> Result<AnswerDigest, SessionError> {
+        command::query(&mut self.out, sql);
+        self.digest()
+    }
+
+    /// Chooses a database.
+    pub(crate) fn choose_database(&mut self, name: &[u8]) -> Result<AnswerDigest, SessionError> {
+        command::init_db(&mut self.out, name);
+        self.digest()
+    }
+
+    /// Makes the session like a fresh one.
+    pub(crate) fn reset(&mut self) -> Result<AnswerDigest, SessionError> {
+        command::reset_connection(&mut self.out);
+        self.digest()
+    }
+
+    /// Sends the command in the buffer; what the answer was.
+    fn digest(&mut self) -> Result<AnswerDigest, SessionError> {
+        let deadline = Instant::now() + self.timeout;
+        let mut reader = AnswerDigestReader::new(self.capabilities);
+        self.exchange(deadline, |packet| reader.packet(packet))
     }
 
     /// Warnings that the server counted for the last statement of [`rows`](Session::rows); 0 where it was refused.

@@ -8,6 +8,7 @@
 //! server should do the work it does for them.
 
 pub(crate) mod answer;
+pub(crate) mod answer_digest;
 pub(crate) mod auth;
 pub(crate) mod command;
 #[cfg(any(test, fuzzing))]

@@ -280,11 +280,3 @@ pub(super) fn takes_common(option: &WorkloadOption, tables: bool) -> bool {
         || ["mysql_storage_engine", "reconnect"].contains(&option.name)
         || (tables && option.name == "create_table_options")
 }
-
-/// `1 table`, `2 tables`.
-pub(super) fn plural(count: u32, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    }
-}

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_server::{Config, Install, plugin_folder_of};
 use serde::{Deserialize, Serialize};
 
@@ -263,9 +264,9 @@ impl StartConfiguration {
     /// What a person is told once, a line each.
     pub fn told(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "the start is {}: {} settings kept, {} left out",
+            "the start is {}: {} kept, {} left out",
             self.from,
-            self.config.len(),
+            counted(self.config.len() as u64, "setting"),
             self.left_out.len()
         )];
         if let Some((last, others)) = self.files.split_last()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use niagara_capture::log::Input;
-use niagara_load::{Admin, LoadError};
+use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, RunningServer};
 
 use super::dump_files::{database, head, mydumper_files};
@@ -60,7 +60,7 @@ pub(crate) fn load(
     }
     Ok(left_out
         .into_iter()
-        .map(|(what, count)| format!("{count} statements {what} were left out"))
+        .map(|(what, count)| format!("left out: {} {what}", counted(count, "statement")))
         .collect())
 }
 

@@ -17,14 +17,46 @@ pub struct Mapping {
     pub path: PathBuf,
 }
 
-/// The executable mappings of a process that come from files, by address.
+/// The executable mappings of a process that come from files, by address. Code that has no file but lies against a file's is
+/// that file's, moved onto huge pages at its own addresses, and is one with it.
 ///
 /// # Errors
 /// The process has ended, or is another user's.
 pub fn mappings(pid: i32) -> Result<Vec<Mapping>> {
     let file = format!("/proc/{pid}/maps");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
-    Ok(text.lines().filter_map(executable).collect())
+    Ok(joined(text.lines().filter_map(executable)))
+}
+
+/// Mappings of one file that lie against each other as they do in the file, as one; those of no file are of the
+/// file that they lie against, before or behind, and left out where there is none.
+fn joined(all: impl Iterator<Item = Mapping>) -> Vec<Mapping> {
+    let mut found: Vec<Mapping> = Vec::new();
+    for mut mapping in all {
+        let Some(last) = found.last_mut() else {
+            found.push(mapping);
+            continue;
+        };
+        if last.addresses.end != mapping.addresses.start {
+            found.push(mapping);
+            continue;
+        }
+        let length = last.addresses.end - last.addresses.start;
+        let no_file = |mapping: &Mapping| mapping.path.as_os_str().is_empty();
+        if no_file(&mapping) && !no_file(last)
+            || last.path == mapping.path && last.offset + length == mapping.offset
+        {
+            last.addresses.end = mapping.addresses.end;
+        } else if no_file(last) && mapping.offset >= length {
+            mapping.offset -= length;
+            mapping.addresses.start = last.addresses.start;
+            *last = mapping;
+        } else {
+            found.push(mapping);
+        }
+    }
+    found.retain(|mapping| !mapping.path.as_os_str().is_empty());
+    found
 }
 
 /// `55d0…-55d1… r-xp 001d2000 fe:01 131 /usr/sbin/mariadbd`
@@ -33,8 +65,8 @@ fn executable(line: &str) -> Option<Mapping> {
     let (start, end) = words.next()?.split_once('-')?;
     let permissions = words.next()?;
     let offset = words.next()?;
-    let path = words.nth(2)?.trim_start();
-    if !permissions.contains('x') || path.is_empty() {
+    let path = words.nth(2).unwrap_or_default().trim();
+    if !permissions.contains('x') {
         return None;
     }
     let hex = |text| u64::from_str_radix(text, 16).ok();
@@ -67,8 +99,25 @@ mod tests {
             executable("55d0a000-55d0b000 r--p 0 fe:01 1 /usr/sbin/x"),
             None
         );
-        assert_eq!(executable("7f00-7f10 rwxp 00000000 00:00 0"), None);
         assert_eq!(executable("nonsense"), None);
+    }
+
+    #[test]
+    fn text_that_was_moved_onto_huge_pages_is_its_files() {
+        let of = |maps: &str| joined(maps.lines().filter_map(executable));
+        let whole = |from, to, offset| Mapping {
+            addresses: from..to,
+            offset,
+            path: "/usr/sbin/mysqld".into(),
+        };
+        let between = "100000-200000 r-xp 00010000 fe:01 13   /usr/sbin/mysqld\n\
+                       200000-600000 r-xp 00000000 00:00 0 \n\
+                       600000-700000 r-xp 00510000 fe:01 13   /usr/sbin/mysqld\n\
+                       900000-a00000 rwxp 00000000 00:00 0 \n";
+        assert_eq!(of(between), [whole(0x10_0000, 0x70_0000, 0x1_0000)]);
+        let before = "200000-600000 r-xp 00000000 00:00 0 \n\
+                      600000-700000 r-xp 00510000 fe:01 13   /usr/sbin/mysqld\n";
+        assert_eq!(of(before), [whole(0x20_0000, 0x70_0000, 0x11_0000)]);
     }
 
     #[test]

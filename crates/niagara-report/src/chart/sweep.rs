@@ -29,9 +29,9 @@ pub fn sweep(sweep: &SweepSummary) -> Option<Markup> {
         .flat_map(|curve| {
             curve.points.iter().map(|point| {
                 format!(
-                    "{} at {} threads: {} tps",
+                    "{} at {}: {} tps",
                     curve.title,
-                    point.threads,
+                    number::count(point.threads as usize, "thread"),
                     number::grouped(point.tps.value)
                 )
             })

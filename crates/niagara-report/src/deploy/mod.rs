@@ -169,14 +169,27 @@ fn kept(ladder: &LadderSummary) -> Vec<(String, DeployRung)> {
         .collect()
 }
 
-/// Every file that [`deploy`] may make.
-pub const DEPLOY_FILES: [&str; 5] = [README, option_file::NAME, unit::NAME, RECIPE, ARCHIVE];
+/// Every file that [`deploy`] may make, and the two that are written beside them.
+pub const DEPLOY_FILES: [&str; 6] = [
+    README,
+    option_file::NAME,
+    unit::NAME,
+    RECIPE,
+    ARCHIVE,
+    TEXT_LIBRARY,
+];
 
 /// What rebuilds the server.
 const RECIPE: &str = "recipe.json";
 
 /// The built server: `usr` and all below it. Written by whoever has the build at hand.
 pub const ARCHIVE: &str = "server.tar.gz";
+
+/// The library that puts the program's text on huge pages. Written by whoever carries it.
+const TEXT_LIBRARY: &str = "libniagara_text.so";
+
+/// Where that library goes: AppArmor's and SELinux's rules let every program load libraries below /usr/lib.
+const TEXT_LIBRARY_PLACE: &str = "/usr/lib/niagara/libniagara_text.so";
 
 /// Where the built server is unpacked.
 const PLACE: &str = "/opt/niagara";

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{ARCHIVE, DeployInput, PLACE, RECIPE, option_file, plugins, unit};
+use super::{
+    ARCHIVE, DeployInput, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, plugins,
+    unit,
+};
 
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
@@ -84,6 +87,7 @@ impl Sections {
             self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
             self.code(&[format!("sudo apt-get install {}", malloc.package)]);
         }
+        self.text_library(input, &mut step);
         if let Some(note) = &input.variant.huge_pages {
             self.line(format!("{} Huge pages: {note}", step.next()));
         }
@@ -131,11 +135,37 @@ impl Sections {
             self.line("There is nothing to install.");
         }
         self.line("");
+        self.where_it_may_fail(input, process);
+    }
+
+    /// The step that puts the library in place which puts the server's text on huge pages.
+    fn text_library(&mut self, input: &DeployInput, step: &mut Numbers) {
+        if input.variant.huge_text {
+            self.line(format!(
+                "{} The library that puts the server's text on huge pages when it starts:",
+                step.next()
+            ));
+            self.code(&[format!(
+                "sudo install -D -m 644 {TEXT_LIBRARY} {TEXT_LIBRARY_PLACE}"
+            )]);
+        }
+    }
+
+    /// What may keep what is preloaded from taking effect, and where that is told.
+    fn where_it_may_fail(&mut self, input: &DeployInput, process: bool) {
         if process && input.variant.malloc.is_some() {
             self.line(
                 "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
+        }
+        if input.variant.huge_text {
+            self.line(format!(
+                "Where the text cannot go on huge pages, the server starts as without the library and says why: \
+                 `journalctl -u {} | grep niagara_text`. Under SELinux or with `MemoryDenyWriteExecute=` in the \
+                 unit the system may let no copied code run.\n",
+                input.service()
+            ));
         }
     }
 
@@ -226,6 +256,13 @@ impl Sections {
                 input.daemon()
             ));
         }
+        if input.variant.huge_text {
+            commands.push(format!(
+                "sudo awk '$2 ~ /^[r-][w-][x-]/ {{x = $2 ~ /x/}} x && /AnonHugePages|FilePmdMapped/ {{n += $2}} \
+                 END {{print n + 0 \" kB of text on huge pages\"}}' /proc/$(pidof -s {})/smaps",
+                input.daemon()
+            ));
+        }
         if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
@@ -261,6 +298,9 @@ impl Sections {
         }
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
+            if input.variant.huge_text {
+                commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));
+            }
             if input.variant.built.is_some() {
                 commands.push(format!("sudo rm -r {PLACE}"));
                 commands.push(format!("rm {}", plugins::BEFORE));

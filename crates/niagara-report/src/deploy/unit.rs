@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_store::DeployBuild;
 
-use super::{DeployInput, PLACE, comment, head, plugins, quoted};
+use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, plugins, quoted};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
@@ -71,16 +71,18 @@ pub fn command(built: &DeployBuild) -> String {
     )
 }
 
-/// The environment with the malloc in it; one that preloads something else keeps that behind it.
+/// The environment with what is preloaded: malloc and library in front of what it preloads anyway.
 pub fn environment(input: &DeployInput) -> BTreeMap<String, String> {
     let mut environment = input.variant.environment.clone();
-    if let Some(malloc) = &input.variant.malloc {
+    let text = input.variant.huge_text.then_some(TEXT_LIBRARY_PLACE);
+    let malloc = input.variant.malloc.as_ref().map(|m| m.soname.as_str());
+    for library in [text, malloc].into_iter().flatten() {
         let preload = environment.entry("LD_PRELOAD".to_owned()).or_default();
-        let named = preload.split([':', ' ']).any(|part| part == malloc.soname);
+        let named = preload.split([':', ' ']).any(|part| part == library);
         if preload.is_empty() {
-            preload.clone_from(&malloc.soname);
+            library.clone_into(preload);
         } else if !named {
-            *preload = format!("{}:{preload}", malloc.soname);
+            *preload = format!("{library}:{preload}");
         }
     }
     environment

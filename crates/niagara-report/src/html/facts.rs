@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::flat::flat;
 use crate::scroll::scroll;
-use crate::{Report, number};
+use crate::{Report, node_account, number};
 
 pub fn sections(report: &Report) -> Markup {
     html! {
@@ -19,6 +19,7 @@ pub fn sections(report: &Report) -> Markup {
             }
         }
         (variants(report))
+        (nodes_held(report))
         section {
             h2 { "The machine" }
             (tree(&report.study.machine))
@@ -42,7 +43,7 @@ fn variants(report: &Report) -> Markup {
                 @for variant in &judged { (launched(variant, judged.len() <= 2)) }
                 @if !screened.is_empty() {
                     details {
-                        summary { (screened.len()) " variants of the screening" }
+                        summary { (number::count(screened.len(), "variant")) " of the screening" }
                         @for variant in &screened { (launched(variant, false)) }
                     }
                 }
@@ -57,6 +58,28 @@ fn launched(variant: &VariantRecord, open: bool) -> Markup {
             summary { (variant.label) " " span.small { (variant.server_version) } }
             pre { code { (variant.command) } }
             (tree(&variant.content))
+        }
+    }
+}
+
+/// Every second that a node was held.
+fn nodes_held(report: &Report) -> Markup {
+    html! {
+        @if let Some(account) = &report.nodes_held {
+            section {
+                h2 { "What nodes were held for" }
+                p.small {
+                    (number::count(account.workers, "worker")) ", "
+                    (format!("{:.0} %", 100.0 * account.seconds.share_of_load()))
+                    " of the seconds under load in duels that count."
+                }
+                dl.facts {
+                    @for (name, seconds) in node_account::rows(account) {
+                        div { dt { (name) } dd { (seconds) " s" } }
+                    }
+                }
+                @for line in node_account::troubles(account) { p.small { (line) } }
+            }
         }
     }
 }

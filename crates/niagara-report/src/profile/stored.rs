@@ -128,6 +128,19 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         );
     }
     match (natural.is_empty(), &profile.time) {
+        (false, _) if !verbose => {
+            let left = levers(&natural);
+            let left = match left.starts_with(STILL_TO_TRY) {
+                true => format!(" {}.", capital(&left)),
+                false => String::new(),
+            };
+            let named = natural.iter().map(|limit| {
+                let share = percent(limit.share);
+                format!("{} ({share} of the time)", limit.title)
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            format!("{named}, as it should be.{left}")
+        }
         (false, _) => format!(
             "{}. That is hardware, as it should be: no lock, memory allocation or cache within the server holds it up. {}.",
             list(&natural),
@@ -137,6 +150,9 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         (true, None) => "it could not be seen here.".to_owned(),
     }
 }
+
+/// Before levers of which a study knows nothing.
+const STILL_TO_TRY: &str = "levers that address it, where they apply: ";
 
 /// The levers that address limits: those still to be tried first, then what became of the others.
 fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose: bool) -> String {
@@ -169,7 +185,7 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         (tried, not_tried) = (Vec::new(), Vec::new());
     }
     let parts = [
-        ("levers that address it, where they apply: ", left),
+        (STILL_TO_TRY, left),
         ("tried already: ", tried),
         ("not tried here: ", not_tried),
     ];

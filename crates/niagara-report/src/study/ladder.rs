@@ -120,6 +120,7 @@ fn today(ladder: &LadderSummary) -> Option<Grid> {
         "What the rungs are today",
         &[("Rung", false), ("Change", false), ("", false)],
     );
+    words.long = true;
     for rung in &ladder.rungs {
         let reason = reason(rung);
         if rung.why.is_none() && rung.change.is_empty() && reason.is_none() {

@@ -103,6 +103,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
         .collect();
     if !not_tried.is_empty() {
         let mut grid = Grid::new("Not measured", &[("Cell", false), ("Why", false)]);
+        grid.long = true;
         for cell in not_tried {
             if let CellOutcome::NotTried { reason } = &cell.outcome {
                 let place = format!(

@@ -86,6 +86,9 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
             ("Starts", true),
         ],
     );
+    // Of the percentiles the median is what can be spared last.
+    grid.spare = vec![5, 3, 2];
+    grid.short_notes = usize::from(curve.knee.is_some());
     for (index, point) in curve.points.iter().enumerate() {
         grid.rows.push(vec![
             point.threads.to_string(),
@@ -125,7 +128,10 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
         .flat_map(|point| point.errors.values())
         .sum();
     if errors > 0 {
-        grid.notes.push(format!("The server refused {errors} statements (deadlocks and the like), which were tried again."));
+        let errors = number::count(errors as usize, "statement");
+        grid.notes.push(format!(
+            "Refused by the server (deadlocks and the like) and tried again: {errors}."
+        ));
     }
     grid
 }
@@ -148,6 +154,7 @@ fn where_time_goes(curve: &SweepCurve) -> Grid {
             ("log syncs/tx", true),
         ],
     );
+    grid.long = true;
     let share = |value: f64| number::percent(value);
     let maybe = |value: Option<f64>| value.map_or(number::NOTHING.to_owned(), number::percent);
     for point in &curve.points {
@@ -199,6 +206,7 @@ fn laws(sweep: &SweepSummary) -> Grid {
             ("Residual", true),
         ],
     );
+    grid.long = true;
     for curve in &sweep.curves {
         match &curve.law {
             Some(law) => grid.rows.push(vec![

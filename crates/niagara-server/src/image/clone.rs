@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
 
-use crate::disk_use::folder_bytes;
+use crate::disk_use::room_for_copy;
 
 /// How a clone was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn explained(error: io::Error, from: &Path, to: &Path) -> anyhow::Error {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
     ) {
-        let needed = folder_bytes(from) as f64 / 1e6;
+        let needed = room_for_copy(from) as f64 / 1e6;
         let parent = to.parent().unwrap_or(to);
         let free = nix::sys::statvfs::statvfs(parent)
             .map(|s| s.blocks_available() * s.fragment_size())

@@ -98,7 +98,12 @@ fn chosen(setting: &str) -> &str {
 }
 
 /// Sets a variable, after what the user gave it.
-fn join(variables: &mut BTreeMap<String, String>, name: &str, value: &str, separator: &str) {
+pub(super) fn join(
+    variables: &mut BTreeMap<String, String>,
+    name: &str,
+    value: &str,
+    separator: &str,
+) {
     match variables.get_mut(name) {
         Some(old) if !old.is_empty() => *old = format!("{old}{separator}{value}"),
         _ => {

@@ -7,6 +7,7 @@ mod child;
 mod command;
 pub(crate) mod environment;
 pub(crate) mod error_log;
+pub(crate) mod huge_text;
 pub(crate) mod kept_options;
 pub(crate) mod registry;
 pub(crate) mod remote_access;

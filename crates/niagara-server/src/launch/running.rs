@@ -18,6 +18,7 @@ use super::account::Account;
 use super::child::Guard;
 use super::command::StartCommand;
 use super::error_log;
+use super::huge_text;
 use super::registry::Registration;
 use super::run_files::Files;
 use super::verify;
@@ -76,15 +77,19 @@ impl RunningServer {
 
     /// Checks that what was asked of the process is so, and that it answers over TCP.
     pub(crate) fn verify(&self) -> Result<()> {
-        verify::process(self.pid, &self.command.install, &self.command.runtime).with_context(
-            || {
+        let runtime = &self.command.runtime;
+        verify::process(self.pid, &self.command.install, runtime)
+            .and_then(|()| match runtime.huge_pages_text {
+                true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
+                false => Ok(()),
+            })
+            .with_context(|| {
                 format!(
                     "the server started, but not as asked\ncommand: {}\nend of its log:\n{}",
                     self.command_line(),
                     self.log_tail(5)
                 )
-            },
-        )?;
+            })?;
         // MySQL remembers who passed the full check of a password; from then on TCP connections take the short one.
         // Where another host is to reach it, this one is not let in by that address.
         if !self.command.install.family.is_mariadb() && self.command.remote.is_none() {

@@ -4,13 +4,18 @@ use crate::install::Install;
 use crate::runtime::{Config, Runtime, Scheduling};
 
 use super::arguments::{plugin_arguments, variable_arguments};
-use super::environment::environment;
+use super::environment::{environment, join};
+use super::huge_text::TEXT_LIBRARY_NAME;
 
 /// What a person would type to run this server so: placement, environment, binary, variables; without the paths
 /// and ports that differ from run to run.
 pub fn command_line(install: &Install, runtime: &Runtime, config: &Config) -> String {
     let mut words = prefix_words(runtime);
-    let variables = environment(install, runtime).unwrap_or_else(|_| runtime.environment.clone());
+    let mut variables =
+        environment(install, runtime).unwrap_or_else(|_| runtime.environment.clone());
+    if runtime.huge_pages_text {
+        join(&mut variables, "LD_PRELOAD", TEXT_LIBRARY_NAME, ":");
+    }
     words.extend(
         variables
             .iter()

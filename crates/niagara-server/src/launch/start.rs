@@ -11,8 +11,9 @@ use super::account::Account;
 use super::arguments::arguments;
 use super::child::Guard;
 use super::command::StartCommand;
-use super::environment::environment;
+use super::environment::{environment, join};
 use super::error_log;
+use super::huge_text;
 use super::registry::Registration;
 use super::remote_access::{RemoteAccess, free_port, listen_address};
 use super::run_files::{Files, SocketFolder};
@@ -76,7 +77,12 @@ fn spawn_on(
         datadir: std::path::absolute(&spec.datadir)?,
     };
     let arguments = arguments(spec, &files, remote)?;
-    let environment = environment(spec.install, spec.runtime)?;
+    let mut environment = environment(spec.install, spec.runtime)?;
+    if spec.runtime.huge_pages_text {
+        let library = huge_text::put(files.run.path())?;
+        let library = library.display().to_string();
+        join(&mut environment, "LD_PRELOAD", &library, ":");
+    }
     let placement = Placement {
         cpus: spec.runtime.server_cpus.clone(),
         scheduling: spec.runtime.scheduling,

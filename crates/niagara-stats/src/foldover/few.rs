@@ -144,7 +144,7 @@ fn fit(factors: &[Factor], observations: &[Observation], selected: &[bool]) -> F
             score: observation.score,
         })
         .collect();
-    effects(factors, &masked, &[], None)
+    effects(factors, &masked, &[])
 }
 
 /// Sum of the squares that a fit does not explain; all of them, where it has no degrees of freedom.

@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{Factor, Observation, Pair, Row};
 use crate::{Estimate, eigen, student};
 
-/// With fewer residual degrees of freedom than this, the noise known from within the duels is pooled in, up to this.
-const FEW: f64 = 12.0;
 /// Directions whose eigenvalue is below this part of the largest are not measured at all.
 const RANK_TOLERANCE: f64 = 1e-9;
 
@@ -48,7 +46,7 @@ pub struct Fit {
     /// Standard deviation of a duel's score; infinite (`null` in JSON) where nothing tells it yet.
     #[serde(with = "crate::unbounded")]
     pub residual_sd: f64,
-    /// Degrees of freedom behind it, those taken from the prior included.
+    /// Degrees of freedom behind it.
     pub residual_df: f64,
 }
 
@@ -66,6 +64,27 @@ impl Fit {
         let t = student::quantile(0.5 + confidence / 2.0, self.residual_df);
         Estimate::from_log_std_err(effect.log_effect, effect.std_err, t)
     }
+
+    /// The same with a noise of at least `sd`, what the couples within the duels tell of a score's own error: whatever a fit
+    /// leaves over by luck, a score cannot be more exact than that. Standard errors grow with it.
+    ///
+    /// With few residual degrees of freedom luck is large, and a screening that ends when something looks promising ends
+    /// where it was lucky.
+    #[must_use]
+    pub fn with_noise_at_least(mut self, sd: f64) -> Self {
+        let factor = sd / self.residual_sd;
+        if !(factor.is_finite() && factor > 1.0) {
+            return self;
+        }
+        self.residual_sd = sd;
+        for effect in &mut self.effects {
+            effect.std_err *= factor;
+        }
+        for interaction in &mut self.interactions {
+            interaction.std_err *= factor;
+        }
+        self
+    }
 }
 
 /// Least squares of d = Σ (1[B has level] − 1[A has level])·e over all levels but the bases, and over `pairs` of levels.
@@ -73,15 +92,8 @@ impl Fit {
 /// The effect of a level that is in no pair is an average over whatever else was set; of one that is, it holds beside
 /// the base of the other.
 ///
-/// `sd_floor` is what is known of the noise of a duel's score from within the duels, and its degrees of freedom. Below
-/// twelve residual degrees of freedom it is pooled with the residual variance, as far as twelve together.
 /// Observations without a finite score are left out.
-pub fn effects(
-    factors: &[Factor],
-    observations: &[Observation],
-    pairs: &[Pair],
-    sd_floor: Option<(f64, f64)>,
-) -> Fit {
+pub fn effects(factors: &[Factor], observations: &[Observation], pairs: &[Pair]) -> Fit {
     let columns: Vec<Column> = levels(factors)
         .into_iter()
         .map(Column::One)
@@ -118,8 +130,12 @@ pub fn effects(
         }
     }
     let residual_squares = residual_squares(&rows, &scores, &solution);
-    let own_df = (scores.len() - measured.len()) as f64;
-    let (residual_sd, residual_df) = pooled(residual_squares, own_df, sd_floor);
+    let residual_df = (scores.len() - measured.len()) as f64;
+    let residual_sd = if residual_df > 0.0 {
+        (residual_squares / residual_df).sqrt()
+    } else {
+        f64::INFINITY
+    };
 
     let estimable = (0..count).filter(|&i| {
         // The unit vector of this effect lies within the measured directions.
@@ -210,19 +226,6 @@ impl Column {
     }
 }
 
-/// The standard deviation of a score, and its degrees of freedom.
-fn pooled(residual_squares: f64, own_df: f64, prior: Option<(f64, f64)>) -> (f64, f64) {
-    let (prior_sd, prior_df) = prior.unwrap_or((0.0, 0.0));
-    let borrowed = prior_df.min(FEW - own_df).max(0.0);
-    let df = own_df + borrowed;
-    if df > 0.0 {
-        let squares = residual_squares + borrowed * prior_sd * prior_sd;
-        ((squares / df).sqrt(), df)
-    } else {
-        (f64::INFINITY, 0.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +258,7 @@ mod tests {
         ];
         let truth = |factor: usize, level: usize| 0.01 * (factor + 1) as f64 * level as f64;
         let observations = exact(design(&factors, 16, 1), truth);
-        let fit = effects(&factors, &observations, &[], None);
+        let fit = effects(&factors, &observations, &[]);
         assert_eq!(fit.effects.len(), 1 + 3 + 1 + 2);
         for effect in &fit.effects {
             let known = truth(effect.factor, effect.level);
@@ -273,16 +276,11 @@ mod tests {
         };
         // The first two always go together; the third does not.
         let rows = vec![row([1, 1, 0]), row([1, 1, 1]), row([0, 0, 1])];
-        let fit = effects(
-            &factors,
-            &exact(rows, |_, level| 0.01 * level as f64),
-            &[],
-            None,
-        );
+        let fit = effects(&factors, &exact(rows, |_, level| 0.01 * level as f64), &[]);
         assert_eq!(fit.effects.len(), 1);
         assert_eq!(fit.effects[0].factor, 2);
         assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
-        assert_eq!(effects(&factors, &[], &[], None).effects, []);
+        assert_eq!(effects(&factors, &[], &[]).effects, []);
     }
 
     #[test]
@@ -295,7 +293,7 @@ mod tests {
             2,
         ));
         let truth = |factor: usize, level: usize| level as f64 * [0.02, -0.7, 0.0][factor];
-        let fit = effects(&factors, &exact(rows, truth), &[], None);
+        let fit = effects(&factors, &exact(rows, truth), &[]);
         assert_eq!(fit.effect(1, 1).map(|effect| effect.duels), Some(4));
         assert_eq!(fit.effect(0, 1).map(|effect| effect.duels), Some(12));
         for effect in &fit.effects {
@@ -304,10 +302,10 @@ mod tests {
     }
 
     #[test]
-    fn without_residuals_the_prior_tells_the_noise_or_nothing_does() {
+    fn without_residuals_nothing_tells_the_noise() {
         let factors = vec![Factor::Switch; 4];
         let observations = exact(design(&factors, 4, 1), |_, level| 0.01 * level as f64);
-        let blind = effects(&factors, &observations, &[], None);
+        let blind = effects(&factors, &observations, &[]);
         assert!(
             blind
                 .effects
@@ -321,10 +319,25 @@ mod tests {
             serde_json::from_str::<Fit>(&text).expect("just written"),
             blind
         );
+    }
 
-        let told = effects(&factors, &observations, &[], Some((0.012, 200.0)));
-        assert_eq!((told.residual_sd, told.residual_df), (0.012, 12.0));
-        assert!((told.effects[0].std_err - 0.006).abs() < 1e-12);
+    #[test]
+    fn a_score_is_never_more_exact_than_its_couples() {
+        let factors = vec![Factor::Switch; 3];
+        let mut observations = exact(design(&factors, 8, 1), |_, level| 0.01 * level as f64);
+        observations[0].score += 0.001;
+        let lucky = effects(&factors, &observations, &[]);
+        let honest = lucky.clone().with_noise_at_least(0.02);
+        assert!(lucky.residual_sd < 0.001 && honest.residual_sd == 0.02);
+        for (lucky, honest) in lucky.effects.iter().zip(&honest.effects) {
+            assert_eq!(lucky.log_effect, honest.log_effect);
+            assert!(
+                (honest.std_err - 0.02 / 8f64.sqrt()).abs() < 1e-12,
+                "{honest:?}"
+            );
+        }
+        assert_eq!(honest.clone().with_noise_at_least(0.01), honest);
+        assert_eq!(honest.clone().with_noise_at_least(f64::NAN), honest);
     }
 
     #[test]
@@ -332,7 +345,7 @@ mod tests {
         let factors = [Factor::Switch];
         let mut observations = exact(design(&factors, 6, 1), |_, level| 0.01 * level as f64);
         observations[2].score = f64::NAN;
-        let fit = effects(&factors, &observations, &[], None);
+        let fit = effects(&factors, &observations, &[]);
         assert_eq!(fit.effects[0].duels, 5);
         assert!((fit.effects[0].log_effect - 0.01).abs() < 1e-12);
     }

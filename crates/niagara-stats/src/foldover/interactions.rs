@@ -9,18 +9,20 @@ use crate::student;
 const FALSE_ALARM: f64 = 0.05;
 /// A pair is judged from at least this many duels that had both its levels on one side only.
 const MIN_DUELS: usize = 4;
-/// Part of a pair's own variation that must be left beside everything else fitted, or it cannot be told apart: pairs of
-/// mirrored switches have none.
-const MIN_OWN: f64 = 0.1;
+/// Variation of its own that a pair must have beside everything else that is fitted, in duels (a sum of squares of contrasts of
+/// 1), or it cannot be told apart. Pairs of mirrored switches have none. A pair with one duel's worth is that duel by another
+/// name: it explains whatever went wrong in it.
+const MIN_OWN: f64 = 2.0;
 /// Residual degrees of freedom that must be left to judge by.
 const MIN_DF: usize = 8;
 /// More than these are no exceptions but another model.
 const MOST: usize = 4;
 
 /// The pairs of levels whose interaction stands out, strongest first: forward selection by the F test, each step at 5 %
-/// over all pairs that can be told apart (Bonferroni). A pair that is fitted takes out of the noise what would otherwise
+/// over all pairs that can be told apart (Bonferroni), held against a noise of at least `least_sd`, what the couples within
+/// the duels tell of a score's own error (0: not known). A pair that is fitted takes out of the noise what would otherwise
 /// widen the interval of every lever.
-pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pair> {
+pub fn interactions(factors: &[Factor], observations: &[Observation], least_sd: f64) -> Vec<Pair> {
     let told: Vec<&Observation> = observations
         .iter()
         .filter(|observation| observation.score.is_finite())
@@ -46,9 +48,8 @@ pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pai
             if own.iter().filter(|x| **x != 0.0).count() < MIN_DUELS {
                 continue;
             }
-            let whole = squares(&own);
             let left = beside(&basis, own);
-            if squares(&left) >= MIN_OWN * whole {
+            if squares(&left) >= MIN_OWN {
                 candidates.push((pair, left));
             }
         }
@@ -66,7 +67,8 @@ pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pai
             break;
         };
         let df = (told.len() - basis.len() - 1) as f64;
-        let t = (explained * df / (total - explained).max(f64::MIN_POSITIVE)).sqrt();
+        let noise = ((total - explained) / df).max(least_sd * least_sd);
+        let t = (explained / noise.max(f64::MIN_POSITIVE)).sqrt();
         let p = 2.0 * (1.0 - student::cdf(t, df));
         // Without any noise (exact data) everything that is left is rounding.
         if p > FALSE_ALARM / candidates.len() as f64 || total < 1e-18 {
@@ -77,9 +79,8 @@ pub fn interactions(factors: &[Factor], observations: &[Observation]) -> Vec<Pai
         extend(&mut basis, left);
         residual = beside(&basis, residual);
         candidates.retain_mut(|(_, left)| {
-            let before = squares(left);
             *left = beside(&basis, std::mem::take(left));
-            squares(left) >= MIN_OWN * before
+            squares(left) >= MIN_OWN
         });
     }
     found

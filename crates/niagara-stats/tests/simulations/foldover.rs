@@ -1,7 +1,8 @@
 //! Fold-over duels: known effects are recovered with honest errors, whatever the machine and the levers do together.
 
 use niagara_stats::{
-    Effect, Factor, Fit, Observation, Pair, Row, design, effects, interactions, student,
+    Effect, Factor, Fit, Observation, Pair, Row, SURE, design, effects, interactions, is_promising,
+    student,
 };
 
 use crate::at_most;
@@ -64,7 +65,7 @@ fn effects_are_recovered_in_drift_with_interactions() {
         let rows = design(&factors, 32, seed);
         // Two levers together are worth up to 2 % more or less than the sum, of every neighbouring pair.
         let observations = fight(rows, 0.04, |effect| machine.duel(effect, 8).score);
-        for effect in effects(&factors, &observations, &[], None).effects {
+        for effect in effects(&factors, &observations, &[]).effects {
             sums[effect.factor] += effect.log_effect / rounds as f64;
         }
     }
@@ -86,8 +87,8 @@ fn intervals_of_25_switches_and_a_choice_in_32_duels_cover() {
         let observations = fight(design(&factors, 32, seed), 0.0, |effect| {
             effect + sd * machine.normal()
         });
-        // What the couples say of the noise, from 32 duels of 8.
-        let fit = effects(&factors, &observations, &[], Some((sd, 32.0 * 7.0)));
+        // Four degrees of freedom are left: what the couples say of the noise is the better guide.
+        let fit = effects(&factors, &observations, &[]).with_noise_at_least(sd);
         assert_eq!(fit.effects.len(), 28);
         for effect in &fit.effects {
             let known = truth(effect.factor, effect.level);
@@ -103,8 +104,8 @@ fn intervals_of_25_switches_and_a_choice_in_32_duels_cover() {
         }
     }
     let coverage = covered / all;
-    assert!((0.94..=0.965).contains(&coverage), "{coverage}");
-    assert!((squares / all - 1.0).abs() < 0.25, "{}", squares / all);
+    assert!(coverage >= 0.95, "{coverage}");
+    assert!((0.6..=1.0).contains(&(squares / all)), "{}", squares / all);
     // Next to sd/√N, the best there is for a switch; a level of four is on either side in half of the duels, and the
     // base it is held against as rarely.
     assert!(switch_errors < 1.1, "{switch_errors}");
@@ -121,7 +122,7 @@ fn a_negative_control_wins_as_rarely_as_it_should() {
         let observations = fight(design(&factors, 44, seed as u64), 0.0, |effect| {
             machine.duel(effect, 8).score
         });
-        let fit = effects(&factors, &observations, &[], None);
+        let fit = effects(&factors, &observations, &[]);
         let negative_control = fit
             .effect(24, 1)
             .expect("44 duels tell all 28 effects apart");
@@ -160,11 +161,87 @@ fn pairs_are_found_where_there_are_none_as_rarely_as_promised() {
     let found = (0..rounds)
         .filter(|&seed| {
             let observations = with_a_pair(seed as u64, 0.0, || 0.03 * machine.normal());
-            !interactions(&factors(), &observations).is_empty()
+            !interactions(&factors(), &observations, 0.0).is_empty()
         })
         .count();
     let rate = found as f64 / rounds as f64;
     assert!(rate <= at_most(0.05, rounds), "{rate}");
+}
+
+/// 27 switches, the levels of a malloc, of spinning, of the pool of threads, of a buffer: what ten minutes screen.
+fn of_a_tuning() -> Vec<Factor> {
+    let mut factors = vec![Factor::Switch; 27];
+    factors.extend([5, 3, 3, 3].map(Factor::Choice));
+    factors
+}
+
+/// Now and then a start is slow for no reason that anybody knows. With as many levels as duels can just tell apart, some pair
+/// of levels is in hardly any duel but that one.
+#[test]
+fn a_duel_that_went_wrong_is_no_pair_of_levers() {
+    let factors = of_a_tuning();
+    let rounds = 100;
+    let mut machine = Machine::new(26);
+    let (mut found, mut covered, mut all) = (0, 0.0, 0.0);
+    for seed in 0..rounds {
+        let observations: Vec<Observation> = design(&factors, 69, seed as u64)
+            .into_iter()
+            .map(|row| {
+                let slow = if machine.normal() > 1.9 { 0.15 } else { 0.0 };
+                let score = 0.05 * machine.normal() + if machine.coin() { slow } else { -slow };
+                Observation { row, score }
+            })
+            .collect();
+        let pairs = interactions(&factors, &observations, 0.05);
+        found += usize::from(!pairs.is_empty());
+        let fit = effects(&factors, &observations, &pairs).with_noise_at_least(0.05);
+        for effect in &fit.effects {
+            let interval = fit.interval(effect, 0.95);
+            covered += f64::from(u8::from(interval.low <= 1.0 && 1.0 <= interval.high));
+            all += 1.0;
+        }
+    }
+    let rate = found as f64 / rounds as f64;
+    assert!(rate <= at_most(0.05, rounds), "{rate}");
+    let coverage = covered / all;
+    assert!((0.94..=0.97).contains(&coverage), "{coverage}");
+}
+
+/// A screening ends, at the earliest after 35 duels of 31 levers, when one looks promising: where the fit had left over little by luck.
+#[test]
+fn ending_when_something_looks_promising_does_not_make_intervals_too_narrow() {
+    let factors = vec![Factor::Switch; 31];
+    let rounds = 100;
+    let mut machine = Machine::new(27);
+    let mut coverage = |least_sd: f64| {
+        let (mut covered, mut all) = (0.0, 0.0);
+        for seed in 0..rounds {
+            let rows = design(&factors, 44, seed);
+            let mut observations: Vec<Observation> = Vec::new();
+            let mut fit = effects(&factors, &observations, &[]);
+            for row in rows {
+                let score = 0.05 * machine.normal();
+                observations.push(Observation { row, score });
+                if observations.len() < 35 {
+                    continue;
+                }
+                fit = effects(&factors, &observations, &[]).with_noise_at_least(least_sd);
+                let promising = |e: &Effect| is_promising(e.log_effect, e.std_err, 0.005, SURE);
+                if fit.effects.iter().any(promising) {
+                    break;
+                }
+            }
+            for effect in &fit.effects {
+                let interval = fit.interval(effect, 0.95);
+                covered += f64::from(u8::from(interval.low <= 1.0 && 1.0 <= interval.high));
+                all += 1.0;
+            }
+        }
+        covered / all
+    };
+    let (lucky, honest) = (coverage(0.0), coverage(0.048));
+    assert!(honest >= 0.94, "{honest}");
+    assert!(lucky < honest, "{lucky} {honest}");
 }
 
 #[test]
@@ -173,22 +250,27 @@ fn a_strong_pair_is_found_and_taken_out_of_the_noise() {
     let rounds = 200;
     let sd = 0.03;
     let mut machine = Machine::new(25);
-    let (mut found, mut covered, mut all, mut mean, mut spread) = (0, 0.0, 0.0, 0.0, 0.0);
+    let (mut found, mut covered, mut all, mut mean, mut spread) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for seed in 0..rounds {
         let observations = with_a_pair(seed, -0.2, || sd * machine.normal());
-        let pairs = interactions(&factors, &observations);
-        found += usize::from(pairs.first() == Some(&TOGETHER));
-        let fit = effects(&factors, &observations, &pairs, None);
-        spread += fit.residual_sd / sd / rounds as f64;
+        let pairs = interactions(&factors, &observations, 0.0);
+        if pairs.first() != Some(&TOGETHER) {
+            continue;
+        }
+        found += 1.0;
+        let fit = effects(&factors, &observations, &pairs);
+        spread += fit.residual_sd / sd;
         if let Some(pair) = fit.interactions.iter().find(|i| i.pair == TOGETHER) {
-            mean += pair.log_effect / rounds as f64;
+            mean += pair.log_effect;
         }
         for effect in &fit.effects {
             covered += covers(&fit, effect);
             all += 1.0;
         }
     }
-    assert!(found as f64 >= 0.97 * rounds as f64, "{found}");
+    let (mean, spread) = (mean / found, spread / found);
+    // In one design of eleven nearly all of its duels are explained by other levels.
+    assert!(found >= 0.88 * rounds as f64, "{found}");
     assert!((-0.21..=-0.19).contains(&mean), "{mean}");
     let coverage = covered / all;
     assert!((0.93..=0.965).contains(&coverage), "{coverage}");

@@ -111,7 +111,7 @@ fn choose(
             })
         })
         .collect();
-    let full = effects(&factors, &observations, &[], None);
+    let full = effects(&factors, &observations, &[]);
     let fit = if full.residual_df >= 4.0 {
         full
     } else {

@@ -4,11 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use niagara_build::{
-    BuildKind, BuildRecord, BuildStore, Recipe, StoredBuild, Unreadable, check_build_setting,
+    BuildKind, BuildRecord, BuildStore, Built, Recipe, StoredBuild, Unreadable, check_build_setting,
 };
-use niagara_lab::{BuildOptions, Event, Inventory, Observer, build};
+use niagara_lab::{
+    BuildOptions, BuiltOnNodes, Event, FleetOptions, Inventory, Observer, ServerRecipe, build,
+    build_on_nodes,
+};
+use niagara_report::number;
+use niagara_server::Cancel;
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
@@ -16,10 +21,14 @@ use crate::clock::clock;
 use crate::interrupt::on_ctrl_c;
 use crate::progress::Terminal;
 
-pub fn run(inventory: &Inventory, args: BuildArgs) -> Result<ExitCode> {
+pub fn run(
+    inventory: &Inventory,
+    args: BuildArgs,
+    fleet: Option<&FleetOptions>,
+) -> Result<ExitCode> {
     let store = BuildStore::new(&inventory.cache);
     match &args.verb {
-        None => return make(inventory, &args),
+        None => return make(inventory, &args, fleet),
         Some(BuildVerb::List { json }) => list(&store, *json)?,
         Some(BuildVerb::Remove { keys }) => {
             for key in keys {
@@ -42,15 +51,15 @@ fn collect(store: &BuildStore, unused_for: Duration, all: bool) -> Result<()> {
         false => Some(0),
     };
     say!(
-        "removed {} builds and {} source trees, {} freed",
-        collected.builds,
-        collected.sources,
+        "removed {} and {}, {} freed",
+        number::count(collected.builds, "build"),
+        number::count(collected.sources, "source tree"),
         megabytes(collected.bytes + ccache.unwrap_or(0))
     );
     if collected.in_use > 0 {
         say!(
-            "{} builds stay: a command makes or uses them right now",
-            collected.in_use
+            "in use by a command right now, and kept: {}",
+            number::count(collected.in_use, "build")
         );
     }
     if ccache.is_none() {
@@ -144,26 +153,23 @@ fn training_settings(args: &BuildArgs) -> Vec<(String, String)> {
         .collect()
 }
 
-fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
+fn make(inventory: &Inventory, args: &BuildArgs, fleet: Option<&FleetOptions>) -> Result<ExitCode> {
     let recipe = recipe(args)?;
     let cancel = on_ctrl_c()?;
     let mut terminal = Terminal::new(Duration::ZERO);
     let began = Instant::now();
-    let built = build(
-        &inventory.cache,
-        &inventory.catalog,
-        &args.server,
-        &recipe,
-        BuildOptions {
-            jobs: args.jobs,
-            keep: args.keep,
-            refresh_source: args.refresh_source,
-        },
-        &cancel,
-        &mut |text| terminal.see(Event::SettingUp(text)),
-    );
+    let options = BuildOptions {
+        jobs: args.jobs,
+        keep: args.keep,
+        refresh_source: args.refresh_source,
+    };
+    let wanted = ServerRecipe {
+        server: args.server.clone(),
+        recipe,
+    };
+    let built = made(inventory, &wanted, options, fleet, &cancel, &mut terminal);
     terminal.finish();
-    let built = built?;
+    let (built, on_nodes) = built?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&Line::of(&built.build))?);
         return Ok(ExitCode::SUCCESS);
@@ -195,11 +201,51 @@ fn make(inventory: &Inventory, args: &BuildArgs) -> Result<ExitCode> {
             None => say!("  profile: {profile}"),
         }
     }
+    if let Some(line) = on_nodes.first() {
+        say!("  {line}");
+        return Ok(ExitCode::SUCCESS);
+    }
     match built.was_there {
         true => say!("  was there already"),
         false => say!("  took {}", clock(began.elapsed())),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The build, made here or by nodes; what those say of it.
+fn made(
+    inventory: &Inventory,
+    wanted: &ServerRecipe,
+    options: BuildOptions,
+    fleet: Option<&FleetOptions>,
+    cancel: &Cancel,
+    terminal: &mut Terminal,
+) -> Result<(Built, Vec<String>)> {
+    let on_nodes = match fleet {
+        Some(fleet) => build_on_nodes(
+            fleet,
+            inventory,
+            std::slice::from_ref(wanted),
+            options,
+            cancel,
+            terminal,
+        )?,
+        None => BuiltOnNodes::default(),
+    };
+    if let Some((what, why)) = on_nodes.failed.first() {
+        bail!("{what}: {why}");
+    }
+    let mut show = |text: &str| terminal.see(Event::SettingUp(text));
+    let built = build(
+        &inventory.cache,
+        &inventory.catalog,
+        &wanted.server,
+        &wanted.recipe,
+        options,
+        cancel,
+        &mut show,
+    )?;
+    Ok((built, on_nodes.built))
 }
 
 #[derive(Serialize)]
@@ -290,8 +336,8 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
     let builds = lines.iter().map(|line| line.bytes);
     let builds: u64 = builds.chain(broken.iter().map(|it| it.bytes)).sum();
     say!(
-        "\n{} builds, {}; sources {}; ccache {}; in {}\n`niagara server build remove KEY` and `gc` free parts of it",
-        lines.len(),
+        "\n{}, {}; sources {}; ccache {}; in {}\n`niagara server build remove KEY` and `gc` free parts of it",
+        number::count(lines.len(), "build"),
         megabytes(builds),
         megabytes(store.source_bytes()),
         megabytes(store.ccache_bytes()),

@@ -15,6 +15,7 @@ use niagara_check::{
     Subject, SuiteOptions, check,
 };
 use niagara_lab::{Inventory, looks_like_path, server_name};
+use niagara_report::ink;
 use niagara_server::Install;
 
 use self::verdict::{Verdict, earlier};
@@ -216,9 +217,9 @@ impl Screen {
 fn print(report: &PartReport) {
     let word = report.outcome.words();
     let colour = match report.outcome {
-        Outcome::Passed => Style::new().green(),
-        Outcome::Failed => Style::new().red().bold(),
-        Outcome::Skipped => Style::new().yellow(),
+        Outcome::Passed => Style::new().color256(ink::GOOD),
+        Outcome::Failed => Style::new().color256(ink::BAD).bold(),
+        Outcome::Skipped => Style::new().bold(),
     };
     let word = match colour_on_stdout() {
         true => colour.apply_to(word).to_string(),

@@ -8,6 +8,7 @@ use niagara_lab::{
     DefaultCouples, Found, Inventory, Noise, Question, Session, StudyDescription, answer,
     server_name,
 };
+use niagara_report::number;
 use niagara_server::machine::{MachineState, Tools};
 use serde::Serialize;
 
@@ -112,13 +113,13 @@ fn words(prospect: &Prospect, args: &DoctorArgs) -> String {
         None => "nothing: too few duels fit in".to_owned(),
     };
     format!(
-        "identical servers against each other, {} duels ({}, {} threads):\n  \
-         one duel of {} couples has a standard deviation of {:.2} %\n  \
+        "identical servers against each other, {} ({}, {}):\n  \
+         one duel of {} has a standard deviation of {:.2} %\n  \
          a difference that is seen 4 times in 5: in 10 minutes {}, in an hour {}",
-        prospect.duels,
+        number::count(prospect.duels, "duel"),
         args.load.workload,
-        args.load.threads,
-        prospect.couples,
+        number::count(args.load.threads as usize, "thread"),
+        number::count(prospect.couples as usize, "couple"),
         prospect.sd_duel * 100.0,
         percent(prospect.detectable_10_minutes),
         percent(prospect.detectable_1_hour),

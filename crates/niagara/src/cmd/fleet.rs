@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use niagara_fleet::{Cluster, Program, SlurmOptions, WorkerOptions, nodes_worth_having};
+use niagara_fleet::{Cluster, Plan, Program, SlurmOptions, WorkerOptions};
 use niagara_lab::{
-    FleetOptions, FleetReport, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds,
-    work_on_node,
+    FleetOptions, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds, work_on_node,
 };
+use niagara_report::number;
 
 use crate::shared_args::{FleetArgs, StudyArgs, Where, duration};
 
 /// Seconds from a job's start to its first duel: a worker comes up, copies servers and data.
-const START_SECONDS: f64 = 10.0;
+pub const START_SECONDS: f64 = 10.0;
 
 /// Duels on many machines: the worker of a node (docs/fleet.md)
 #[derive(Debug, Args)]
@@ -120,18 +120,9 @@ pub fn fleet_options(
     question: &StudyDescription,
     args: &StudyArgs,
 ) -> Result<Option<FleetOptions>> {
-    let cluster = match &fleet.on {
-        Where::Local => return Ok(None),
-        Where::Folder => Cluster::Others(fleet.nodes),
-        Where::Slurm(partition) => Cluster::Slurm(SlurmOptions {
-            partition: partition.clone(),
-            nodes: fleet.nodes,
-            constraint: fleet.constraint.clone(),
-            minutes: (fleet.job_time.as_secs_f64() / 60.0).ceil().max(1.0) as u32,
-            options: fleet.sbatch.clone(),
-            program: Program::default(),
-        }),
-    };
+    if fleet.on == Where::Local {
+        return Ok(None);
+    }
     if question.client_host.is_some() {
         bail!(
             "--on {} and --client-host exclude each other: on a node the load comes from the node itself\n\
@@ -145,8 +136,28 @@ pub fn fleet_options(
              remedy: say --rate as transactions per second, such as --rate 2000"
         );
     }
+    nodes_of(fleet, &args.servers)
+}
+
+/// The nodes that `fleet` speaks of, which know the servers of these folders, too; `None` where it speaks of this machine.
+///
+/// # Errors
+/// The current folder is gone.
+pub fn nodes_of(fleet: &FleetArgs, servers: &[PathBuf]) -> Result<Option<FleetOptions>> {
+    let cluster = match &fleet.on {
+        Where::Local => return Ok(None),
+        Where::Folder => Cluster::Others(fleet.nodes),
+        Where::Slurm(partition) => Cluster::Slurm(SlurmOptions {
+            partition: partition.clone(),
+            nodes: fleet.nodes,
+            constraint: fleet.constraint.clone(),
+            minutes: (fleet.job_time.as_secs_f64() / 60.0).ceil().max(1.0) as u32,
+            options: fleet.sbatch.clone(),
+            program: Program::default(),
+        }),
+    };
     let mut arguments = fleet.worker_argument.clone();
-    for servers in &args.servers {
+    for servers in servers {
         arguments.push("--servers".to_owned());
         arguments.push(std::path::absolute(servers)?.display().to_string());
     }
@@ -167,39 +178,19 @@ pub fn too_many_nodes(fleet: &FleetOptions, question: &StudyDescription) -> Opti
     };
     let settings = question.duel_settings();
     let seconds = duel_seconds(&settings, settings.couples);
-    let worth = nodes_worth_having(question.duels, seconds, START_SECONDS);
+    let worth = Plan {
+        questions: 1,
+        duels: question.duels,
+        seconds,
+        start: START_SECONDS,
+    }
+    .nodes_worth_having();
     (worth < fleet.nodes() as usize).then(|| {
         format!(
-            "{} duels of about {seconds:.0} s keep {worth} node{} busy for nine tenths of the time; {} were asked for",
-            question.duels,
-            if worth == 1 { "" } else { "s" },
+            "{} of about {seconds:.0} s keep {} busy for nine tenths of the time; {} were asked for",
+            number::count(question.duels, "duel"),
+            number::count(worth, "node"),
             fleet.nodes()
         )
     })
-}
-
-/// What nodes were held for, in a few lines.
-pub fn in_words(report: &FleetReport) -> String {
-    let cost = &report.cost;
-    let mut text = format!(
-        "{} workers held nodes for {:.0} s: {:.0} s ({:.0} %) under load in duels that count, {:.0} s restarts around them, \
-         {:.0} s starting, {:.0} s staging, {:.0} s waiting, {:.0} s lost, {:.0} s tail",
-        report.workers,
-        cost.held(),
-        cost.load,
-        100.0 * cost.share_of_load(),
-        cost.restarts,
-        cost.starting,
-        cost.staging,
-        cost.waiting,
-        cost.lost,
-        cost.tail
-    );
-    for (node, why) in &report.losses {
-        text.push_str(&format!("\nlost and run again: a duel on {node} ({why})"));
-    }
-    for (node, why) in &report.set_aside {
-        text.push_str(&format!("\nset aside: {node} ({why})"));
-    }
-    text
 }

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod build_elsewhere;
 pub mod capture;
 pub mod check;
 pub mod compare;

@@ -8,12 +8,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Report, Sides, View, diagnosed_profiles,
-    limits_in_short, wrapped,
+    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
+    is_proven, limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
-use niagara_stats::Verdict;
-use niagara_store::{Comparison, Store, Summary, TuneSummary};
+use niagara_store::{NodeAccount, Store, Summary};
+use serde::Serialize;
 
+use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{Format, StudyArgs};
@@ -80,9 +81,9 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
     }
     let Some(summary) = store.summary()? else {
         bail!(
-            "{} was stopped before there was anything to sum up ({} duels are kept): the command that continues it is\n  {}",
+            "{} was stopped before there was anything to sum up ({} kept): the command that continues it is\n  {}",
             folder.display(),
-            store.duels()?.len(),
+            number::count(store.duels()?.len(), "duel"),
             store.study()?.command
         );
     };
@@ -125,6 +126,7 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     match DeployInput::of(summary) {
         Some(input) => {
             write_deploy(&deploy, &niagara_report::deploy(&input))?;
+            write_text_library(&deploy, &input)?;
             write_archive(&deploy, &input)
         }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
@@ -133,27 +135,14 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     }
 }
 
-/// Whether a study of this kind may end with something to install.
-fn may_deploy(summary: &Summary) -> bool {
-    match summary {
-        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
-        Summary::Compare(_) | Summary::Sweep(_) => false,
+/// Puts the library beside the other files, where it is part of what is handed over.
+fn write_text_library(deploy: &Path, input: &DeployInput) -> Result<()> {
+    if !input.variant.huge_text {
+        return Ok(());
     }
-}
-
-/// The fresh duels that a final variant rests on.
-fn final_comparison(summary: &Summary) -> Option<&Comparison> {
-    match summary {
-        Summary::Tune(tune) => tune.total.as_ref(),
-        Summary::Ladder(ladder) => ladder.total.as_ref(),
-        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|found| &found.comparison),
-        Summary::Compare(_) | Summary::Sweep(_) => None,
-    }
-}
-
-fn is_proven(summary: &Summary) -> bool {
-    let verdict = final_comparison(summary).and_then(|found| found.judged().verdict);
-    verdict == Some(Verdict::Faster)
+    let path = deploy.join(niagara_server::TEXT_LIBRARY_NAME);
+    std::fs::write(&path, niagara_server::TEXT_LIBRARY)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Packs the built server, where one was built and still is here.
@@ -210,7 +199,7 @@ fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
 pub enum Shown {
     /// One screen for people.
     Short,
-    /// The same with every lever that was not tried.
+    /// Everything.
     Verbose,
     /// The summary for programs.
     Json,
@@ -232,67 +221,56 @@ impl Shown {
     }
 }
 
-/// The summary on standard output, and where the rest is.
-pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
-    if shown == Shown::Json {
-        say!("{}", serde_json::to_string_pretty(summary)?);
-        return Ok(());
-    }
-    let colour = colour_on_stdout();
-    let width = columns_of_stdout();
-    let sides = Sides::of(&Report::load(store)?);
-    let view = View {
-        colour,
-        width,
-        verbose: shown == Shown::Verbose,
-        sides: sides.as_ref(),
-    };
-    say_text!("{}", niagara_report::terminal(summary, &view));
-    for line in limits_in_short(&diagnosed_profiles(store)?, shown == Shown::Verbose) {
-        say!("\n{}", wrapped("", &line, width));
-    }
-    say!("\nreport:  {}", folder.join("report.html").display());
-    let deploy = folder.join("deploy");
-    let mut next = None;
-    if deploy.is_dir() {
-        say!("deploy:  {}", deploy.display());
-        next = Some(
-            "read deploy/README.md, which says how to apply, check and undo it; try it on a replica or a test server first",
-        );
-    } else if is_proven(summary) {
-        say!("deploy:  nothing: see above why what was proven to be faster is not handed over");
-    } else if may_deploy(summary) {
-        say!("deploy:  nothing, for nothing was proven to be faster");
-        if let Summary::Tune(tune) = summary {
-            next = next_step(tune);
-        }
-    }
-    say!("results: {}", folder.join(RESULTS_FILE).display());
-    if let Some(next) = next {
-        say!("{}", wrapped("next:    ", next, width));
-    }
-    Ok(())
+/// The summary as other programs read it.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// What nodes were held for, where there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes_held: Option<NodeAccount>,
 }
 
-/// What to do after a tuning that proved nothing; nothing where it was stopped, for it says itself how it continues.
-fn next_step(tune: &TuneSummary) -> Option<&'static str> {
-    if !tune.complete {
-        return None;
+/// The summary on standard output, and where the files are.
+pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
+    if shown == Shown::Json {
+        let document = Document {
+            summary,
+            nodes_held: store.node_account()?,
+        };
+        say!("{}", serde_json::to_string_pretty(&document)?);
+        return Ok(());
     }
-    let warned = tune
-        .positive_control
-        .as_ref()
-        .is_some_and(|control| control.effect.high >= 1.0);
-    Some(match warned {
-        true => {
-            "the positive control was not seen: too much noise or too little time; `niagara doctor --noise` says what can be \
-             seen here, and a longer --budget sees more"
+    let verbose = shown == Shown::Verbose;
+    let sides = Sides::of(&Report::load(store)?);
+    let limits = limits_in_short(&diagnosed_profiles(store)?, verbose);
+    let deploy = folder.join("deploy");
+    let builds = match summary {
+        Summary::Tune(tune) => build_elsewhere(tune, &niagara_lab::lever::load(&[])?),
+        _ => None,
+    };
+    let files = Files {
+        report: folder.join("report.html"),
+        deploy: deploy.is_dir().then_some(deploy),
+        results: folder.join(RESULTS_FILE),
+        builds,
+    };
+    let view = View {
+        colour: colour_on_stdout(),
+        width: columns_of_stdout(),
+        verbose,
+        sides: sides.as_ref(),
+        limits: &limits,
+        files: Some(&files),
+    };
+    say_text!("{}", niagara_report::terminal(summary, &view));
+    if let Some(account) = store.node_account()? {
+        say!("");
+        for line in node_account_lines(&account) {
+            say!("{}", wrapped("nodes:   ", &line, columns_of_stdout()));
         }
-        false => {
-            "a longer --budget sees smaller gains; `niagara report --verbose` lists what was not tried; another --workload may \
-             have more to gain"
-        }
-    })
+    }
+    Ok(())
 }
 
 /// The folder under `niagara-results` that was written last.

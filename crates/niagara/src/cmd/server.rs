@@ -8,12 +8,19 @@ use niagara_server::{ImageRecord, ImageStore, Install, Removed};
 use serde::Serialize;
 
 use crate::args::{ServerArgs, ServerVerb};
+use crate::cmd::fleet::nodes_of;
 
 pub fn run(args: ServerArgs) -> Result<ExitCode> {
-    let inventory = Inventory::open(&args.servers, &[])?;
+    let fleet = match &args.verb {
+        ServerVerb::Build(build) => nodes_of(&build.fleet, &args.servers)?,
+        _ => None,
+    };
+    // What nodes make is kept where they keep it.
+    let cache = fleet.as_ref().map(|fleet| fleet.node_dir.as_path());
+    let inventory = Inventory::open_in(cache, &args.servers, &[])?;
     match args.verb {
         ServerVerb::Get { names } => get(&inventory, &names)?,
-        ServerVerb::Build(args) => return super::build::run(&inventory, *args),
+        ServerVerb::Build(args) => return super::build::run(&inventory, *args, fleet.as_ref()),
         ServerVerb::List { json } => list(&inventory, json)?,
         ServerVerb::Check(args) => return super::check::run(&inventory, &args),
         ServerVerb::Remove { names } => remove(&inventory, &names)?,

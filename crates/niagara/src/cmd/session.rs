@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
 
 use crate::client;
-use crate::cmd::fleet::{fleet_options, in_words, too_many_nodes};
+use crate::cmd::fleet::{fleet_options, too_many_nodes};
 use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::command_line::command_line;
@@ -95,12 +95,17 @@ impl OpenSession {
         args: &StudyArgs,
     ) -> Result<ExitCode> {
         let study = &answered.study;
-        if let Some(report) = study.fleet_report()? {
-            tell!("{}", in_words(&report));
-        }
         if let Found::Summary(summary) = &answered.found {
-            write_files(study.folder(), study.store())?;
+            // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
+            let written = write_files(study.folder(), study.store());
             print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
+            written.with_context(|| {
+                let folder = study.folder().display();
+                format!(
+                    "the results are kept, but not all files were made of them\n\
+                     remedy: mend that (make room, say), then: niagara report {folder} --format files"
+                )
+            })?;
         }
         let is_job = question.workloads[0].load.workload.is_job();
         if is_job && matches!(question.question, Question::Compare { .. }) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
-use niagara_report::number;
+use niagara_report::{ink, number};
 use niagara_stats::Estimate;
 use niagara_store::Screened;
 
@@ -29,7 +29,7 @@ pub struct Frame {
     pub columns: usize,
     /// Lines that it may take.
     pub rows: usize,
-    /// ANSI colours, of the sixteen that every terminal theme makes legible.
+    /// ANSI colours, those of `niagara_report::ink`, and bold.
     pub colour: bool,
     /// With which characters.
     pub glyphs: Glyphs,
@@ -38,7 +38,6 @@ pub struct Frame {
 #[derive(Clone, Copy, PartialEq)]
 enum Paint {
     Bold,
-    Dim,
     Gain,
     Loss,
     Plain,
@@ -47,12 +46,10 @@ enum Paint {
 impl Frame {
     fn painted(&self, text: &str, paint: Paint) -> String {
         let code = match paint {
-            Paint::Bold => "1",
-            Paint::Dim => "2",
-            // Blue and yellow: told apart by every kind of colour vision.
-            Paint::Gain => "34",
-            Paint::Loss => "33",
-            Paint::Plain => "",
+            Paint::Bold => "1".to_owned(),
+            Paint::Gain => format!("38;5;{}", ink::GOOD),
+            Paint::Loss => format!("38;5;{}", ink::BAD),
+            Paint::Plain => String::new(),
         };
         if !self.colour || code.is_empty() || text.is_empty() {
             return text.to_owned();
@@ -291,7 +288,7 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
             _ => format!("; {more} more are not shown"),
         }
     );
-    lines.push(frame.painted(&frame.fit(&text), Paint::Dim));
+    lines.push(frame.fit(&text));
     lines
 }
 
@@ -339,7 +336,7 @@ fn chart(heading: &str, rows: &[Row], frame: &Frame) -> Vec<String> {
     if bar >= MIN_BAR {
         head += &format!("  {}", ends(axis, bar));
     }
-    lines.push(frame.painted(&frame.fit(head.trim_end()), Paint::Dim));
+    lines.push(frame.fit(head.trim_end()));
     for (row, figure) in rows.iter().zip(&figures) {
         let paint = match &row.estimate {
             e if e.low > 1.0 => Paint::Gain,

@@ -148,7 +148,9 @@ fn in_colour_only_when_asked_for() {
     assert_eq!(console::strip_ansi_codes(&text), drawn(&frame(80)));
     // A gain is blue.
     let gain = lines(&sixteen_duels(), Duration::ZERO, &coloured).join("\n");
-    assert!(gain.contains("\x1b[34m"), "{gain}");
+    assert!(gain.contains("\x1b[38;5;32m"), "{gain}");
+    // Nothing is dim: on many a theme that cannot be read.
+    assert!(!text.contains("\x1b[2m"), "{text}");
 }
 
 #[test]

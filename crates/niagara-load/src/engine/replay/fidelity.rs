@@ -1,21 +1,25 @@
 //! Whether what was replayed is what was captured: said before any verdict rests on it.
 
-use super::tally::Tally;
+use super::shortcoming::{Caution, Shortcoming, cautions, shortcomings};
+use super::tally::{Spread, Tally};
+use crate::counted;
+use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
+use std::time::Duration;
 
-/// Share of the captured time that must be replayed for a verdict.
-const MIN_TIME: f64 = 0.9;
-/// Share of statements that may fail although they did not in the capture.
-const MAX_ERRORS: f64 = 0.01;
-/// How far the rows may differ from the capture's, as a share of these.
-const MAX_ROWS: f64 = 0.05;
-/// Share of transactions that may be left where they were.
-const MAX_GIVEN_UP: f64 = 0.01;
-/// Share of units that may begin out of order.
-const MAX_OUT_OF_ORDER: f64 = 0.01;
+/// The server's number of a deadlock.
+const DEADLOCK: u16 = 1213;
+
+/// Units of a trace that send something.
+fn trace_units(trace: &Trace) -> u64 {
+    trace.units.iter().filter(|unit| unit.steps > 0).count() as u64
+}
+
+fn per_thousand(count: u64, of: u64) -> f64 {
+    count as f64 * 1000.0 / of.max(1) as f64
+}
 
 /// What was replayed beside what was captured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +52,30 @@ pub struct Fidelity {
     pub in_flight: (Option<f64>, f64),
     /// Logins a second, captured and replayed.
     pub logins: (f64, f64),
+    /// Logins for a thousand statements, captured and replayed.
+    #[serde(default)]
+    pub logins_per_thousand: (f64, f64),
+    /// Most statements in flight, captured, and most transactions under way, replayed.
+    #[serde(default)]
+    pub most_in_flight: (u32, u32),
+    /// Share of the pages asked for that were in the buffer pool, captured and replayed, where known.
+    #[serde(default)]
+    pub hit_rate: (Option<f64>, Option<f64>),
+    /// Deadlocks, captured (where known) and replayed.
+    #[serde(default)]
+    pub deadlocks: (Option<u64>, u64),
+    /// Of a paced replay.
+    #[serde(default)]
+    pub lateness: Option<Lateness>,
+    /// Seconds under load.
+    #[serde(default)]
+    pub load_seconds: f64,
+    /// It came to the end of a trace that writes, which is not begun again.
+    #[serde(default)]
+    pub ended: bool,
+    /// Times that a trace that only reads was begun again.
+    #[serde(default)]
+    pub rounds: u64,
     /// Starts are known to the microsecond.
     pub exact_times: bool,
     /// Executions of prepared statements, which were replayed as text.
@@ -56,68 +84,41 @@ pub struct Fidelity {
     pub sampled: u64,
     /// What speaks against a verdict by it.
     pub shortcomings: Vec<Shortcoming>,
+    /// What should be borne in mind.
+    #[serde(default)]
+    pub cautions: Vec<Caution>,
 }
 
-/// Something that speaks against a verdict by a replay.
+/// By how much a paced replay began its transactions behind their time, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shortcoming {
-    /// Nothing was replayed.
-    Nothing,
-    /// Too little of the captured time can be replayed: this share.
-    Time(f64),
-    /// Too many statements failed that had not in the capture: this share.
-    Errors(f64),
-    /// The rows differ too much: replayed as a share of the captured.
-    Rows(f64),
-    /// Too many transactions were left where they were: this share.
-    GivenUp(f64),
-    /// Too many transactions began out of order: this share.
-    OutOfOrder(f64),
-    /// The capture has one in this many statements only.
-    Sampled(u64),
+pub struct Lateness {
+    /// Whoever was to blame, the server above all: median, 95th and 99th percentile.
+    pub behind_us: [f64; 3],
+    /// Of this, what the load generator is to blame for.
+    pub late_us: [f64; 3],
+    /// Share of the transactions that the load generator began more than 10 ms late.
+    pub late_share: f64,
 }
 
-impl fmt::Display for Shortcoming {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |share: &f64| share * 100.0;
-        match self {
-            Shortcoming::Nothing => f.write_str("nothing was replayed"),
-            Shortcoming::Time(share) => write!(
-                f,
-                "only {:.0} % of the captured time can be replayed",
-                percent(share)
-            ),
-            Shortcoming::Errors(share) => write!(
-                f,
-                "{:.1} % of the statements failed that had not in the capture",
-                percent(share)
-            ),
-            Shortcoming::Rows(share) => write!(
-                f,
-                "the statements have {:.1} % of the captured rows: the data are not those of the capture's beginning",
-                percent(share)
-            ),
-            Shortcoming::GivenUp(share) => write!(
-                f,
-                "{:.1} % of the transactions did not come to their end",
-                percent(share)
-            ),
-            Shortcoming::OutOfOrder(share) => write!(
-                f,
-                "{:.1} % of the transactions began out of the captured order",
-                percent(share)
-            ),
-            Shortcoming::Sampled(one_in) => {
-                write!(f, "the capture has only one in {one_in} statements")
-            }
-        }
+/// What is called late of a paced replay.
+const LATE: Duration = Duration::from_millis(10);
+
+impl Lateness {
+    fn of(tally: &Tally) -> Option<Lateness> {
+        let quantiles = |spread: &Spread| {
+            [0.5, 0.95, 0.99].map(|quantile| spread.quantile_us(quantile).unwrap_or(0.0))
+        };
+        (tally.late.count > 0).then(|| Lateness {
+            behind_us: quantiles(&tally.behind),
+            late_us: quantiles(&tally.late),
+            late_share: tally.late.share_above(LATE),
+        })
     }
 }
 
 impl Fidelity {
-    /// Of what was replayed of a trace.
-    pub fn of(trace: &Trace, tally: &Tally) -> Fidelity {
+    /// Of what was replayed of a trace; `counted` is what the server counted meanwhile.
+    pub fn of(trace: &Trace, tally: &Tally, counted: Option<&ServerCounts>) -> Fidelity {
         let facts = &trace.facts;
         let left_out = trace.left_out.all();
         let all_us = facts.captured_us + left_out.captured_us;
@@ -127,6 +128,8 @@ impl Fidelity {
         };
         let rows = tally.digests.iter().fold((0, 0), beside);
         let seconds = tally.load_nanoseconds as f64 / 1e9;
+        let of_server = facts.counted.as_ref().and_then(|counted| counted.deadlocks);
+        let captured_deadlocks = facts.captured_deadlocks.or(of_server);
         let span = facts.span_us.max(1) as f64 / 1e6;
         let mut fidelity = Fidelity {
             statements: facts.statements,
@@ -158,46 +161,37 @@ impl Fidelity {
                 f64::from(trace.sessions) / span,
                 tally.logins as f64 / seconds.max(1e-9),
             ),
+            logins_per_thousand: (
+                per_thousand(trace.sessions.into(), facts.statements),
+                per_thousand(tally.logins, tally.statements),
+            ),
+            most_in_flight: (facts.max_in_flight, tally.max_in_flight),
+            hit_rate: (
+                facts.counted.as_ref().and_then(ServerCounts::hit_rate),
+                counted.and_then(ServerCounts::hit_rate),
+            ),
+            deadlocks: (
+                captured_deadlocks,
+                tally.errors.get(&DEADLOCK).copied().unwrap_or(0),
+            ),
+            lateness: Lateness::of(tally),
+            load_seconds: seconds,
+            ended: facts.writes && tally.units >= trace_units(trace),
+            rounds: tally.rounds,
             exact_times: facts.exact_times,
             executed_as_text: facts.executed_as_text,
             sampled: facts.sampled,
             shortcomings: Vec::new(),
+            cautions: Vec::new(),
         };
-        fidelity.shortcomings = fidelity.judge();
+        fidelity.shortcomings = shortcomings(&fidelity);
+        fidelity.cautions = cautions(&fidelity);
         fidelity
     }
 
-    fn judge(&self) -> Vec<Shortcoming> {
-        if self.replayed == 0 {
-            return vec![Shortcoming::Nothing];
-        }
-        let mut found = Vec::new();
-        let mut unless = |good: bool, shortcoming: Shortcoming| {
-            if !good {
-                found.push(shortcoming);
-            }
-        };
-        if let Some(share) = self.time_share {
-            unless(share >= MIN_TIME, Shortcoming::Time(share));
-        }
-        let failed = self
-            .errors
-            .values()
-            .sum::<u64>()
-            .saturating_sub(self.retries);
-        let errors = (failed + self.errors_gone) as f64 / self.replayed as f64;
-        unless(errors <= MAX_ERRORS, Shortcoming::Errors(errors));
-        if let Some((captured, replayed)) = self.rows {
-            let share = replayed as f64 / captured as f64;
-            unless((share - 1.0).abs() <= MAX_ROWS, Shortcoming::Rows(share));
-        }
-        let of_transactions = |count: u64| count as f64 / self.transactions.max(1) as f64;
-        let given_up = of_transactions(self.given_up);
-        unless(given_up <= MAX_GIVEN_UP, Shortcoming::GivenUp(given_up));
-        let out = of_transactions(self.out_of_order);
-        unless(out <= MAX_OUT_OF_ORDER, Shortcoming::OutOfOrder(out));
-        unless(self.sampled <= 1, Shortcoming::Sampled(self.sampled));
-        found
+    /// As a share of the transactions.
+    pub(super) fn of_transactions(&self, count: u64) -> f64 {
+        count as f64 / self.transactions.max(1) as f64
     }
 
     /// What was replayed beside what was captured, a line each.
@@ -213,7 +207,8 @@ impl Fidelity {
         ));
         for (cause, statements, share) in &self.left_out {
             facts.push(format!(
-                "left out: {statements} statements, {:.1} % of the captured time: {cause}",
+                "left out: {}, {:.1} % of the captured time: {cause}",
+                counted(*statements, "statement"),
                 share * 100.0
             ));
         }
@@ -248,9 +243,14 @@ impl Fidelity {
             .0
             .map_or_else(|| "not known".to_owned(), |mean| format!("{mean:.1}"));
         facts.push(format!(
-            "statements in flight on average: {:.1}, in the capture {captured}; logins a second: {:.1}, in the capture {:.1}",
-            self.in_flight.1, self.logins.1, self.logins.0
+            "statements in flight on average: {:.1}, in the capture {captured}; at most {}, in the capture {}",
+            self.in_flight.1, self.most_in_flight.1, self.most_in_flight.0
         ));
+        facts.push(format!(
+            "logins a second: {:.1}, in the capture {:.1}; for a thousand statements: {:.1}, in the capture {:.1}",
+            self.logins.1, self.logins.0, self.logins_per_thousand.1, self.logins_per_thousand.0
+        ));
+        self.tell_of_the_server(&mut facts);
         if !self.exact_times {
             facts.push("times are known to the second and were spread within it".to_owned());
         }
@@ -263,6 +263,44 @@ impl Fidelity {
         facts
     }
 
+    /// Deadlocks, the buffer pool, lateness.
+    fn tell_of_the_server(&self, facts: &mut Vec<String>) {
+        let captured = self
+            .deadlocks
+            .0
+            .map_or_else(|| "not known".to_owned(), |count| count.to_string());
+        facts.push(format!(
+            "deadlocks: {}, in the capture {captured}",
+            self.deadlocks.1
+        ));
+        let percent = |share: Option<f64>| match share {
+            Some(share) => format!("{:.2} %", share * 100.0),
+            None => "not known".to_owned(),
+        };
+        let (captured, replayed) = self.hit_rate;
+        if captured.or(replayed).is_some() {
+            facts.push(format!(
+                "pages found in the buffer pool: {}, in the capture {}",
+                percent(replayed),
+                percent(captured)
+            ));
+        }
+        if self.rounds > 0 {
+            facts.push(format!(
+                "the capture was begun again {} times: what it reads is in memory as it may not be in production",
+                self.rounds
+            ));
+        }
+        if let Some(lateness) = &self.lateness {
+            let ms = |us: [f64; 3]| us.map(|us| format!("{:.2}", us / 1000.0)).join(", ");
+            facts.push(format!(
+                "transactions began behind their time by {} ms (median, 95th, 99th percentile); of this the load generator's own lateness: {} ms",
+                ms(lateness.behind_us),
+                ms(lateness.late_us)
+            ));
+        }
+    }
+
     /// Whether a verdict may rest on it.
     pub fn is_good(&self) -> bool {
         self.shortcomings.is_empty()
@@ -270,8 +308,15 @@ impl Fidelity {
 
     /// One line: whether it is good enough to decide by, and why not.
     pub fn verdict(&self) -> String {
-        if self.is_good() {
+        let cautions: Vec<String> = self.cautions.iter().map(ToString::to_string).collect();
+        if self.is_good() && cautions.is_empty() {
             return "the replay is good enough to decide by".to_owned();
+        }
+        if self.is_good() {
+            return format!(
+                "the replay is good enough to decide by, but bear in mind: {}",
+                cautions.join("; ")
+            );
         }
         let reasons: Vec<String> = self.shortcomings.iter().map(ToString::to_string).collect();
         format!(
@@ -299,24 +344,43 @@ mod tests {
             given_up: 0,
             transactions: 100,
             out_of_order: 0,
-            in_flight: (Some(2.0), 2.0),
+            in_flight: (Some(4.0), 4.0),
             logins: (1.0, 1.0),
+            logins_per_thousand: (4.0, 4.0),
+            most_in_flight: (8, 8),
+            hit_rate: (Some(0.99), Some(0.99)),
+            deadlocks: (Some(50), 50),
+            lateness: None,
+            load_seconds: 60.0,
+            ended: true,
+            rounds: 0,
             exact_times: true,
             executed_as_text: 0,
             sampled: 1,
             shortcomings: Vec::new(),
+            cautions: Vec::new(),
         }
+    }
+
+    fn judged(change: fn(&mut Fidelity)) -> Fidelity {
+        let mut fidelity = good();
+        change(&mut fidelity);
+        fidelity.shortcomings = shortcomings(&fidelity);
+        fidelity.cautions = cautions(&fidelity);
+        fidelity
+    }
+
+    fn lateness(late_share: f64) -> Option<Lateness> {
+        Some(Lateness {
+            behind_us: [100.0, 2000.0, 50_000.0],
+            late_us: [10.0, 100.0, 900.0],
+            late_share,
+        })
     }
 
     #[test]
     fn what_speaks_against_a_verdict_is_said() {
-        assert_eq!(good().judge(), []);
-        let with = |change: fn(&mut Fidelity)| {
-            let mut fidelity = good();
-            change(&mut fidelity);
-            fidelity.shortcomings = fidelity.judge();
-            fidelity.verdict()
-        };
+        let with = |change: fn(&mut Fidelity)| judged(change).verdict();
         for (verdict, words) in [
             (with(|one| one.replayed = 0), "nothing was replayed"),
             (with(|one| one.time_share = Some(0.5)), "only 50 %"),
@@ -331,12 +395,76 @@ mod tests {
             ),
             (with(|one| one.given_up = 2), "2.0 % of the transactions"),
             (with(|one| one.sampled = 10), "one in 10"),
+            (
+                with(|one| one.hit_rate.1 = Some(0.80)),
+                "80.0 % of the pages were in the buffer pool, in the capture 99.0 %",
+            ),
+            (
+                with(|one| one.lateness = lateness(0.2)),
+                "20.0 % of the transactions more than 10 ms late",
+            ),
         ] {
             assert!(
                 verdict.contains(words) && verdict.contains("not good enough"),
                 "{verdict}"
             );
         }
-        assert!(good().verdict().contains("is good enough"));
+        let good = judged(|_| {});
+        assert_eq!(good.verdict(), "the replay is good enough to decide by");
+    }
+
+    #[test]
+    fn what_should_be_borne_in_mind_is_no_reason_against_a_verdict() {
+        for (fidelity, words) in [
+            (judged(|one| one.hit_rate.1 = Some(0.97)), "97.0 %"),
+            (judged(|one| one.in_flight.1 = 1.5), "less contention"),
+            (
+                judged(|one| {
+                    one.in_flight.1 = 9.0;
+                    one.lateness = lateness(0.0);
+                }),
+                "cannot keep this pace",
+            ),
+            (judged(|one| one.deadlocks.0 = Some(1)), "50 deadlocks"),
+            (judged(|one| one.load_seconds = 3.0), "takes 3.0 s"),
+        ] {
+            let verdict = fidelity.verdict();
+            assert!(fidelity.is_good(), "{verdict}");
+            assert!(
+                verdict.contains(words) && verdict.contains("but bear in mind"),
+                "{verdict}"
+            );
+        }
+        // What goes round has no end; what is not known is not judged.
+        let unknown = judged(|one| {
+            one.ended = false;
+            one.load_seconds = 3.0;
+            one.hit_rate = (None, Some(0.5));
+            one.in_flight = (None, 0.1);
+            one.deadlocks = (None, 0);
+        });
+        assert!(
+            unknown.shortcomings.is_empty() && unknown.cautions.is_empty(),
+            "{unknown:?}"
+        );
+    }
+
+    #[test]
+    fn lateness_is_told_with_who_is_to_blame() {
+        let facts = judged(|one| one.lateness = lateness(0.001))
+            .facts()
+            .join("\n");
+        assert!(
+            facts.contains("behind their time by 0.10, 2.00, 50.00 ms"),
+            "{facts}"
+        );
+        assert!(
+            facts.contains("own lateness: 0.01, 0.10, 0.90 ms"),
+            "{facts}"
+        );
+        assert!(
+            facts.contains("deadlocks: 50, in the capture 50"),
+            "{facts}"
+        );
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! A [loop](replay_loop) has every server's sessions ([`side`], each a [`slot`]); what may begin next is the
 //! [`dispatcher`]'s to say, what happens until then that of [`running`]. [`tally`] counts by digest, [`fidelity`] says
-//! whether what was replayed is what was captured.
+//! whether what was replayed is what was captured, and
+//! [`shortcoming`] what speaks against a verdict by it.
 
 pub(crate) mod dispatcher;
 pub(crate) mod fidelity;
@@ -11,6 +12,7 @@ pub(crate) mod login;
 pub(crate) mod replay_loop;
 pub(crate) mod running;
 pub(crate) mod setup;
+pub(crate) mod shortcoming;
 pub(crate) mod side;
 pub(crate) mod slot;
 pub(crate) mod tally;

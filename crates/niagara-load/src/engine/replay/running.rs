@@ -4,6 +4,7 @@ use super::setup::Setup;
 use super::side::Side;
 use super::slot::State;
 use super::tally::Tally;
+use crate::counted;
 use crate::engine::counted_time::CountedTime;
 use crate::engine::link::Lost;
 use crate::engine::order::{ENDING_ERRORS, Order, Report, client};
@@ -141,8 +142,8 @@ impl<'r, 's> Running<'r, 's> {
         let longest = self.order.stall_timeout.max(self.longest_captured() * 10);
         if now.saturating_duration_since(self.heard) >= longest {
             return Err(self.time.server_lost(format!(
-                "no answer to {} statements for {:.1} s",
-                self.in_flight,
+                "no answer to {} for {:.1} s",
+                counted(self.in_flight as u64, "statement"),
                 longest.as_secs_f64()
             )));
         }
@@ -307,6 +308,12 @@ impl<'r, 's> Running<'r, 's> {
             let ready = intended.max(slot.free_since).max(self.held_until);
             now.saturating_duration_since(ready)
         });
+        if let Some(late) = late {
+            self.tally.late.add(late);
+            self.tally
+                .behind
+                .add(now.saturating_duration_since(intended));
+        }
         self.time.recorder.began(now, late);
         if matches!(slot.state, State::LoggingIn(_)) {
             return Ok(());

@@ -10,8 +10,54 @@ const PARTS: u32 = 8;
 const OCTAVES: u32 = 32;
 const BUCKETS: usize = (PARTS * OCTAVES) as usize;
 
-/// What statements of one digest did.
+/// How durations are spread, in a few hundred buckets.
 #[derive(Debug, Clone)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// How many took how long, in microseconds: eight buckets for every doubling.
+    buckets: [u32; BUCKETS],
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread {
+            count: 0,
+            buckets: [0; BUCKETS],
+        }
+    }
+}
+
+impl Spread {
+    #[inline]
+    pub(crate) fn add(&mut self, duration: Duration) {
+        self.count += 1;
+        let place = bucket(duration);
+        self.buckets[place] = self.buckets[place].saturating_add(1);
+    }
+
+    /// A quantile, 0 to 1, in microseconds, to 9 %; none of nothing.
+    pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
+        let all: u64 = self.buckets.iter().map(|&count| u64::from(count)).sum();
+        let wanted = (quantile.clamp(0.0, 1.0) * all as f64).ceil().max(1.0) as u64;
+        let mut sum = 0;
+        let place = self.buckets.iter().position(|&count| {
+            sum += u64::from(count);
+            sum >= wanted
+        });
+        place.filter(|_| all > 0).map(middle)
+    }
+
+    /// Share that was longer than `duration`, to a bucket; 0 of nothing.
+    pub fn share_above(&self, duration: Duration) -> f64 {
+        let above = &self.buckets[bucket(duration) + 1..];
+        let above: u64 = above.iter().map(|&count| u64::from(count)).sum();
+        above as f64 / self.count.max(1) as f64
+    }
+}
+
+/// What statements of one digest did.
+#[derive(Debug, Clone, Default)]
 pub struct DigestTally {
     /// Executions, failed ones among them.
     pub count: u64,
@@ -25,22 +71,8 @@ pub struct DigestTally {
     pub captured_rows: u64,
     /// Rows of the replay, of the same.
     pub rows_beside: u64,
-    /// How many took how long, in microseconds: eight buckets for every doubling.
-    buckets: [u32; BUCKETS],
-}
-
-impl Default for DigestTally {
-    fn default() -> Self {
-        DigestTally {
-            count: 0,
-            errors: 0,
-            rows: 0,
-            nanoseconds: 0,
-            captured_rows: 0,
-            rows_beside: 0,
-            buckets: [0; BUCKETS],
-        }
-    }
+    /// How many took how long.
+    latencies: Spread,
 }
 
 fn bucket(latency: Duration) -> usize {
@@ -73,20 +105,12 @@ impl DigestTally {
             self.captured_rows += u64::from(step.rows);
             self.rows_beside += rows;
         }
-        let place = bucket(latency);
-        self.buckets[place] = self.buckets[place].saturating_add(1);
+        self.latencies.add(latency);
     }
 
     /// A quantile of the latency, 0 to 1, in microseconds, to 9 %; none without an execution.
     pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
-        let all: u64 = self.buckets.iter().map(|&count| u64::from(count)).sum();
-        let wanted = (quantile.clamp(0.0, 1.0) * all as f64).ceil().max(1.0) as u64;
-        let mut sum = 0;
-        let place = self.buckets.iter().position(|&count| {
-            sum += u64::from(count);
-            sum >= wanted
-        });
-        place.filter(|_| all > 0).map(middle)
+        self.latencies.quantile_us(quantile)
     }
 }
 
@@ -123,6 +147,10 @@ pub struct Tally {
     pub out_of_order: u64,
     /// Times that the trace was begun again.
     pub rounds: u64,
+    /// Of a paced replay: by how much units began behind their time, whoever was to blame.
+    pub behind: Spread,
+    /// Of this, what the load generator is to blame for: the session was free and the order allowed it.
+    pub late: Spread,
 }
 
 impl Tally {
@@ -176,6 +204,18 @@ mod tests {
                 assert!((0.93..1.07).contains(&error), "{microseconds}: {error}");
             }
         }
+        let mut spread = Spread::default();
+        assert_eq!(
+            (spread.quantile_us(0.5), spread.share_above(Duration::ZERO)),
+            (None, 0.0)
+        );
+        for milliseconds in 1..=100 {
+            spread.add(Duration::from_millis(milliseconds));
+        }
+        let median = spread.quantile_us(0.5).unwrap();
+        assert!((46_000.0..54_000.0).contains(&median), "{median}");
+        let above = spread.share_above(Duration::from_millis(90));
+        assert!((0.0..=0.15).contains(&above), "{above}");
         assert_eq!(bucket(Duration::ZERO), 0);
         assert_eq!(bucket(Duration::MAX), BUCKETS - 1);
     }

@@ -1,5 +1,6 @@
 //! A capture with the options of its replay.
 
+use crate::counted;
 use crate::error::LoadError;
 use crate::workload::WorkloadSpec;
 use crate::workload::common::CommonOptions;
@@ -329,7 +330,11 @@ impl Family for CaptureWorkload {
             Some(part) => format!(" ({})", part.words()),
             None => String::new(),
         };
-        format!("{statements} statements of {sessions} sessions{part}{data}")
+        let sessions = counted(u64::from(sessions), "session");
+        format!(
+            "{} of {sessions}{part}{data}",
+            counted(statements, "statement")
+        )
     }
 
     fn data_key(&self, common: &CommonOptions, threads: u32) -> String {

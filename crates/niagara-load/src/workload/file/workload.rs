@@ -5,9 +5,10 @@ use super::load::load;
 use super::read::read;
 use super::source::WorkloadFile;
 use super::transaction::{FileScript, FileTransaction};
+use crate::counted;
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
-use crate::workload::family::{Each, Family, Measure, Registered, plural, takes_common};
+use crate::workload::family::{Each, Family, Measure, Registered, takes_common};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
@@ -221,7 +222,7 @@ impl Family for FileWorkload {
     fn data_in_words(&self, threads: u32) -> String {
         format!(
             "{} of {} rows in all",
-            plural(self.definition.tables.len() as u32, "table"),
+            counted(self.definition.tables.len() as u64, "table"),
             self.expected_rows(threads)
         )
     }

@@ -5,10 +5,11 @@ use super::options::{OPTIONS, Sysbench};
 use super::schema;
 use super::test::SysbenchTest;
 use super::transaction::{SysbenchScript, SysbenchTransaction, steps};
+use crate::counted;
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
 use crate::workload::draw::Distribution;
-use crate::workload::family::{Each, Family, Registered, plural};
+use crate::workload::family::{Each, Family, Registered};
 use crate::workload::filling::TableEvent;
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::{OptionGroup, WorkloadOption};
@@ -90,7 +91,7 @@ impl Family for Sysbench {
     }
 
     fn data_in_words(&self, threads: u32) -> String {
-        let tables = plural(self.table_count(threads), "table");
+        let tables = counted(u64::from(self.table_count(threads)), "table");
         format!("{tables} of {} rows", self.rows())
     }
 

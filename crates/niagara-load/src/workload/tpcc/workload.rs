@@ -3,9 +3,10 @@
 use super::options::{OPTIONS, Tpcc};
 use super::transaction::{TpccScript, TpccTransaction};
 use super::{TABLES, load, schema};
+use crate::counted;
 use crate::error::LoadError;
 use crate::workload::common::CommonOptions;
-use crate::workload::family::{Each, Family, Measure, Registered, plural, takes_common};
+use crate::workload::family::{Each, Family, Measure, Registered, takes_common};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
@@ -56,7 +57,7 @@ impl Family for Tpcc {
     }
 
     fn data_in_words(&self, _threads: u32) -> String {
-        plural(self.warehouses, "warehouse")
+        counted(u64::from(self.warehouses), "warehouse")
     }
 
     fn data_key(&self, common: &CommonOptions, _threads: u32) -> String {

@@ -194,9 +194,16 @@ impl Apt {
             .take(6)
             .collect();
         let sources = fs::read_to_string(self.folder.join("sources.list")).unwrap_or_default();
+        let remedy = match told.contains(NO_ROOM) {
+            true => format!(
+                "make room: {} is on a disk that is full; or name a folder on another disk in NIAGARA_CACHE",
+                self.folder.display()
+            ),
+            false => "check the network, or name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR"
+                .to_owned(),
+        };
         anyhow::anyhow!(
-            "apt-get {} failed:\n{}\nsources:\n{}\nremedy: check the network, or name another mirror in \
-             NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR",
+            "apt-get {} failed:\n{}\nsources:\n{}\nremedy: {remedy}",
             arguments.join(" "),
             if lines.is_empty() {
                 told.trim().to_owned()
@@ -207,6 +214,9 @@ impl Apt {
         )
     }
 }
+
+/// The system's words where a disk is full.
+const NO_ROOM: &str = "No space left on device";
 
 /// What came of the download of a source package.
 #[derive(Debug, Clone, PartialEq, Eq)]

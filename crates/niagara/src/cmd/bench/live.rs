@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use niagara_load::counted;
 
 use super::result::IntervalResult;
 use crate::clock::clock;
@@ -66,10 +67,10 @@ fn line(interval: &IntervalResult) -> String {
     }
     let errors: u64 = interval.errors.values().sum();
     if errors > 0 {
-        text += &format!(" · {errors} errors");
+        text += &format!(" · {}", counted(errors, "error"));
     }
     if interval.reconnects > 0 {
-        text += &format!(" · {} reconnects", interval.reconnects);
+        text += &format!(" · {}", counted(interval.reconnects, "reconnect"));
     }
     if let Some(backlog) = interval.backlog {
         text += &format!(" · {backlog} waiting");

@@ -154,7 +154,7 @@ fn measure(
         Err(error) => (None, Some(error)),
     };
     let document = document(args, load, bench.target, cancel, runs);
-    let replay = replay::fidelity(load, &driver)?;
+    let replay = replay::fidelity(load, &driver, &document.runs)?;
     let missing = replay
         .as_ref()
         .and_then(|fidelity| replay::missing_data(target, fidelity));

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use niagara_capture::file::ServerCounts;
 use niagara_lab::Load;
 use niagara_load::{CaptureWorkload, Driver, Fidelity, LoadGenerator};
 
 use super::args::{BenchArgs, RunArgs};
+use super::result::RunResult;
+use super::status::Delta;
 use super::target::Target;
 
 /// A replay that takes so much longer than the capture is given up.
@@ -71,11 +74,28 @@ pub fn run_args(given: &RunArgs, capture: &CaptureWorkload) -> Result<RunArgs> {
 ///
 /// # Errors
 /// The capture cannot be read.
-pub fn fidelity(load: &Load, driver: &Driver) -> Result<Option<Fidelity>> {
+pub fn fidelity(load: &Load, driver: &Driver, runs: &[RunResult]) -> Result<Option<Fidelity>> {
     let (Some(capture), Some(tally)) = (load.workload.capture(), driver.replayed(0)) else {
         return Ok(None);
     };
-    Ok(Some(Fidelity::of(&*capture.trace()?, &tally)))
+    let counted = match runs {
+        [run] => run.cost.status.as_ref().and_then(counts),
+        _ => None,
+    };
+    Ok(Some(Fidelity::of(
+        &*capture.trace()?,
+        &tally,
+        counted.as_ref(),
+    )))
+}
+
+/// What the server counted during a run, as captures keep it.
+fn counts(status: &Delta) -> Option<ServerCounts> {
+    let unchanged = |name: &str| (name != "Innodb_deadlocks").then_some(0);
+    ServerCounts::of(|name| match status.changed.get(name) {
+        Some(&grown) => u64::try_from(grown).ok(),
+        None => unchanged(name),
+    })
 }
 
 /// Of a server without the capture's data: words that help.

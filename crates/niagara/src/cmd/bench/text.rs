@@ -90,7 +90,7 @@ impl Page {
     }
 
     fn warning(&mut self, text: &str) {
-        let text = self.paint(&format!("! {text}"), Style::new().yellow());
+        let text = self.paint(&format!("! {text}"), Style::new().bold());
         self.line("");
         self.line(&text);
     }
@@ -218,20 +218,20 @@ impl Page {
                 .find(|(known, _)| known == code)
                 .map_or(String::new(), |(_, words)| format!(" ({words})"));
             self.line(&format!(
-                "  error {code}{meaning}: {} transactions begun again",
-                number::grouped(*count as f64)
+                "  error {code}{meaning}: {} begun again",
+                number::count(*count as usize, "transaction")
             ));
         }
         if run.reconnects > 0 {
             self.line(&format!(
-                "  {} connections were lost and made again",
-                number::grouped(run.reconnects as f64)
+                "  {} lost and made again",
+                number::count(run.reconnects as usize, "connection")
             ));
         }
         if run.renewals > 0 {
             self.line(&format!(
-                "  {} connections were re-established as the workload asks",
-                number::grouped(run.renewals as f64)
+                "  {} re-established as the workload asks",
+                number::count(run.renewals as usize, "connection")
             ));
         }
     }

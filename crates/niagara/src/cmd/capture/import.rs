@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jiff::tz::TimeZone;
-use niagara_capture::file::Summary;
+use niagara_capture::file::{ServerCounts, Summary};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{CaptureError, Import, Progress, import};
 
@@ -24,7 +24,7 @@ const LIVELY: Duration = Duration::from_millis(200);
 
 pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     let stop = stop_flag("stopping: no capture is written")?;
-    match make(&args.logs, &args.output, &args.reading, &stop) {
+    match make(&args.logs, &args.output, &args.reading, None, &stop) {
         Ok(summary) => {
             if args.json {
                 say!("{}", serde_json::to_string_pretty(&summary)?);
@@ -41,7 +41,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     }
 }
 
-/// Makes a capture from logs, with a line of progress on standard error.
+/// Makes a capture from logs, and what their server counted meanwhile, with a line of progress on standard error.
 ///
 /// # Errors
 /// As [`import`].
@@ -49,6 +49,7 @@ pub fn make(
     logs: &[PathBuf],
     output: &NewFile,
     reading: &ReadingArgs,
+    counted: Option<ServerCounts>,
     stop: &AtomicBool,
 ) -> Result<Summary, CaptureError> {
     let job = Import {
@@ -60,6 +61,7 @@ pub fn make(
         },
         output: output.output.clone(),
         replace: output.force,
+        counted,
     };
     let mut line = Line::new();
     let made = import(&job, stop, |progress| line.show(progress));

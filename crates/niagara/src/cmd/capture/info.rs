@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use jiff::Timestamp;
 use niagara_capture::info::{ClassInfo, DigestInfo, Info, info};
+use niagara_load::counted;
 use niagara_report::number::{duration, percent};
 
 use super::args::InfoArgs;
@@ -54,10 +55,10 @@ fn say_head(info: &Info) {
         span(summary)
     );
     say!(
-        "{} statements, {} digests, {} sessions with {:.1} statements each",
-        summary.statements,
-        info.digests.len(),
-        info.sessions.count,
+        "{}, {}, {} with {:.1} statements each",
+        counted(summary.statements, "statement"),
+        counted(info.digests.len() as u64, "digest"),
+        counted(info.sessions.count, "session"),
         info.sessions.statements_each
     );
     if let Some(seconds) = info.statement_seconds {
@@ -65,8 +66,8 @@ fn say_head(info: &Info) {
     }
     match info.sessions.connects_per_second {
         Some(rate) => say!(
-            "{} logins ({rate:.2} a second), {} ends of sessions",
-            info.sessions.connects,
+            "{} ({rate:.2} a second), {} ends of sessions",
+            counted(info.sessions.connects, "login"),
             info.sessions.disconnects
         ),
         None => say!(
@@ -76,8 +77,8 @@ fn say_head(info: &Info) {
     }
     let transactions = &info.transactions;
     say!(
-        "{} transactions of several statements ({:.1} each, longest {}), {} rolled back, {} without an end",
-        transactions.ended,
+        "{} of several statements ({:.1} each, longest {}), {} rolled back, {} without an end",
+        counted(transactions.ended, "transaction"),
         transactions.statements_each,
         duration(transactions.longest_seconds),
         transactions.rolled_back,

@@ -253,7 +253,8 @@ pub fn finish(
     keep_log: bool,
     stop: &AtomicBool,
 ) -> Result<ExitCode> {
-    let made = import::make(std::slice::from_ref(&state.log), output, reading, stop).with_context(|| {
+    let logs = std::slice::from_ref(&state.log);
+    let made = import::make(logs, output, reading, state.counted, stop).with_context(|| {
         format!(
             "the settings are undone; the log stays at {0}\n`niagara capture import {0}` makes a capture from it",
             state.log.display()

@@ -118,6 +118,8 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         changes: wanted(&product, &file).changes,
         guardian: None,
         began: jiff::Timestamp::now().as_second(),
+        counted_before: None,
+        counted: None,
         status: Status::Running,
     };
     let task = Task {

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use niagara_capture::file::{Order, Summary};
+use niagara_load::counted;
 use niagara_report::number::duration;
 
 /// What an import or a filter made.
 pub fn say_summary(path: &Path, summary: &Summary) {
     say!(
-        "{}: {} statements of {} sessions in {}",
+        "{}: {} of {} in {}",
         path.display(),
-        summary.statements,
-        summary.sessions,
+        counted(summary.statements, "statement"),
+        counted(summary.sessions, "session"),
         span(summary)
     );
     say_dropped(summary);

@@ -46,6 +46,9 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
             say!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
             say!("{}", plan.text());
+            plan.nodes_text()
+                .into_iter()
+                .for_each(|text| say!("{text}"));
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,16 +1,18 @@
 //! What a study is about to do and what it can show, told before it starts.
 
 use niagara_build::{Forecast, Recipe};
-use niagara_lab::lever::Item;
+use niagara_fleet::Plan;
 use niagara_lab::{
-    DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, VariantRecipe,
-    client_host_remark, couples_of, expected_sd, level_sets, rung_errors, unit_seconds,
+    DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, client_host_remark,
+    couples_of, expected_sd, level_sets, recipes_of, rung_errors, unit_seconds,
 };
+use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
 use serde::Serialize;
 
 use crate::announcement::words;
 use crate::clock::clock;
+use crate::cmd::fleet::START_SECONDS;
 
 /// Standard deviation of a pair of runs one after the other, of ln throughput: what it was on a shared 2-core machine
 /// (docs/methodology.md).
@@ -49,6 +51,8 @@ pub struct RunPlan {
     /// The host that the load comes from, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_host: Option<String>,
+    /// Nodes that it keeps busy nine tenths of the time (`--on slurm`); none of jobs.
+    pub nodes_worth_having: Option<usize>,
     /// Servers that have to be there.
     pub builds: Vec<BuildPlan>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
@@ -92,12 +96,13 @@ pub fn plan(
         Question::Ladder { rungs, .. } => {
             cannot = rungs.iter().filter(|rung| rung.cannot.is_some()).count();
             let tried = rungs.len() - cannot;
-            (tried + 1, format!("{tried} rungs and the total"))
+            let rungs = number::count(tried, "rung");
+            (tried + 1, format!("{rungs} and the total"))
         }
         Question::Matrix { axes, all, .. } => {
             let combinations = level_sets(axes, *all).len() - 1;
             let cells = combinations * study.workloads.len() * study.threads.len();
-            let told = format!("{cells} cells and the confirmation of the best");
+            let told = number::count(cells, "cell") + " and the confirmation of the best";
             (cells + 1, told)
         }
         Question::Sweep { variants } => {
@@ -106,7 +111,7 @@ pub fn plan(
                 _ => variants.len(),
             };
             let points = study.threads.len() * lanes;
-            (points, format!("{points} points"))
+            (points, number::count(points, "point"))
         }
         Question::Tune(_) => (1, "1 tuning".to_owned()),
         Question::Noise => (1, "1 server against itself".to_owned()),
@@ -128,7 +133,11 @@ pub fn plan(
     });
     let (sd, noise) = noise_of(study, &duel_settings, history);
     let detectable = time.and_then(|time| detectable_of(study, sd, questions, &time));
-    let recipes = builds(&study.question);
+    let nodes_worth_having = time.map(|time| nodes_of(study, questions, duels_each, &time));
+    let recipes: Vec<Recipe> = recipes_of(study)
+        .into_iter()
+        .map(|made| made.recipe)
+        .collect();
     RunPlan {
         kind: study.question.kind().to_string(),
         title: study.about.title.clone(),
@@ -147,6 +156,7 @@ pub fn plan(
         time,
         budget_seconds,
         client_host: study.client_host.clone(),
+        nodes_worth_having,
         builds: recipes
             .iter()
             .zip(forecasts(&recipes.iter().collect::<Vec<_>>()))
@@ -159,6 +169,27 @@ pub fn plan(
         noise,
         min_effect: study.min_effect,
     }
+}
+
+/// How many nodes the study keeps busy, when all of its time is used.
+fn nodes_of(study: &StudyDescription, questions: usize, duels: usize, time: &TimePlan) -> usize {
+    let (questions, duels) = match &study.question {
+        // A round of points is run side by side, and rounds are one after the other.
+        Question::Sweep { .. } => (duels, questions),
+        // Screening, search and total are one series of duels after the other.
+        Question::Tune(_) => (1, time.duels_in_budget),
+        _ => (
+            questions,
+            duels.min(time.duels_in_budget / questions.max(1)),
+        ),
+    };
+    Plan {
+        questions,
+        duels,
+        seconds: time.duel_seconds,
+        start: START_SECONDS,
+    }
+    .nodes_worth_having()
 }
 
 /// Slices and couples as they will be.
@@ -221,49 +252,13 @@ fn detectable_of(
     detectable_in(share, time.duel_seconds, sd, &looks)
 }
 
-/// Every recipe that some variant of the question is built by, as far as that is known beforehand: a rung stands on what was
-/// kept before it, and is told here as if that were the start alone.
-fn builds(question: &Question) -> Vec<Recipe> {
-    let variants: Vec<Vec<&VariantRecipe>> = match question {
-        Question::Tune(_) | Question::Noise => Vec::new(),
-        Question::Compare { sides, .. } => sides.iter().map(|side| vec![side]).collect(),
-        Question::Sweep { variants } => variants.iter().map(|one| vec![one]).collect(),
-        Question::Ladder { start, rungs } => std::iter::once(vec![&**start])
-            .chain(rungs.iter().map(|rung| vec![&**start, &rung.recipe]))
-            .collect(),
-        Question::Matrix { start, axes, all } => level_sets(axes, *all)
-            .iter()
-            .map(|set| {
-                let levels = set.levels.iter().zip(axes);
-                let levels = levels.map(|(&level, axis)| &axis.levels[level].recipe);
-                std::iter::once(&**start).chain(levels).collect()
-            })
-            .collect(),
-    };
-    let mut found: Vec<Recipe> = Vec::new();
-    for recipes in variants {
-        let mut build: Option<Recipe> = None;
-        for item in recipes.iter().flat_map(|recipe| &recipe.items) {
-            if let Item::Build { key, value } = item {
-                // Was read by the same function when the file was, so it is valid.
-                let _ = build.get_or_insert_default().set(key, value);
-            }
-        }
-        if let Some(recipe) = build.map(|recipe| recipe.normal())
-            && !found.contains(&recipe)
-        {
-            found.push(recipe);
-        }
-    }
-    found
-}
-
 impl RunPlan {
     fn builds_text(&self) -> String {
         if self.builds.is_empty() {
             return "  nothing to build".to_owned();
         }
-        let mut text = format!("  {} builds, kept for the next time:", self.builds.len());
+        let builds = number::count(self.builds.len(), "build");
+        let mut text = format!("  {builds}, kept for the next time:");
         for build in &self.builds {
             text += &format!("\n    {} ({})", build.recipe, words(build.forecast));
         }
@@ -287,6 +282,17 @@ impl RunPlan {
             text += &format!("\n    together about {all}{aside}, beside the measuring");
         }
         text
+    }
+
+    /// How many nodes are worth having, in words; nothing of jobs.
+    pub fn nodes_text(&self) -> Option<String> {
+        let nodes = match self.nodes_worth_having? {
+            1 => "one node alone".to_owned(),
+            nodes => format!("up to {nodes} nodes"),
+        };
+        Some(format!(
+            "  on a cluster (--on slurm) it keeps {nodes} busy for nine tenths of the time"
+        ))
     }
 
     /// For the terminal.
@@ -321,8 +327,8 @@ impl RunPlan {
         });
         if self.cannot > 0 {
             lines.push(format!(
-                "  {} rungs of the original cannot be tried today: the report says why",
-                self.cannot
+                "  {} of the original cannot be tried today: the report says why",
+                number::count(self.cannot, "rung")
             ));
         }
         lines.push(self.builds_text());

@@ -1,197 +1,13 @@
-//! Studies whose duels other processes run: workers that are started by hand, and, on a cluster (`make test-fleet`), by Slurm.
+//! Slurm, on a cluster of its own (`make test-fleet`): duels played back while nodes, daemons and the head are killed.
 
-mod common;
-
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Place, run, signal, wait_until};
-use niagara_store::{Store, Summary};
 use nix::sys::signal::Signal;
 
-/// A comparison of a server with itself with this many duels, on machines.
-fn compare(place: &Place, duels: u32, on: &[&str]) -> Command {
-    let mut command = place.small_compare_of(duels, "20m");
-    command
-        .args(on)
-        .arg("--node-dir")
-        .arg(cache())
-        .arg("--shared")
-        .arg(shared(place));
-    command
-}
-
-/// The cache that all tests share: servers are fetched once.
-fn cache() -> PathBuf {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    named("NIAGARA_CACHE")
-        .or_else(|| Some(named("XDG_CACHE_HOME")?.join("niagara")))
-        .or_else(|| Some(named("HOME")?.join(".cache/niagara")))
-        .expect("a home")
-}
-
-fn shared(place: &Place) -> PathBuf {
-    place.folder.path().join("shared")
-}
-
-/// The study's folder below the shared one, once it is there.
-fn study_folder(shared: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(shared).ok()?.flatten();
-    let mut folders = entries.map(|entry| entry.path());
-    folders.find(|folder| folder.join("study.json").exists())
-}
-
-fn wait_for_study(shared: &Path) -> PathBuf {
-    wait_until("shared folder", Duration::from_secs(240), || {
-        study_folder(shared).is_some()
-    });
-    study_folder(shared).expect("just seen")
-}
-
-fn worker(place: &Place, folder: &Path, name: &str, more: &[&str]) -> Child {
-    place
-        .niagara(&["fleet", "worker"])
-        .arg(folder)
-        .args([
-            "--name",
-            name,
-            "--node",
-            name,
-            "--beat",
-            "500ms",
-            "--node-dir",
-        ])
-        .arg(cache())
-        .args(more)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts")
-}
-
-/// Everything that the verdict of a study rests on, but for the machines: what a score weighs goes by the spread of the machine
-/// that its duel was run on, and a duel that was lost was run on another one.
-#[derive(Debug, PartialEq)]
-struct Verdict {
-    scores: Vec<Option<f64>>,
-    looks: Vec<niagara_stats::Look>,
-    duels: usize,
-}
-
-/// The verdict of the study of `place`; every duel is there once.
-fn verdict(place: &Place) -> Verdict {
-    let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
-    let duels = store.duels().expect("readable");
-    let seeds: BTreeSet<u64> = duels.iter().map(|duel| duel.seed).collect();
-    assert_eq!(seeds.len(), duels.len(), "a duel counts twice");
-    for (seq, duel) in duels.iter().enumerate() {
-        assert_eq!(duel.seq as usize, seq);
-    }
-    let Some(Summary::Compare(summary)) = store.summary().expect("readable") else {
-        panic!("no summary");
-    };
-    Verdict {
-        scores: duels.iter().map(|duel| duel.score).collect(),
-        looks: summary.comparison.throughput.looks.clone(),
-        duels: summary.comparison.throughput.duels,
-    }
-}
-
-/// `… node-seconds: load, restarts, …` as the command prints them: the parts add up to the whole.
-fn check_seconds(stderr: &str) {
-    let line = stderr
-        .lines()
-        .find(|line| line.contains("held nodes for"))
-        .unwrap_or_else(|| panic!("no account of node-seconds in\n{stderr}"));
-    let (_, rest) = line.split_once("held nodes for").expect("just seen");
-    let seconds: Vec<f64> = rest
-        .split(" s")
-        .filter_map(|part| part.rsplit([' ', ':']).next()?.parse().ok())
-        .collect();
-    assert_eq!(seconds.len(), 8, "{line}");
-    let parts: f64 = seconds[1..].iter().sum();
-    // Each is rounded to a second.
-    assert!((parts - seconds[0]).abs() <= 4.0, "{line}");
-}
-
-#[test]
-fn workers_run_real_duels_and_no_server_outlives_them() {
-    let place = Place::new();
-    let mut head = compare(&place, 8, &["--on", "folder", "--nodes", "2"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let folder = wait_for_study(&shared(&place));
-    let alone = ["--one-at-a-time"];
-    let mut first = worker(&place, &folder, "w1", &alone);
-    let mut second = worker(&place, &folder, "w2", &alone);
-    place.wait_for_duels(2, &mut head);
-    // In the middle of a duel: its servers go with it, and a worker of the same name takes its place.
-    signal(first.id() as i32, Signal::SIGKILL);
-    first.wait().expect("gone");
-    let mut third = worker(&place, &folder, "w1", &alone);
-    let output = head.wait_with_output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{stderr}");
-    check_seconds(&stderr);
-    assert_eq!(verdict(&place).scores.len(), 8);
-    for worker in [&mut second, &mut third] {
-        assert!(worker.wait().expect("it ends").success());
-    }
-    wait_until("end of the servers", Duration::from_secs(10), || {
-        place.servers().is_empty()
-    });
-    let left: Vec<_> = std::fs::read_dir(place.work())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            // What a killed worker left is swept by the next start on its machine.
-            !path
-                .to_string_lossy()
-                .contains(&format!("-{}-", first.id()))
-        })
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
-}
-
-#[test]
-fn a_node_whose_disk_cannot_be_written_is_set_aside_and_the_others_do_the_work() {
-    let place = Place::new();
-    let mut head = compare(&place, 6, &["--on", "folder", "--nodes", "2"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let folder = wait_for_study(&shared(&place));
-    // Its folder can be made by nobody: it stands below a file.
-    let broken = folder.join("study.json").join("disk");
-    for _ in 0..2 {
-        let status = place
-            .niagara(&["fleet", "worker"])
-            .arg(&folder)
-            .args(["--name", "w1", "--node", "n1", "--node-dir"])
-            .arg(&broken)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        assert!(status.expect("it runs").success(), "told, and ended");
-    }
-    let mut good = worker(&place, &folder, "w2", &[]);
-    wait_until("end", Duration::from_secs(240), || {
-        head.try_wait().expect("a child").is_some()
-    });
-    let output = head.wait_with_output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{stderr}");
-    assert!(stderr.contains("set aside: n1"), "{stderr}");
-    assert_eq!(verdict(&place).scores.len(), 6);
-    good.wait().expect("it ends");
-}
+use crate::common::{Place, run, signal, wait_until};
+use crate::{Verdict, check_seconds, compare, shared, verdict, wait_for_study};
 
 /// Results to be played back.
 fn recorded(place: &Place) -> PathBuf {
@@ -222,10 +38,20 @@ fn on_slurm(recorded: &Path, speed: &str) -> Vec<String> {
     words
 }
 
+/// The verdict of a study of so many of these duels to which nothing happens.
+fn undisturbed(recorded: &Path, duels: u32) -> Verdict {
+    let place = Place::new();
+    let words = on_slurm(recorded, "10");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (code, _, stderr) = run(&mut compare(&place, duels, &words));
+    assert_eq!(code, Some(0), "{stderr}");
+    verdict(&place)
+}
+
 /// Duels of a study to the end: the last look of the standard plan.
 const DUELS: u32 = 44;
 
-fn on_cluster() -> PathBuf {
+pub(crate) fn on_cluster() -> PathBuf {
     let folder = std::env::var_os("CLUSTER").map(PathBuf::from);
     folder.expect("run by `make test-fleet`: a cluster of its own")
 }
@@ -268,16 +94,9 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     let recorded = recorded(&place);
     let words = on_slurm(&recorded, "3");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (code, _, stderr) = run(&mut compare(&place, DUELS, &words));
+    let (code, stdout, stderr) = run(&mut compare(&place, DUELS, &words));
     assert_eq!(code, Some(0), "{stderr}");
-    eprintln!(
-        "undisturbed: {}",
-        stderr
-            .lines()
-            .find(|line| line.contains("held nodes"))
-            .unwrap_or("")
-    );
-    check_seconds(&stderr);
+    check_seconds(&place, &stdout);
     let undisturbed = verdict(&place);
 
     // Slow enough that there is time for all that happens to it.
@@ -286,7 +105,7 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     let place = Place::new();
     let start = || {
         compare(&place, DUELS, &words)
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts")
@@ -311,6 +130,24 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     ]);
     let job = jobs.lines().last().expect("one runs").trim().to_owned();
     tool(&["scancel", &job]);
+    next(&mut head, 4);
+    eprintln!("a job is requeued by hand, though its script forbids it");
+    let job = tool(&[
+        "squeue",
+        "--noheader",
+        "--array",
+        "--states=running",
+        "--format=%A",
+    ]);
+    if let Some(job) = job.lines().next() {
+        tool(&[
+            "scontrol",
+            "update",
+            &format!("JobId={}", job.trim()),
+            "Requeue=1",
+        ]);
+        tool(&["scontrol", "requeue", job.trim()]);
+    }
     next(&mut head, 4);
     eprintln!("the head is killed, and started again");
     signal(head.id() as i32, Signal::SIGKILL);
@@ -347,9 +184,10 @@ fn a_cluster_that_falls_apart_gives_the_undisturbed_verdict() {
     tool(&["scontrol", "update", "NodeName=n3", "State=RESUME"]);
     let output = head.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    eprintln!("{stderr}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    eprintln!("{stderr}{stdout}");
     assert!(output.status.success());
-    check_seconds(&stderr);
+    check_seconds(&place, &stdout);
     assert_eq!(verdict(&place), undisturbed);
     wait_until("end of the workers", Duration::from_secs(30), || {
         workers(&folder).is_empty()
@@ -379,12 +217,13 @@ fn jobs_that_run_out_of_time_are_replaced_and_nothing_is_lost() {
         .map(str::to_owned),
     );
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (code, _, stderr) = run(&mut compare(&place, DUELS, &words));
-    eprintln!("{stderr}");
+    let (code, stdout, stderr) = run(&mut compare(&place, DUELS, &words));
+    eprintln!("{stderr}{stdout}");
     assert_eq!(code, Some(0));
     assert!(stderr.contains("are left of the job"), "{stderr}");
-    assert!(!stderr.contains("lost and run again"), "{stderr}");
-    assert_eq!(verdict(&place).scores.len(), DUELS as usize);
+    assert!(!stdout.contains("lost and run again"), "{stdout}");
+    check_seconds(&place, &stdout);
+    assert_eq!(verdict(&place), undisturbed(&recorded, DUELS));
 }
 
 #[test]
@@ -406,7 +245,7 @@ fn a_shared_folder_that_is_full_is_waited_for() {
     let words = on_slurm(&recorded, "1.5");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut head = compare(&place, 40, &words)
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -424,5 +263,6 @@ fn a_shared_folder_that_is_full_is_waited_for() {
     let unmounted = Command::new("umount").arg("--lazy").arg(&folder).status();
     assert!(unmounted.expect("it runs").success());
     assert!(output.status.success());
-    assert_eq!(verdict(&place).scores.len(), 40);
+    check_seconds(&place, &String::from_utf8_lossy(&output.stdout));
+    assert_eq!(verdict(&place), undisturbed(&recorded, 40));
 }

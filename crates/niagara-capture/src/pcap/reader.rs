@@ -1,0 +1,420 @@
+//! A file of recorded packets, read packet by packet.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Read};
+use std::net::SocketAddr;
+
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
+
+use super::conversation::{Conversation, Heard};
+use super::packet::{Segment, segment};
+use crate::dropped::{Cause, Dropped, Place};
+use crate::log::{Entry, Stamp};
+use crate::sql::SqlMode;
+
+/// Bytes of the file that are held: more than the longest packet.
+const BUFFER: usize = 1 << 19;
+/// The port of servers whose greetings were not seen.
+const PORT: u16 = 3306;
+/// Connections that are followed at a time; more are passed over.
+const MAX_CONNECTIONS: usize = 1 << 16;
+
+/// No packet is of a later time than this, the year 2255, in microseconds since 1970: sums of times stay numbers.
+const LATEST_US: i64 = 9_000_000_000_000_000;
+
+/// Whether a file begins as recorded traffic does.
+pub(crate) fn is_pcap(first: &[u8]) -> bool {
+    let magic = first.first_chunk::<4>();
+    magic.is_some_and(|magic| {
+        matches!(
+            u32::from_le_bytes(*magic),
+            0xa1b2_c3d4 | 0xd4c3_b2a1 | 0xa1b2_3c4d | 0x4d3c_b2a1 | 0x0a0d_0d0a
+        )
+    })
+}
+
+/// Reads as much as is asked for, as far as there is so much: the beginning of a file has to come at once.
+struct Filling<R>(R);
+
+impl<R: Read> Read for Filling<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut got = 0;
+        while got < buffer.len() {
+            match self.0.read(&mut buffer[got..]) {
+                Ok(0) => break,
+                Ok(count) => got += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What came before it is there.
+                Err(_) if got > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(got)
+    }
+}
+
+/// The two ends of a connection: client, server.
+type Ends = (SocketAddr, SocketAddr);
+
+/// How an interface records.
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link: Linktype,
+    /// Units of a second.
+    resolution: u64,
+    /// Seconds to be added.
+    offset: i64,
+}
+
+impl Interface {
+    fn micros(&self, units: u64) -> i64 {
+        let units = i128::from(units) * 1_000_000 / i128::from(self.resolution.max(1));
+        let micros = units + i128::from(self.offset) * 1_000_000;
+        micros.clamp(0, LATEST_US.into()) as i64
+    }
+}
+
+/// A connection that is followed.
+struct Followed {
+    thread: u64,
+    conversation: Conversation,
+}
+
+/// What a client asked for and was answered.
+#[derive(Debug)]
+pub struct Told {
+    thread: u64,
+    line: u64,
+    heard: Heard,
+}
+
+impl Told {
+    /// As a log would have it.
+    pub(crate) fn entry(&self) -> Entry<'_> {
+        let heard = &self.heard;
+        Entry {
+            command: heard.command,
+            thread: Some(self.thread),
+            user: &heard.user,
+            database: None,
+            stamp: Stamp::Exact(heard.start_us),
+            duration_us: heard.duration_us,
+            lock_us: None,
+            rows_sent: heard.rows_sent,
+            rows_examined: None,
+            rows_affected: heard.rows_affected,
+            bytes_sent: None,
+            error: heard.error,
+            sampled: 1,
+            text: &heard.text,
+            length: heard.length,
+            line: self.line,
+        }
+    }
+}
+
+/// Reads recorded traffic and tells what clients asked for, each when its answer was complete.
+pub struct PcapReader {
+    packets: Box<dyn PcapReaderIterator + Send>,
+    interfaces: Vec<Interface>,
+    followed: HashMap<Ends, Followed>,
+    /// By the number of the connection.
+    ends: HashMap<u64, Ends>,
+    /// Servers whose greetings were seen.
+    servers: Vec<SocketAddr>,
+    version: Option<String>,
+    mode: SqlMode,
+    file: String,
+    /// The packet at hand, from 1.
+    line: u64,
+    last_us: i64,
+    threads: u64,
+    ready: VecDeque<Told>,
+    is_over: bool,
+}
+
+impl PcapReader {
+    /// Reads `source`, in which strings are those of this mode; `file` names it in what is dropped. Connections are numbered
+    /// from behind `connections`.
+    ///
+    /// # Errors
+    /// It is none of the formats, or cannot be read.
+    pub fn new(
+        source: impl Read + Send + 'static,
+        file: String,
+        mode: SqlMode,
+        connections: u64,
+    ) -> io::Result<PcapReader> {
+        let packets = create_reader(BUFFER, Filling(source))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        Ok(PcapReader {
+            packets,
+            interfaces: Vec::new(),
+            followed: HashMap::new(),
+            ends: HashMap::new(),
+            servers: Vec::new(),
+            version: None,
+            mode,
+            file,
+            line: 0,
+            last_us: 0,
+            threads: connections,
+            ready: VecDeque::new(),
+            is_over: false,
+        })
+    }
+
+    /// The number of the last connection.
+    pub fn connections(&self) -> u64 {
+        self.threads
+    }
+
+    /// The version of the first server that greeted.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The settings of a connection from now on.
+    pub(crate) fn set_mode(&mut self, thread: u64, mode: SqlMode) {
+        let followed = self
+            .ends
+            .get(&thread)
+            .and_then(|ends| self.followed.get_mut(ends));
+        if let Some(followed) = followed {
+            followed.conversation.mode = mode;
+        }
+    }
+
+    /// The settings of a connection.
+    pub(crate) fn mode(&self, thread: u64) -> SqlMode {
+        let followed = self
+            .ends
+            .get(&thread)
+            .and_then(|ends| self.followed.get(ends));
+        followed.map_or(self.mode, |followed| followed.conversation.mode)
+    }
+
+    /// What comes next; what is not kept is counted in `dropped`. None at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn next(&mut self, dropped: &mut Dropped) -> io::Result<Option<Told>> {
+        loop {
+            if let Some(told) = self.ready.pop_front() {
+                return Ok(Some(told));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            self.packet(dropped)?;
+        }
+    }
+
+    /// Reads the next block of the file.
+    fn packet(&mut self, dropped: &mut Dropped) -> io::Result<()> {
+        let (length, found) = match self.packets.next() {
+            Ok((length, block)) => (length, record(block, &mut self.interfaces)),
+            Err(PcapError::Eof) => return self.end(false, dropped),
+            Err(PcapError::Incomplete(_)) => {
+                // More than fits is asked for by a damaged file only.
+                let held = self.packets.data().len();
+                let refilled = self.packets.refill().is_ok();
+                if !refilled || self.packets.data().len() == held {
+                    // Where nothing is left, the file ended behind a packet.
+                    return self.end(held > 0, dropped);
+                }
+                return Ok(());
+            }
+            Err(PcapError::ReadError) => {
+                return Err(io::Error::other("the recorded traffic cannot be read"));
+            }
+            Err(_) => return self.end(true, dropped),
+        };
+        if let Some((interface, at_us, data)) = found {
+            self.line += 1;
+            self.last_us = at_us;
+            let data = data.to_vec();
+            if let Some(segment) = segment(interface.link, &data) {
+                self.segment(&segment, at_us, dropped);
+            }
+        }
+        self.packets.consume(length);
+        Ok(())
+    }
+
+    /// The file is over; `is_cut`: in the middle of a packet.
+    fn end(&mut self, is_cut: bool, dropped: &mut Dropped) -> io::Result<()> {
+        self.is_over = true;
+        if is_cut {
+            dropped.add(Cause::CutTail, 1, 0, || place(&self.file, self.line));
+        }
+        let mut all: Vec<Ends> = self.followed.keys().copied().collect();
+        all.sort_unstable();
+        for ends in all {
+            if let Some(mut followed) = self.followed.remove(&ends) {
+                followed.conversation.stop();
+                self.tell(&mut followed, dropped);
+            }
+        }
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: &Segment<'_>, now_us: i64, dropped: &mut Dropped) {
+        let (as_client, as_server) = ((segment.from, segment.to), (segment.to, segment.from));
+        let ends = match () {
+            () if self.followed.contains_key(&as_client) => as_client,
+            () if self.followed.contains_key(&as_server) => as_server,
+            () => as_client,
+        };
+        let from_client = ends == as_client;
+        if segment.syn && !segment.acknowledges && from_client {
+            self.begin(ends, segment, true, dropped);
+        } else if !self.followed.contains_key(&ends) {
+            if !self.looks_like_a_command(segment) {
+                return;
+            }
+            self.begin(ends, segment, false, dropped);
+        }
+        let Some(mut followed) = self.followed.remove(&ends) else {
+            return;
+        };
+        let conversation = &mut followed.conversation;
+        let stream = match from_client {
+            true => &mut conversation.to_server,
+            false => &mut conversation.to_client,
+        };
+        if segment.syn {
+            if !stream.has_begun() {
+                stream.begin(segment.sequence.wrapping_add(1));
+            }
+        } else if segment.is_cut {
+            stream.lose();
+        } else {
+            stream.take(segment.sequence, segment.payload);
+        }
+        conversation.read(now_us);
+        if let Some(version) = conversation.version.take() {
+            self.version.get_or_insert(version);
+            if !self.servers.contains(&ends.1) {
+                self.servers.push(ends.1);
+            }
+        }
+        if segment.ends {
+            conversation.end(now_us);
+        }
+        self.tell(&mut followed, dropped);
+        match segment.ends {
+            true => {
+                self.ends.remove(&followed.thread);
+            }
+            false => {
+                self.followed.insert(ends, followed);
+            }
+        }
+    }
+
+    /// Follows a connection from here on; one of the same ends is over.
+    fn begin(&mut self, ends: Ends, segment: &Segment<'_>, is_new: bool, dropped: &mut Dropped) {
+        if let Some(mut before) = self.followed.remove(&ends) {
+            if is_new && before.conversation.is_fresh() {
+                // The same request once more.
+                self.followed.insert(ends, before);
+                return;
+            }
+            before.conversation.end(self.last_us);
+            self.tell(&mut before, dropped);
+            self.ends.remove(&before.thread);
+        }
+        if self.followed.len() >= MAX_CONNECTIONS {
+            return;
+        }
+        self.threads += 1;
+        let host = segment.from.ip().to_string();
+        self.ends.insert(self.threads, ends);
+        self.followed.insert(
+            ends,
+            Followed {
+                thread: self.threads,
+                conversation: Conversation::new(host, is_new, self.mode),
+            },
+        );
+    }
+
+    /// Whether a segment of a connection whose beginning was not seen is a command for a server.
+    fn looks_like_a_command(&self, segment: &Segment<'_>) -> bool {
+        let to_server = segment.to.port() == PORT || self.servers.contains(&segment.to);
+        let [a, b, c, 0, code, rest @ ..] = segment.payload else {
+            return false;
+        };
+        let length = usize::from(*a) | (usize::from(*b) << 8) | (usize::from(*c) << 16);
+        to_server && length > rest.len() && matches!(code, 1..=0x1f)
+    }
+
+    /// Hands on what a connection has told.
+    fn tell(&mut self, followed: &mut Followed, dropped: &mut Dropped) {
+        let line = self.line;
+        for (cause, bytes) in followed.conversation.dropped.drain(..) {
+            dropped.add(cause, 1, bytes, || place(&self.file, line));
+        }
+        for heard in followed.conversation.heard.drain(..) {
+            self.ready.push_back(Told {
+                thread: followed.thread,
+                line,
+                heard,
+            });
+        }
+    }
+}
+
+fn place(file: &str, line: u64) -> Place {
+    Place {
+        file: file.to_owned(),
+        line,
+    }
+}
+
+/// The packet of a block, how its interface records, and its time; none of blocks that are none.
+fn record<'b>(
+    block: PcapBlockOwned<'b>,
+    interfaces: &mut Vec<Interface>,
+) -> Option<(Interface, i64, &'b [u8])> {
+    match block {
+        PcapBlockOwned::LegacyHeader(header) => {
+            interfaces.push(Interface {
+                link: header.network,
+                resolution: match header.is_nanosecond_precision() {
+                    true => 1_000_000_000,
+                    false => 1_000_000,
+                },
+                offset: 0,
+            });
+            None
+        }
+        PcapBlockOwned::Legacy(packet) => {
+            let interface = *interfaces.first()?;
+            let units = u64::from(packet.ts_sec) * interface.resolution + u64::from(packet.ts_usec);
+            Some((interface, interface.micros(units), packet.data))
+        }
+        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            interfaces.clear();
+            None
+        }
+        PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
+            interfaces.push(Interface {
+                link: interface.linktype,
+                resolution: interface.ts_resolution().unwrap_or(1_000_000),
+                offset: interface.ts_offset(),
+            });
+            None
+        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
+            let interface = *interfaces.get(packet.if_id as usize)?;
+            let units = (u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low);
+            // Behind the packet are bytes that fill it up.
+            let length = packet.data.len().min(packet.caplen as usize);
+            Some((interface, interface.micros(units), &packet.data[..length]))
+        }
+        PcapBlockOwned::NG(_) => None,
+    }
+}

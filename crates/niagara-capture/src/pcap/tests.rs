@@ -1,0 +1,96 @@
+//! A small recording, made up, in both formats; and what became of it by chance.
+
+use std::io::Cursor;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::PcapReader;
+use crate::dropped::{Cause, Dropped};
+use crate::sql::SqlMode;
+
+const RECORDED: [&[u8]; 2] = [
+    include_bytes!("../../../../fuzz/corpus/traffic/made-up.pcap"),
+    include_bytes!("../../../../fuzz/corpus/traffic/made-up.pcapng"),
+];
+
+/// What is told, as words; and what was dropped.
+fn read(bytes: &[u8]) -> Option<(Vec<String>, Dropped)> {
+    let source = Cursor::new(bytes.to_vec());
+    let mut reader = PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).ok()?;
+    let mut dropped = Dropped::default();
+    let mut all = Vec::new();
+    while let Some(told) = reader.next(&mut dropped).expect("memory can be read") {
+        let entry = told.entry();
+        all.push(format!(
+            "{:?} {} {:?} {:?}",
+            entry.command,
+            String::from_utf8_lossy(entry.text),
+            entry.rows_sent,
+            entry.error
+        ));
+    }
+    Some((all, dropped))
+}
+
+#[test]
+fn a_recording_of_both_formats() {
+    for bytes in RECORDED {
+        let (told, dropped) = read(bytes).expect("recorded traffic");
+        assert_eq!(
+            told,
+            [
+                "Connect app@10.0.0.7 on shop using TCP/IP Some(0) Some(0)",
+                "Query SELECT name FROM item WHERE id = 7 Some(1) Some(0)",
+                "Prepare INSERT INTO item VALUES (?, ?) Some(0) Some(0)",
+                "Execute INSERT INTO item VALUES (8, 'plum') Some(0) Some(0)",
+                "Query SELECT nothing Some(0) Some(1054)",
+                "Quit  None None",
+            ]
+        );
+        assert!(dropped.is_empty(), "{dropped:?}");
+    }
+}
+
+#[test]
+fn a_recording_cut_anywhere_gives_what_is_whole() {
+    for bytes in RECORDED {
+        let (whole, _) = read(bytes).expect("recorded traffic");
+        let mut most = 0;
+        for at in 0..bytes.len() {
+            let Some((told, dropped)) = read(&bytes[..at]) else {
+                assert!(at < 48, "{at}");
+                continue;
+            };
+            // What was asked last may have no answer, or not all of it.
+            let same = told.iter().zip(&whole).take_while(|(a, b)| a == b).count();
+            assert!(same + 1 >= told.len() && same + 1 >= most, "{at}: {told:?}");
+            assert!(dropped.count(Cause::CutTail) <= 1, "{at}");
+            most = most.max(same);
+        }
+    }
+}
+
+#[test]
+fn recordings_changed_at_random_are_read_without_a_panic() {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    for turn in 0..2_000 {
+        let mut bytes = RECORDED[turn % 2].to_vec();
+        for _ in 0..random.random_range(1..8) {
+            let at = random.random_range(0..bytes.len());
+            match random.random_range(0..4) {
+                0 => bytes[at] ^= 1 << random.random_range(0..8),
+                1 => bytes[at] = [0, 0xff, 0xfe, 0xfb, 0xfc, 3, 0x17][random.random_range(0..7)],
+                2 => {
+                    let end = (at + random.random_range(1..40)).min(bytes.len());
+                    bytes.drain(at..end);
+                }
+                _ => bytes[at] = random.random(),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        read(&bytes);
+    }
+}

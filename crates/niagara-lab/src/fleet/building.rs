@@ -1,0 +1,237 @@
+//! Builds that nodes make, before anything is measured: each is a work item, comes back packed in the shared folder, and is put
+//! into this host's store, from where whoever needs it takes it as if it had been built here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use niagara_build::{BuildStore, Forecast, Recipe, Wanted};
+use niagara_fleet::content::{publish, stage};
+use niagara_fleet::{DuelResult, Head, Order};
+use niagara_server::{Cancel, Cancelled};
+use serde::Serialize;
+
+use crate::fleet::build_order::{BuildDocument, BuildOrder, BuildResult, part_of_cache};
+use crate::fleet::cluster::{FleetOptions, account_of, open_head};
+use crate::studies::inventory::Inventory;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study_key::study_key;
+use crate::variants::server_build::{BuildOptions, look};
+
+/// Items that a worker holds: a build takes minutes, and one that waits behind another is better on the next node.
+const HELD: usize = 1;
+/// Seconds that a build is taken to last of which nothing is known.
+const UNKNOWN_SECONDS: f64 = 1800.0;
+
+/// A server that is to be built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerRecipe {
+    /// The server that it stands beside.
+    pub server: String,
+    /// How it is made.
+    pub recipe: Recipe,
+}
+
+/// What nodes built.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BuiltOnNodes {
+    /// What was built, in words, each with its node and its seconds.
+    pub built: Vec<String>,
+    /// What could not be built on its node: the recipe and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// Has those of `recipes` built by nodes that are not in this host's store. What a node cannot build is told, and left to whoever asks
+/// for it next.
+///
+/// # Errors
+/// [`Cancelled`]; a recipe that makes no sense here, a source that cannot be had; the shared folder cannot be written; Slurm takes
+/// no jobs.
+pub fn build_on_nodes(
+    fleet: &FleetOptions,
+    inventory: &Inventory,
+    recipes: &[ServerRecipe],
+    options: BuildOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<BuiltOnNodes> {
+    let mut asked: BTreeMap<String, (&ServerRecipe, Wanted)> = BTreeMap::new();
+    for recipe in recipes {
+        let (cache, catalog) = (&inventory.cache, &inventory.catalog);
+        let mut show = |text: &str| observer.see(Event::SettingUp(text));
+        let wanted = look(
+            cache,
+            catalog,
+            &recipe.server,
+            &recipe.recipe,
+            options,
+            cancel,
+            &mut show,
+        )
+        .with_context(|| format!("cannot build {}", in_words(recipe)))?;
+        asked.insert(wanted.key.clone(), (recipe, wanted));
+    }
+    // Known by all that was asked for, so that a head that was killed finds its folder again.
+    let key = study_key(&asked.keys().collect::<Vec<_>>())?;
+    asked.retain(|_, (_, wanted)| !wanted.is_there);
+    if asked.is_empty() {
+        return Ok(BuiltOnNodes::default());
+    }
+    let folder = fleet.shared.join(format!("builds-{}", &key[..12]));
+    let yard = Yard {
+        inventory,
+        options,
+        folder,
+    };
+    // First of all opened: a shared folder that is none is told before something large is packed.
+    let mut head = open_head(fleet, &yard.folder, &key, 0, HELD)?;
+    observer.see(Event::Note(
+        &fleet.announcement(&format!("{} builds", asked.len()), &yard.folder),
+    ));
+    let done = yard.have_built(&head, &asked, cancel, observer);
+    head.end();
+    let done = done?;
+    let account = account_of(&head, |item| asked.keys().any(|key| item == item_of(key)));
+    observer.see(Event::Note(&format!(
+        "{} workers held nodes for {:.0} s to build, {:.0} s of it at building",
+        account.workers, account.held, account.seconds.load
+    )));
+    // All that was worth keeping is in the store.
+    let _ = std::fs::remove_dir_all(&yard.folder);
+    Ok(done)
+}
+
+/// The name of a build among a head's items.
+fn item_of(key: &str) -> String {
+    format!("build-{key}")
+}
+
+fn in_words(recipe: &ServerRecipe) -> String {
+    format!("{} ({})", recipe.server, recipe.recipe.one_line())
+}
+
+/// Where builds are ordered and received.
+struct Yard<'a> {
+    inventory: &'a Inventory,
+    options: BuildOptions,
+    folder: PathBuf,
+}
+
+impl Yard<'_> {
+    fn have_built(
+        &self,
+        head: &Head,
+        asked: &BTreeMap<String, (&ServerRecipe, Wanted)>,
+        cancel: &Cancel,
+        observer: &mut dyn Observer,
+    ) -> Result<BuiltOnNodes> {
+        let orders = self.orders(asked, observer)?;
+        head.want(&orders)?;
+        let mut done = BuiltOnNodes::default();
+        for (place, (key, (recipe, _))) in asked.iter().enumerate() {
+            observer.see(Event::SettingUp(&format!(
+                "{place} of {} builds are here; waiting for {}",
+                asked.len(),
+                in_words(recipe)
+            )));
+            let result = head
+                .wait(&item_of(key), &|| cancel.is_cancelled(), &mut |text| {
+                    observer.see(Event::Note(text));
+                })?
+                .ok_or(Cancelled)?;
+            match self.receive(key, &result)? {
+                Ok(seconds) => {
+                    let line = format!(
+                        "{} was built on {} in {seconds:.0} s",
+                        in_words(recipe),
+                        result.node
+                    );
+                    observer.see(Event::Note(&line));
+                    done.built.push(line);
+                }
+                Err(why) => {
+                    let line = format!("it cannot be built on {}: {why}", result.node);
+                    observer.see(Event::Note(&format!("{}: {line}", in_words(recipe))));
+                    done.failed.push((in_words(recipe), line));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn orders(
+        &self,
+        asked: &BTreeMap<String, (&ServerRecipe, Wanted)>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Order>> {
+        let inventory = self.inventory;
+        let cache = inventory.cache.root();
+        let installed = niagara_server::installed(&inventory.cache)?;
+        let store = BuildStore::new(&inventory.cache);
+        let mut packed = BTreeMap::new();
+        let mut orders = Vec::new();
+        for (index, (key, (recipe, wanted))) in asked.iter().enumerate() {
+            // A tree of the user's is where the recipe says: on a node, too.
+            let source = wanted.source.parent();
+            let source = source.and_then(|folder| part_of_cache(inventory, folder));
+            let mut packaged = installed
+                .iter()
+                .filter(|install| install.name == recipe.server);
+            let packaged = packaged.next().and_then(|install| {
+                let below = part_of_cache(inventory, &install.basedir)?;
+                // servers/NAME/usr: its root is what is carried.
+                let mut parts = below.split('/');
+                Some(format!("{}/{}", parts.next()?, parts.next()?))
+            });
+            let mut content = Vec::new();
+            for path in source.into_iter().chain(packaged) {
+                if !packed.contains_key(&path) {
+                    observer.see(Event::SettingUp(&format!("packing {path} for the nodes")));
+                    let archive = publish(&self.folder, cache, &path)?;
+                    packed.insert(path.clone(), archive);
+                }
+                content.extend(packed.get(&path).cloned());
+            }
+            let forecast = store.forecasts(&recipe.server, &[&recipe.recipe]);
+            let seconds = forecast.first().copied().and_then(Forecast::seconds);
+            orders.push(Order {
+                duel: item_of(key),
+                index: index as u64,
+                seconds: seconds.unwrap_or(UNKNOWN_SECONDS),
+                document: serde_json::to_value(BuildOrder {
+                    build: BuildDocument {
+                        server: recipe.server.clone(),
+                        recipe: recipe.recipe.clone(),
+                        jobs: self.options.jobs,
+                        content,
+                    },
+                })?,
+            });
+        }
+        Ok(orders)
+    }
+
+    /// Puts a build that a node made into the store of this host: the seconds that it took there, or why there is none.
+    fn receive(&self, key: &str, result: &DuelResult) -> Result<Result<f64, String>> {
+        let document: BuildResult = serde_json::from_slice(&result.document)
+            .context("the result of a build cannot be understood")?;
+        match document {
+            BuildResult::Built { key: there, .. } if there != key => Ok(Err(format!(
+                "what was built there has another key, {there} rather than {key}: its compiler or its CPUs are not those of this host"
+            ))),
+            BuildResult::Built {
+                content, seconds, ..
+            } => {
+                stage(&self.folder, self.inventory.cache.root(), &content)?;
+                if BuildStore::new(&self.inventory.cache).find(key).is_none() {
+                    bail!(
+                        "the build {key} came from {} without its record\nremedy: the same command again",
+                        result.node
+                    );
+                }
+                Ok(Ok(seconds))
+            }
+            BuildResult::Failed { why } => Ok(Err(why)),
+        }
+    }
+}

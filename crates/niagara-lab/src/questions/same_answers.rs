@@ -1,0 +1,183 @@
+//! Whether a variant answers a capture as the start does, by content: the capture's transactions are sent to both, one at
+//! a time, each on a fresh clone of the same data. The start is asked twice, so that what varies by itself is known.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use niagara_load::{
+    Answers, AnswersCompared, DifferingIn, LoadError, collect_answers, compare_answers,
+};
+use niagara_server::Cancelled;
+use niagara_store::{Comparison, Difference, DifferingDigest, SameAnswers};
+
+use crate::duels::replayed::cut;
+use crate::duels::workbench::Workbench;
+use crate::studies::checkpoint;
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
+use crate::variants::variant::Variant;
+
+/// How long the start is asked at most: what it comes to by then is what is compared.
+const LONGEST: Duration = Duration::from_secs(120);
+/// A server that takes so many times longer is not waited for: as much as it came to is compared.
+const SLOWER: u32 = 3;
+
+/// Compares variants with one start, which is asked once for all of them.
+#[derive(Default)]
+pub(crate) struct AnswersBeside {
+    /// What the start answered, twice.
+    start: Option<[Answers; 2]>,
+}
+
+impl AnswersBeside {
+    /// Whether `end` answers as `start` does, once for a study; none of a load that is no capture. Its time does not count
+    /// against the budget. That it could not be done is told in what comes back.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when stopped; the disk is full; the results cannot be written.
+    pub(crate) fn compare(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        [start, end]: [&Variant; 2],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SameAnswers>> {
+        if bench.load().workload.capture().is_none() {
+            return Ok(None);
+        }
+        let key = checkpoint::same_answers(&end.id());
+        if let Some(kept) = study.recall(&key)? {
+            return Ok(Some(kept));
+        }
+        observer.see(Event::Note(&format!(
+            "{}: does it answer the capture as {} does? (one transaction at a time)",
+            end.label(),
+            start.label()
+        )));
+        let compared = study.aside(|| self.compared(bench, [start, end], observer));
+        let answers = match compared {
+            Ok(answers) => answers,
+            Err(error) if error.is::<Cancelled>() => return Err(error),
+            Err(error) => {
+                bench.check_disk()?;
+                SameAnswers {
+                    failure: Some(format!("{error:#}")),
+                    ..SameAnswers::default()
+                }
+            }
+        };
+        for line in answers.facts().into_iter().chain(answers.differences()) {
+            observer.see(Event::Note(&line));
+        }
+        study.keep(&key, &answers)?;
+        Ok(Some(answers))
+    }
+
+    fn compared(
+        &mut self,
+        bench: &Workbench,
+        [start, end]: [&Variant; 2],
+        observer: &mut dyn Observer,
+    ) -> Result<SameAnswers> {
+        let Some(capture) = bench.load().workload.capture() else {
+            return Ok(SameAnswers::default());
+        };
+        let trace = capture.trace()?;
+        if self.start.is_none() {
+            let first = pass(bench, start, None, LONGEST, observer)?;
+            let units = Some(first.units());
+            let second = pass(bench, start, units, LONGEST * SLOWER, observer)?;
+            self.start = Some([first, second]);
+        }
+        let Some([first, second]) = &self.start else {
+            return Ok(SameAnswers::default());
+        };
+        let mut ask = || pass(bench, end, Some(first.units()), LONGEST * SLOWER, observer);
+        let answers = ask()?;
+        let mut compared = compare_answers(&trace, [first, second], &[&answers]);
+        if !compared.differing.is_empty() {
+            // What differs once may be an accident.
+            let again = ask()?;
+            compared = compare_answers(&trace, [first, second], &[&answers, &again]);
+        }
+        Ok(in_words(&compared, &trace.digests))
+    }
+}
+
+/// Adds what came of it to a comparison.
+pub(crate) fn take_answers(comparison: &mut Comparison, answers: Option<&SameAnswers>) {
+    if let (Some(replay), Some(answers)) = (&mut comparison.replay, answers) {
+        replay.take_answers(answers);
+    }
+}
+
+/// The answers of `variant` on a fresh clone.
+fn pass(
+    bench: &Workbench,
+    variant: &Variant,
+    units: Option<usize>,
+    within: Duration,
+    observer: &mut dyn Observer,
+) -> Result<Answers> {
+    bench.cancel().check()?;
+    let Some(capture) = bench.load().workload.capture() else {
+        anyhow::bail!("the load is no capture");
+    };
+    let clone = bench.clone_for(variant)?;
+    let server = bench.spawn(variant, &clone)?.wait_ready()?;
+    let endpoint = bench.endpoint_here(&server, variant);
+    let answers = collect_answers(
+        &endpoint,
+        capture,
+        units,
+        within,
+        &bench.cancel().flag(),
+        &mut |done, all| {
+            observer.see(Event::SettingUp(&format!(
+                "{}: {done} of {all} transactions answered",
+                variant.label()
+            )));
+        },
+    );
+    server.kill();
+    match answers {
+        Err(LoadError::Cancelled) => Err(Cancelled.into()),
+        other => Ok(other?),
+    }
+}
+
+/// As it is kept: digests by their numbers, those that differ most first.
+fn in_words(
+    compared: &AnswersCompared,
+    digests: &[niagara_capture::trace::TraceDigest],
+) -> SameAnswers {
+    let mut differing: Vec<DifferingDigest> = compared
+        .differing
+        .iter()
+        .filter_map(|one| {
+            let digest = digests.get(one.digest)?;
+            Some(DifferingDigest {
+                digest: digest.digest.to_string(),
+                text: cut(&digest.text),
+                what: match one.what {
+                    DifferingIn::Open => Difference::Open,
+                    DifferingIn::Contents => Difference::Contents,
+                    DifferingIn::Rows => Difference::Rows,
+                    DifferingIn::Errors => Difference::Errors,
+                },
+                executions: one.executions,
+                differing: one.differing,
+            })
+        })
+        .collect();
+    differing.sort_by_key(|digest| std::cmp::Reverse(digest.differing));
+    SameAnswers {
+        transactions: compared.units as u64,
+        of_transactions: compared.of_units as u64,
+        by_content: compared.by_content,
+        by_rows: compared.by_rows,
+        not_compared: compared.not_compared,
+        differing,
+        failure: None,
+    }
+}

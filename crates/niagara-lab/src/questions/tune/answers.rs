@@ -1,0 +1,57 @@
+//! Of a capture: levers that change what is answered are left out before anything is proven.
+
+use anyhow::Result;
+use niagara_store::SameAnswers;
+
+use super::Tuning;
+use crate::questions::same_answers::AnswersBeside;
+use crate::studies::observer::Observer;
+use crate::studies::study::Study;
+use crate::variants::candidate::with_all;
+
+impl Tuning<'_> {
+    /// A lever that changes what the capture is answered is no gain, whatever its speed: it is named, and left out before
+    /// anything is proven. What remains is what comes back.
+    pub(super) fn keep_answers(
+        &mut self,
+        study: &mut Study,
+        promoted: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>> {
+        if promoted.is_empty() {
+            return Ok(promoted);
+        }
+        let (bench, base) = (self.bench, &self.options.base);
+        let candidates = self.found.candidates.clone();
+        let mut beside = AnswersBeside::default();
+        let mut with = |levers: &[usize], study: &mut Study, observer: &mut dyn Observer| {
+            let variant = with_all(base, &candidates, levers);
+            beside.compare(bench, study, [base, &variant], observer)
+        };
+        let together = with(&promoted, study, observer)?;
+        let mut kept = promoted.clone();
+        if together.as_ref().is_some_and(SameAnswers::differ) {
+            kept.clear();
+            for &index in &promoted {
+                let alone = with(&[index], study, observer)?;
+                let differences: Vec<String> =
+                    alone.iter().flat_map(SameAnswers::differences).collect();
+                if differences.is_empty() {
+                    kept.push(index);
+                } else {
+                    self.found.warnings.push(format!(
+                        "{} changes what the server answers and was left out: {}",
+                        candidates[index].lever.title(),
+                        differences.join("; ")
+                    ));
+                }
+            }
+        }
+        self.found.answers = match kept.len() {
+            0 => None,
+            count if count == promoted.len() => together,
+            _ => with(&kept, study, observer)?,
+        };
+        Ok(kept)
+    }
+}

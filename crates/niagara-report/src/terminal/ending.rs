@@ -1,0 +1,154 @@
+//! The end of a result: what limits now, where the files are, what to do next.
+
+use std::path::PathBuf;
+
+use niagara_stats::Verdict;
+use niagara_store::{NotTried, Summary, TuneSummary};
+
+use super::View;
+use super::screen::{Paint, Screen};
+use crate::number;
+use crate::wording::{self, comparison_of};
+
+/// Where the files of a study are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// The page.
+    pub report: PathBuf,
+    /// What is to be installed, where there is something.
+    pub deploy: Option<PathBuf>,
+    /// Everything measured, as a database.
+    pub results: PathBuf,
+    /// What a server built from source brought elsewhere, where none was tried: a sentence.
+    pub builds: Option<String>,
+}
+
+/// Whether a study of this kind may end with something to install.
+pub fn may_deploy(summary: &Summary) -> bool {
+    match summary {
+        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
+        Summary::Compare(_) | Summary::Sweep(_) => false,
+    }
+}
+
+/// Whether fresh duels proved a final variant to be better than the start.
+pub fn is_proven(summary: &Summary) -> bool {
+    let verdict = comparison_of(summary).and_then(|found| found.judged().verdict);
+    may_deploy(summary) && verdict == Some(Verdict::Faster)
+}
+
+impl Screen<'_> {
+    /// Limits and files; on one screen also where the rest is.
+    pub(super) fn ending(&mut self, summary: &Summary, view: &View<'_>) {
+        for limit in view.limits {
+            self.line("");
+            self.wrapped("", limit, Paint::Plain);
+        }
+        let Some(files) = view.files else {
+            return;
+        };
+        self.line("");
+        self.line(&format!("report:  {}", files.report.display()));
+        let mut next = None;
+        if let Some(deploy) = &files.deploy {
+            self.line(&format!("deploy:  {}", deploy.display()));
+            next = Some(
+                "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
+            );
+        } else if is_proven(summary) {
+            let text = "nothing: see above why what was proven to be faster is not handed over";
+            self.wrapped("deploy:  ", text, Paint::Plain);
+        } else if may_deploy(summary) {
+            self.line("deploy:  nothing, for nothing was proven to be faster");
+            if let Summary::Tune(tune) = summary {
+                next = next_step(tune);
+            }
+        }
+        if let Some(builds) = &files.builds {
+            self.wrapped("builds:  ", builds, Paint::Plain);
+        }
+        if self.verbose {
+            self.line(&format!("results: {}", files.results.display()));
+        }
+        if let Some(next) = next {
+            self.wrapped("next:    ", next, Paint::Plain);
+        }
+        if !self.verbose {
+            let rest = format!("niagara report --verbose, or the page: {}", rest(summary));
+            self.wrapped("more:    ", &rest, Paint::Plain);
+        }
+    }
+}
+
+/// Reasons why levers were not tried that are told on one screen.
+const MAX_REASONS: usize = 3;
+
+/// What one screen left out.
+fn rest(summary: &Summary) -> String {
+    let tune = match summary {
+        Summary::Tune(tune) => tune,
+        Summary::Sweep(_) => {
+            return "where the time goes at every thread count, and the scalability law".to_owned();
+        }
+        _ => return "how it was measured, and how to read it".to_owned(),
+    };
+    let mut parts = Vec::new();
+    if !tune.not_helped.is_empty() {
+        let levers = number::count(tune.not_helped.len(), "lever");
+        parts.push(format!("{levers} measured and not kept"));
+    }
+    if !tune.not_tried.is_empty() {
+        let levers = match parts.is_empty() {
+            true => number::count(tune.not_tried.len(), "lever"),
+            false => tune.not_tried.len().to_string(),
+        };
+        parts.push(format!("{levers} not tried ({})", reasons(&tune.not_tried)));
+    }
+    match parts.is_empty() {
+        true => "how it was measured, and how to read it".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+/// `17 not for this server, 13 the workload does not write, 39 for other reasons`.
+fn reasons(not_tried: &[NotTried]) -> String {
+    let counted = wording::counted(not_tried);
+    let mut told: Vec<String> = counted
+        .iter()
+        .take(MAX_REASONS)
+        .map(|(reason, count)| {
+            let short = reason.split([':', ';']).next().unwrap_or_default();
+            format!("{count} {short}")
+        })
+        .collect();
+    let others: usize = counted
+        .iter()
+        .skip(MAX_REASONS)
+        .map(|(_, count)| count)
+        .sum();
+    if others > 0 {
+        told.push(format!("{others} for other reasons"));
+    }
+    told.join(", ")
+}
+
+/// What to do after a tuning that proved nothing; nothing where it was stopped, for it says itself how it continues.
+fn next_step(tune: &TuneSummary) -> Option<&'static str> {
+    if !tune.complete {
+        return None;
+    }
+    let blind = tune
+        .positive_control
+        .as_ref()
+        .is_some_and(|control| control.effect.high >= 1.0);
+    Some(match blind {
+        true => {
+            "the positive control was not seen: too much noise or too little time; `niagara doctor --noise` says what can be \
+             seen here, and a longer --budget sees more"
+        }
+        false => {
+            "a longer --budget sees smaller gains; `niagara report --verbose` lists what was not tried; another --workload may \
+             have more to gain"
+        }
+    })
+}

@@ -1,0 +1,127 @@
+//! A screen of text that grows line by line: words broken to its width, painted where that was asked for.
+
+use console::{measure_text_width, pad_str, truncate_str};
+
+use super::View;
+use crate::sides::Sides;
+use crate::{ink, number};
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Paint {
+    Plain,
+    Bold,
+    Gain,
+    Loss,
+    Warning,
+}
+
+pub(super) struct Screen<'a> {
+    pub(super) out: String,
+    colour: bool,
+    pub(super) width: usize,
+    pub(super) verbose: bool,
+    pub(super) sides: Option<&'a Sides>,
+}
+
+impl<'a> Screen<'a> {
+    pub(super) fn new(view: &View<'a>) -> Self {
+        Self {
+            out: String::new(),
+            colour: view.colour,
+            width: view.width.clamp(40, 160),
+            verbose: view.verbose,
+            sides: view.sides,
+        }
+    }
+
+    pub(super) fn opening(&mut self, headline: &str, warnings: &[String]) {
+        self.wrapped("", headline, Paint::Bold);
+        if !warnings.is_empty() {
+            self.line("");
+        }
+        for warning in warnings {
+            self.wrapped("  ! ", warning, Paint::Warning);
+        }
+    }
+
+    pub(super) fn heading(&mut self, text: &str) {
+        self.line("");
+        self.wrapped("", text, Paint::Bold);
+    }
+
+    pub(super) fn facts(&mut self, facts: &[(&str, String)]) {
+        let names = facts.iter().map(|(name, _)| measure_text_width(name));
+        let width = names.max().unwrap_or(0);
+        for (name, text) in facts {
+            let lead = format!(
+                "  {}  ",
+                pad_str(name, width, console::Alignment::Left, None)
+            );
+            self.wrapped(&lead, text, Paint::Plain);
+        }
+    }
+
+    /// `text` behind `lead`, further lines indented to where it began.
+    pub(super) fn wrapped(&mut self, lead: &str, text: &str, paint: Paint) {
+        let indent = measure_text_width(lead);
+        let room = self.width.saturating_sub(indent).max(16);
+        for (i, part) in wrap(text, room).iter().enumerate() {
+            let start = if i == 0 {
+                lead.to_owned()
+            } else {
+                " ".repeat(indent)
+            };
+            if !part.is_empty() {
+                let line = self.painted(&format!("{start}{part}"), paint);
+                self.line(&line);
+            }
+        }
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    pub(super) fn painted(&self, text: &str, paint: Paint) -> String {
+        let code = match paint {
+            Paint::Plain => String::new(),
+            // Bold in the terminal's own colour: nothing is dim, for on many a theme that cannot be read.
+            Paint::Bold | Paint::Warning => "1".to_owned(),
+            Paint::Gain => format!("38;5;{}", ink::GOOD),
+            Paint::Loss => format!("38;5;{}", ink::BAD),
+        };
+        if !self.colour || code.is_empty() || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// `text` in exactly `width` columns.
+pub(super) fn cell(text: &str, width: usize) -> String {
+    let cut = truncate_str(text, width, "…");
+    pad_str(&cut, width, console::Alignment::Left, None).into_owned()
+}
+
+/// Lines of at most `width` columns; a longer word, or a ratio with its interval, keeps its line to itself.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let glued = number::unbroken(text);
+    let words = glued
+        .split([' ', '\n', '\t'])
+        .filter(|word| !word.is_empty());
+    for word in words.map(|word| word.replace(number::NO_BREAK, " ")) {
+        // There is always a last line: it starts with one and only grows.
+        let line = lines.last_mut().expect("never empty");
+        if line.is_empty() {
+            line.push_str(&word);
+        } else if measure_text_width(line) + 1 + measure_text_width(&word) <= width {
+            line.push(' ');
+            line.push_str(&word);
+        } else {
+            lines.push(word);
+        }
+    }
+    lines
+}

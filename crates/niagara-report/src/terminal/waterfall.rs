@@ -1,0 +1,155 @@
+//! The way from the starting point to the final variant, a line for each lever.
+
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
+use niagara_stats::Estimate;
+use niagara_store::TuneSummary;
+
+use super::screen::{Paint, Screen, cell};
+use crate::interval_bar::{Bar, draw};
+use crate::ladder::{self, Step};
+
+/// Narrower than this, a lever of the long form takes two lines; of the short form it does not tell its duels.
+const NARROW: usize = 84;
+/// Narrower than this, a lever takes two lines in the short form too.
+const VERY_NARROW: usize = 72;
+/// Columns below which a bar shows nothing, and those that it takes at the most.
+const BAR: [usize; 2] = [8, 44];
+/// Levers that one screen has room for.
+const MAX_LEVERS: usize = 7;
+
+/// Columns of what stands side by side.
+struct Layout {
+    title: usize,
+    numbers: usize,
+    bar: usize,
+    /// What a cell of the bars stands for: ends, as logarithms of ratios.
+    axis: (f64, f64),
+    stacked: bool,
+}
+
+impl Layout {
+    /// `title_share`: of the width, in tenths, that titles take at the most.
+    fn of(steps: &[Step], width: usize, stacked: bool, title_share: usize) -> Self {
+        let longest = |text: fn(&Step) -> &str| {
+            let widths = steps.iter().map(|step| measure_text_width(text(step)));
+            widths.max().unwrap_or(0)
+        };
+        let numbers = longest(|step| &step.numbers);
+        let title = longest(|step| &step.title).min((width * title_share / 10).max(20));
+        let taken = match stacked {
+            true => 4 + numbers + 2,
+            false => 2 + title + 2 + numbers + 2 + longest(|step| &step.standing) + 2,
+        };
+        let [least, most] = BAR;
+        let rest = width.saturating_sub(taken);
+        let (low, high) = ladder::axis(steps);
+        Self {
+            title,
+            numbers,
+            bar: if rest < least { 0 } else { rest.min(most) },
+            axis: (low.ln(), high.ln()),
+            stacked,
+        }
+    }
+}
+
+impl Screen<'_> {
+    /// Every lever, the axis, and how to read it.
+    pub(super) fn waterfall(&mut self, tune: &TuneSummary) {
+        let steps = ladder::steps(tune);
+        let layout = Layout::of(&steps, self.width, self.width < NARROW, 3);
+        for step in &steps {
+            self.step(step, &layout);
+        }
+        if layout.bar > 0 {
+            let before = match layout.stacked {
+                true => 2 + layout.numbers,
+                false => layout.title,
+            };
+            self.line(&format!(
+                "  {}  1{}× {:.2}",
+                " ".repeat(before),
+                " ".repeat(layout.bar.saturating_sub(7)),
+                layout.axis.1.exp()
+            ));
+        }
+        self.line("");
+        let how_to_read = format!("{} {}", ladder::HOW_TO_READ, ladder::N_MEANS);
+        self.wrapped("  ", &how_to_read, Paint::Plain);
+        for meaning in ladder::meanings(tune) {
+            self.wrapped("  ", meaning, Paint::Plain);
+        }
+        if let Some(searched) = ladder::searched_since(tune) {
+            self.wrapped("  ", &searched, Paint::Plain);
+        }
+    }
+
+    /// The levers that do most, a line each, and the total.
+    pub(super) fn waterfall_in_short(&mut self, tune: &TuneSummary) {
+        let mut steps = ladder::steps(tune);
+        if self.width < NARROW {
+            for step in &mut steps {
+                let word = step.standing.split(", n").next().unwrap_or_default();
+                step.standing = word.to_owned();
+            }
+        }
+        let levers = steps.iter().filter(|step| !step.total).count();
+        let shown = match levers > MAX_LEVERS {
+            true => MAX_LEVERS - 1,
+            false => levers,
+        };
+        let layout = Layout::of(&steps, self.width, self.width < VERY_NARROW, 4);
+        for step in &steps[..shown] {
+            self.step(step, &layout);
+        }
+        if levers > shown {
+            let more = format!("and {} more levers, each of which did less", levers - shown);
+            self.wrapped("  ", &more, Paint::Plain);
+        }
+        for step in &steps[levers..] {
+            self.step(step, &layout);
+        }
+        if let Some(meaning) = ladder::in_short(tune) {
+            self.wrapped("  ", &meaning, Paint::Plain);
+        }
+    }
+
+    fn step(&mut self, step: &Step, layout: &Layout) {
+        let full = if step.sure { '█' } else { '░' };
+        let bar = Bar {
+            start: step.start.ln(),
+            low: step.low.ln(),
+            middle: step.end.ln(),
+            high: step.high.ln(),
+        };
+        let drawn = draw(bar, layout.axis, layout.bar, full);
+        let drawn = self.painted(&drawn, paint_of(&step.estimate));
+        let numbers = pad_str(&step.numbers, layout.numbers, Alignment::Left, None);
+        if layout.stacked {
+            let title = truncate_str(&step.title, self.width.saturating_sub(26), "…");
+            self.line(&format!("  {title} ({})", step.standing));
+            self.line(format!("    {numbers}  {drawn}").trim_end());
+            return;
+        }
+        let mut line = format!("  {}", cell(&step.title, layout.title));
+        if layout.bar > 0 {
+            line = format!("{line}  {drawn}");
+        }
+        line = format!("{line}  {numbers}  {}", step.standing);
+        if step.total {
+            line = self.painted(&line, Paint::Bold);
+        }
+        self.line(line.trim_end());
+    }
+}
+
+/// Blue for a gain, orange for a loss.
+pub(super) fn paint_of(e: &Estimate) -> Paint {
+    if e.low > 1.0 {
+        Paint::Gain
+    } else if e.high < 1.0 {
+        Paint::Loss
+    } else {
+        Paint::Plain
+    }
+}

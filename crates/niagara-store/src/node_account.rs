@@ -1,0 +1,71 @@
+//! What nodes were held for by a study whose duels were run elsewhere.
+
+use serde::{Deserialize, Serialize};
+
+/// Kind of the events that hold a [`NodeAccount`]; the last one is of all sittings.
+pub const NODES_HELD: &str = "nodes held";
+/// Kind of the events that say which node ran a duel.
+pub const FOUGHT_ON: &str = "fought on";
+
+/// Node-seconds by what they were spent on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeSeconds {
+    /// Under load, in duels that a verdict rests on.
+    pub load: f64,
+    /// Warm-up's starts, restarts and changes of sides in the same duels.
+    pub restarts: f64,
+    /// From the job's start to the worker's first line.
+    pub starting: f64,
+    /// Copying servers and data to the node, setting them up.
+    pub staging: f64,
+    /// With nothing to run: at a look, or between questions.
+    pub waiting: f64,
+    /// In attempts that brought no result that counts, and silent.
+    pub lost: f64,
+    /// Duels beyond the look that answered the question, ending.
+    pub tail: f64,
+}
+
+impl NodeSeconds {
+    /// All parts, each with its name for people.
+    pub fn parts(&self) -> [(&'static str, f64); 7] {
+        [
+            ("under load in duels that count", self.load),
+            ("restarts around them", self.restarts),
+            ("starting", self.starting),
+            ("staging", self.staging),
+            ("waiting", self.waiting),
+            ("lost", self.lost),
+            ("tail", self.tail),
+        ]
+    }
+
+    /// All of them.
+    pub fn held(&self) -> f64 {
+        self.parts().iter().map(|(_, seconds)| seconds).sum()
+    }
+
+    /// Seconds of load that a verdict rests on, of all seconds that nodes were held; 0 of nothing.
+    pub fn share_of_load(&self) -> f64 {
+        match self.held() {
+            held if held > 0.0 => self.load / held,
+            _ => 0.0,
+        }
+    }
+}
+
+/// What nodes were held for, and what went wrong on them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeAccount {
+    /// Workers that there were, in all sittings.
+    pub workers: usize,
+    /// Seconds that nodes were held: the sum of all parts.
+    pub held: f64,
+    /// Node-seconds.
+    #[serde(flatten)]
+    pub seconds: NodeSeconds,
+    /// Nodes that were set aside, each with its reason.
+    pub set_aside: Vec<(String, String)>,
+    /// Attempts that were lost after they had begun: node and reason.
+    pub losses: Vec<(String, String)>,
+}

@@ -1,0 +1,56 @@
+//! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
+
+use niagara_lab::lever::{Lever, Measured};
+use niagara_store::TuneSummary;
+
+/// The factor whose levels are servers built from source.
+const BUILDS: &str = "build";
+
+/// The sentence; none where builds were tried, or where none was measured with a server of this branch.
+pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
+    let builds: Vec<&Lever> = levers
+        .iter()
+        .filter(|lever| lever.factor() == BUILDS)
+        .collect();
+    let is_build = |id: &str| builds.iter().any(|lever| lever.id() == id);
+    let mut tried = tune
+        .rungs
+        .iter()
+        .map(|rung| &rung.screened)
+        .chain(&tune.not_helped);
+    let left_out = tune.not_tried.iter().any(|left| is_build(&left.lever));
+    if !tune.complete || !left_out || tried.any(|screened| is_build(&screened.lever)) {
+        return None;
+    }
+    let (workload, _) = tune.workload.split_once(',')?;
+    let branch = branch(&tune.server);
+    let figures = builds
+        .iter()
+        .flat_map(|lever| lever.measured().iter().map(move |figure| (*lever, figure)))
+        .filter(|(_, figure)| self::branch(&figure.server) == branch);
+    // The nearest first: the same workload, then the same server; of those the largest.
+    let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);
+    let (lever, figure) = figures.max_by(|(_, x), (_, y)| {
+        nearness(x)
+            .cmp(&nearness(y))
+            .then(x.ratio.total_cmp(&y.ratio))
+    })?;
+    Some(format!(
+        "none was tried. Elsewhere a server built from source ({}) did × {:.2} [{:.2}, {:.2}] as much ({}, {}; {}). Whether it does here: \
+         niagara tune {} --workload {workload} --threads {} --with-builds",
+        lever.title(),
+        figure.ratio,
+        figure.low,
+        figure.high,
+        figure.server,
+        figure.workload,
+        figure.source,
+        tune.server,
+        tune.threads,
+    ))
+}
+
+/// `mariadb` of `mariadb-10.11`.
+fn branch(server: &str) -> &str {
+    server.split('-').next().unwrap_or(server)
+}
