@@ -88,8 +88,8 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
             )
         }
         Some(Verdict::Faster | Verdict::Slower) => format!(
-            "{b} is {} than {a} for {load}: {found} ({duels})",
-            better(&compare.comparison)
+            "{b} is {} {a} for {load}: {found} ({duels})",
+            better_than(&compare.comparison)
         ),
         Some(Verdict::NotWorthwhile) => format!(
             "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
@@ -124,6 +124,17 @@ pub(crate) fn better(comparison: &Comparison) -> String {
         Goal::P95 => format!("{size} {lower} in its 95th percentile of latency"),
         Goal::P99 => format!("{size} {lower} in its 99th percentile of latency"),
     }
+}
+
+/// [`better`] with what joins it to the other side: `19 % faster than`, `3.4 times as fast as`.
+pub(crate) fn better_than(comparison: &Comparison) -> String {
+    let words = better(comparison);
+    let joined = if words.ends_with(AS_FAST) {
+        "as"
+    } else {
+        "than"
+    };
+    format!("{words} {joined}")
 }
 
 /// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
@@ -173,8 +184,19 @@ fn percent_of(ratio: f64) -> String {
         .to_owned()
 }
 
-/// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97. The ratio with its interval stands beside it.
+/// The ratio from which percentages say less than multiples do.
+const TIMES_FROM: f64 = 3.0;
+
+/// What follows a multiple.
+const AS_FAST: &str = "times as fast";
+
+/// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97, `3.4 times as fast` for × 3.4. The ratio with its interval stands
+/// beside it.
 fn faster(estimate: &Estimate) -> String {
+    if estimate.ratio >= TIMES_FROM {
+        let digits = usize::from(estimate.ratio < 10.0);
+        return format!("{:.digits$} {AS_FAST}", estimate.ratio);
+    }
     let word = if estimate.ratio < 1.0 {
         "slower"
     } else {

@@ -19,6 +19,10 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
     niagara_report::terminal(summary, &view)
 }
 
+/// What a tuning without builds says of them.
+const BUILDS: &str = "none tried; build-clang-pgo-lto brought × 1.60 [1.53, 1.63] to oltp_read_only elsewhere \
+     (docs/results/compiler-matrix.md): add --with-builds";
+
 /// All that is printed at the end of a study, whose slices are kept.
 fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
     let sides = Sides::of(&report(summary));
@@ -27,7 +31,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         report: folder.join("report.html"),
         deploy: matches!(summary, Summary::Tune(_)).then(|| folder.join("deploy")),
         results: folder.join("results.db"),
-        builds: None,
+        builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
     };
     let limits = [
         "What limits the final variant now: CPU (100 % of the time), as it should be.".to_owned(),

@@ -5,7 +5,7 @@ use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
 
 use crate::grid::Grid;
 use crate::number;
-use crate::wording::{better, judged_by, verdict_on_goal};
+use crate::wording::{better_than, judged_by, verdict_on_goal};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = matrix
@@ -34,10 +34,10 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let duels = number::count(judgement.duels, "fresh duel");
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
-            "{}: the best combination, {}, is {} than the baseline for {load}: {found}, proven by {duels} ({cells})",
+            "{}: the best combination, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
             matrix.server,
             confirmed.title,
-            better(comparison)
+            better_than(comparison)
         ),
         _ => format!(
             "{}: the combination that looked best, {}, is {} in fresh duels for {load}: {found} ({duels}; {cells})",

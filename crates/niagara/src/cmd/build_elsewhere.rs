@@ -35,18 +35,18 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
             .cmp(&nearness(y))
             .then(x.ratio.total_cmp(&y.ratio))
     })?;
+    let server = match figure.server == tune.server {
+        true => String::new(),
+        false => format!("{} with ", figure.server),
+    };
     Some(format!(
-        "none was tried. Elsewhere a server built from source ({}) did × {:.2} [{:.2}, {:.2}] as much ({}, {}; {}). Whether it does here: \
-         niagara tune {} --workload {workload} --threads {} --with-builds",
-        lever.title(),
+        "none tried; {} brought × {:.2} [{:.2}, {:.2}] to {server}{} elsewhere ({}): add --with-builds",
+        lever.id(),
         figure.ratio,
         figure.low,
         figure.high,
-        figure.server,
         figure.workload,
         figure.source,
-        tune.server,
-        tune.threads,
     ))
 }
 

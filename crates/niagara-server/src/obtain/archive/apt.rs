@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result, bail};
 
 use super::mirror;
+use super::room::{self, NO_ROOM};
 use crate::obtain::catalog::{Archive, Distribution};
 
 /// An isolated apt: resolves and downloads packages of the given suites into a folder, as any user.
@@ -178,7 +179,8 @@ impl Apt {
     fn output(&self, arguments: &[&str]) -> Result<Output> {
         // `apt-get download` and `apt-get source` put their files where they are called.
         let mut command = self.command("apt-get")?;
-        command.args(arguments).output().map_err(|error| {
+        command.args(arguments);
+        room::output(&mut command, &self.folder).map_err(|error| {
             anyhow::anyhow!(
                 "cannot run apt-get: {error}\n\
                  remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
@@ -214,9 +216,6 @@ impl Apt {
         )
     }
 }
-
-/// The system's words where a disk is full.
-const NO_ROOM: &str = "No space left on device";
 
 /// What came of the download of a source package.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod apt;
 mod deb;
 mod mirror;
+mod room;
 
 pub use apt::{Apt, SourceDownload};
 pub(crate) use deb::{merge, package_and_version, unpack, unpack_as_it_is};
