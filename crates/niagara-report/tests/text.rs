@@ -20,8 +20,7 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
 }
 
 /// What a tuning without builds says of them.
-const BUILDS: &str = "none tried; build-clang-pgo-lto brought × 1.60 [1.53, 1.63] to oltp_read_only elsewhere \
-     (docs/results/compiler-matrix.md): add --with-builds";
+const BUILDS: &str = "none tried; × 1.60 [1.53, 1.63] elsewhere (docs/results/compiler-matrix.md): add --with-builds";
 
 /// All that is printed at the end of a study, whose slices are kept.
 fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
