@@ -274,7 +274,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     };
     let text = told(&["build-clang-pgo-lto", "build-pgo-lto"]);
     for words in [
-        "builds: none tried; × 1.",
+        "builds: none tried; a server built from source brought × 1.",
         "] elsewhere with mariadb-10.11, oltp_point_select (",
         "docs/results/compiler-matrix.md): add --with-builds",
     ] {

@@ -42,7 +42,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         _ => format!(" with {}, {}", figure.server, figure.workload),
     };
     Some(format!(
-        "none tried; × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): add --with-builds",
+        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): add --with-builds",
         figure.ratio, figure.low, figure.high, figure.source,
     ))
 }
