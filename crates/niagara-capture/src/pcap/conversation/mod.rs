@@ -214,6 +214,8 @@ impl Conversation {
                 self.state = match packet.first() {
                     Some(10) => {
                         let version = Fields(&packet[1..]).zero_ended().unwrap_or_default();
+                        // MariaDB up to 10.11 says this first, for replicas of old.
+                        let version = version.strip_prefix(b"5.5.5-").unwrap_or(version);
                         self.version = Some(String::from_utf8_lossy(version).into_owned());
                         State::Login { start_us: now_us }
                     }
