@@ -1,12 +1,12 @@
 //! Workers that are started by hand, with real servers.
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use niagara_store::Ending;
 use nix::sys::signal::Signal;
 
-use crate::common::{Place, run, signal, wait_until};
+use crate::common::{Place, cache, processes, run, signal, wait_until};
 use crate::logs::{arrived, attempt, check_held, check_once, head_lines, of_kind};
 use crate::replayed::{DUELS, recording};
 use crate::{check_seconds, compare, shared, verdict, wait_for_study, worker};
@@ -49,20 +49,18 @@ fn workers_run_real_duels_and_no_server_outlives_them() {
     for worker in [&mut second, &mut third] {
         assert!(worker.wait().expect("it ends").success());
     }
+    let ids = [first.id(), second.id(), third.id()];
     wait_until("end of the servers", Duration::from_secs(10), || {
-        place.servers().is_empty()
+        servers_of(&ids).is_empty()
     });
-    let left: Vec<_> = std::fs::read_dir(place.work())
+    // What a killed worker left is swept by the next start on its machine.
+    let ended = [second.id(), third.id()].map(|id| format!("run-{id}-"));
+    let left: Vec<_> = std::fs::read_dir(cache().join("work"))
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            // What a killed worker left is swept by the next start on its machine.
-            !path
-                .to_string_lossy()
-                .contains(&format!("-{}-", first.id()))
-        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| ended.iter().any(|run| name.starts_with(run)))
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -80,13 +78,14 @@ fn a_server_that_dies_on_a_node_is_the_outcome_of_its_side_and_no_loss() {
     let mut workers = ["w1", "w2"].map(|name| worker(&place, &folder, name, &alone));
     place.wait_for_duels(1, &mut head);
     // Two that were not there a moment ago, with the connections of their load: a duel has just begun.
-    let before = place.servers();
+    let ids = workers.each_ref().map(Child::id);
+    let before = servers_of(&ids);
     wait_until("two servers", Duration::from_secs(60), || {
-        let servers = place.servers();
+        let servers = servers_of(&ids);
         let fresh = servers.iter().filter(|server| !before.contains(server));
         servers.len() == 2 && fresh.filter(|server| sockets(**server) > 4).count() == 2
     });
-    signal(place.servers()[0], Signal::SIGKILL);
+    signal(servers_of(&ids)[0], Signal::SIGKILL);
     let output = head.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -126,8 +125,16 @@ fn a_server_that_dies_on_a_node_is_the_outcome_of_its_side_and_no_loss() {
     let page = std::fs::read_to_string(place.out().join("report.html")).expect("a page");
     assert!(page.contains("failed in 1 of its duels: on w"));
     wait_until("end of the servers", Duration::from_secs(10), || {
-        place.servers().is_empty()
+        servers_of(&ids).is_empty()
     });
+}
+
+/// Servers of these workers, also of ended ones: folders of a run are named after the process that runs it.
+fn servers_of(workers: &[u32]) -> Vec<i32> {
+    let runs: Vec<String> = workers.iter().map(|id| format!("/run-{id}-")).collect();
+    processes(|command| {
+        command.contains("mariadbd") && runs.iter().any(|run| command.contains(run))
+    })
 }
 
 /// Sockets that a process has open: what it listens on, and its connections.
