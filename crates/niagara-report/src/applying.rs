@@ -28,7 +28,7 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     if deployment.transport == "unix" {
         lines.push((
             "Application",
-            "connects through the Unix socket, from the server's machine.".to_owned(),
+            "must use the Unix socket; if it does today, that gain is there already.".to_owned(),
         ));
     }
     lines.push(("Risk", found.risk(deployment)));
@@ -101,8 +101,8 @@ impl<'a> Found<'a> {
         if deployment.transport == "unix" {
             lines.push((
                 "The application",
-                "has to run on the server's machine and connect through the Unix socket: most of what the socket brings is \
-                 lost if it continues to connect over TCP."
+                "has to run on the server's machine and connect through the Unix socket: what the socket brings is \
+                 lost if it continues to connect over TCP, and is there already if it uses the socket today."
                     .to_owned(),
             ));
         }
@@ -246,11 +246,16 @@ impl<'a> Found<'a> {
         if !own.is_empty() {
             told.push(format!("the risk of {} is yours to judge", own.join(", ")));
         }
+        let cautions = &deployment.cautions;
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
-        match (told.is_empty(), durability_kept) {
-            (true, _) => "None of the levers touches durability, security or the host.".to_owned(),
+        let risk = match (told.is_empty(), durability_kept) {
+            (true, _) => "None of the levers touches durability or the host.".to_owned(),
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
+        };
+        match cautions.is_empty() {
+            true => risk,
+            false => format!("{risk} To know: {}.", cautions.join("; ")),
         }
     }
 }
@@ -392,7 +397,7 @@ mod tests {
         let told = |deployment: &Deployment| found(true).risk(deployment);
         assert_eq!(
             told(&deployment),
-            "None of the levers touches durability, security or the host."
+            "None of the levers touches durability or the host."
         );
         deployment.own_changes = vec!["sync_binlog=0".into()];
         assert_eq!(

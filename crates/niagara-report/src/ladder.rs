@@ -1,26 +1,31 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
 use niagara_stats::Estimate;
-use niagara_store::{Comparison, TuneSummary};
+use niagara_store::{Comparison, SearchedRange, TuneSummary};
 
 use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
 
 /// Beneath every waterfall.
 pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
-    itself, in fresh duels of the start against the final variant. It need not be the product of the levers: those that look \
-    best are picked, and they look a little better than they are.";
+    itself, in fresh duels of the start against the final variant. It need not be the product of the levers: they act on each \
+    other, and those that look best are picked, which look a little better than they are.";
 /// What `n = 12` and the brackets are.
 pub(crate) const N_MEANS: &str = "n: duels behind the figure. A duel starts both servers afresh on identical data and \
-    switches the load between them in short slices; it gives one figure. In brackets: the confidence interval, of 95 % unless --alpha says otherwise.";
+    switches the load between them in short slices; it gives one figure. In brackets: the confidence interval.";
+/// Intervals where no gain was proven one-sided.
+const TWO_SIDED_MEANS: &str = "Intervals are two-sided, of 95 % unless --alpha says otherwise.";
+/// Of what a search found.
+const SEARCHED_MEANS: &str = "“searched”: a number that a search chose after the screening, with the gain of the duels that chose \
+    it: a little better than it is. What was screened had the number before.";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
     screening saw.";
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
 /// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`).
-const ONE_SIDED_MEANS: &str = "A gain is proven one-sided: that it is at least the lower end is 95 % sure, unless --alpha says \
-    otherwise; that it lies between both ends, 90 %.";
+const ONE_SIDED_MEANS: &str = "A gain is proven one-sided: it is at least the lower end with 95 % confidence, unless --alpha says \
+    otherwise, and between both ends with 90 %; all other intervals are two-sided, of 95 %.";
 
 /// What the words and intervals beside the rungs mean, as far as they occur.
 pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
@@ -39,7 +44,8 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
     let one_sided = one_sided.filter(|judged| judged.one_sided && judged.confidence.is_none());
     standings
         .map(|(_, meaning)| meaning)
-        .chain(one_sided.map(|_| ONE_SIDED_MEANS))
+        .chain(FoundBySearch::of(tune).map(|_| SEARCHED_MEANS))
+        .chain([one_sided.map_or(TWO_SIDED_MEANS, |_| ONE_SIDED_MEANS)])
         .collect()
 }
 
@@ -53,6 +59,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     if has(Standing::Screened) {
         parts.push("Screened: not measured again, so it may be luck.");
     }
+    if FoundBySearch::of(tune).is_some() {
+        parts.push("Searched: a number picked afterwards.");
+    }
     if has(Standing::NotConfirmed) {
         parts.push("Not confirmed: fresh duels did not show it.");
     }
@@ -62,25 +71,65 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Which numbers a search chose after the screening, so that screened figures are of other values; nothing where it chose none.
-pub(crate) fn searched_since(tune: &TuneSummary) -> Option<String> {
-    let chosen: Vec<String> = tune
-        .searched
-        .iter()
-        .flat_map(|searched| &searched.ranges)
-        .filter(|range| range.chosen != range.start)
-        .map(|range| {
-            let [chosen, start] = [range.chosen, range.start].map(number::sized);
-            format!("{} = {chosen} instead of {start}", range.variable)
-        })
-        .collect();
-    (!chosen.is_empty()).then(|| {
-        format!(
-            "A search chose {} after the screening: screened figures are of the value before, the total is of this one.",
-            chosen.join(", ")
-        )
-    })
+/// What a search over ranges added after the screening; nothing where it chose no other number.
+pub(crate) struct FoundBySearch<'a> {
+    /// Ranges that ended with another number than they began with.
+    ranges: Vec<&'a SearchedRange>,
+    /// What that brought, by the duels that chose it.
+    effect: Estimate,
 }
+
+impl<'a> FoundBySearch<'a> {
+    pub(crate) fn of(tune: &'a TuneSummary) -> Option<Self> {
+        let searched = tune.searched.as_ref()?;
+        let ranges: Vec<_> = searched
+            .ranges
+            .iter()
+            .filter(|range| range.chosen != range.start)
+            .collect();
+        let effect = searched.effect.filter(|_| !ranges.is_empty())?;
+        Some(Self { ranges, effect })
+    }
+
+    /// `thread_pool_size 9 instead of 4`.
+    pub(crate) fn title(&self) -> String {
+        let told = self.ranges.iter().map(|range| {
+            let [chosen, start] = [range.chosen, range.start].map(number::sized);
+            format!("{} {chosen} instead of {start}", range.variable)
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The variables that it chose numbers for.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.ranges.iter().map(|range| range.variable.as_str())
+    }
+
+    /// `thread_pool_size=9`.
+    fn change(&self) -> String {
+        let told = self.ranges.iter();
+        let told = told.map(|range| format!("{}={}", range.variable, range.chosen));
+        told.collect::<Vec<_>>().join(", ")
+    }
+
+    /// `× 1.09 [1.06, 1.11], searched`.
+    pub(crate) fn told(&self) -> String {
+        format!("{}, {SEARCHED}", number::estimate(&self.effect))
+    }
+
+    /// A lever's change as it was screened, with the number that the search began with.
+    fn as_screened(&self, change: &str) -> String {
+        let ranges = self.ranges.iter();
+        ranges.fold(change.to_owned(), |change, range| {
+            let [chosen, start] =
+                [range.chosen, range.start].map(|value| format!("{}={value}", range.variable));
+            change.replace(&chosen, &start)
+        })
+    }
+}
+
+/// The standing of what a search found.
+const SEARCHED: &str = "searched";
 
 /// One line of the waterfall.
 pub struct Step {
@@ -109,6 +158,30 @@ pub struct Step {
 }
 
 impl Step {
+    /// One that begins at the starting point.
+    fn of(title: String, estimate: Estimate, standing: String) -> Step {
+        Step {
+            title,
+            ..Step::total(estimate, standing, false)
+        }
+    }
+
+    /// The same where the one before it ended; `reached` is then where this one ends.
+    fn from(self, reached: &mut f64) -> Step {
+        let (estimate, start) = (self.estimate, *reached);
+        if estimate.ratio.is_finite() && estimate.ratio > 0.0 {
+            *reached *= estimate.ratio;
+        }
+        Step {
+            start,
+            end: start * estimate.ratio,
+            low: start * estimate.low,
+            high: start * estimate.high,
+            total: false,
+            ..self
+        }
+    }
+
     /// The starting point against the final variant, from its own duels.
     pub fn total(estimate: Estimate, standing: String, sure: bool) -> Step {
         Step {
@@ -130,29 +203,29 @@ impl Step {
 /// The rungs, best first, and the total where there is one.
 pub fn steps(tune: &TuneSummary) -> Vec<Step> {
     let mut reached = 1.0;
-    let mut steps: Vec<Step> = tune
-        .rungs
-        .iter()
-        .map(|rung| {
-            let estimate = *rung_estimate(rung);
-            let start = reached;
-            if estimate.ratio.is_finite() && estimate.ratio > 0.0 {
-                reached *= estimate.ratio;
-            }
-            Step {
-                title: rung.screened.title.clone(),
-                change: rung.screened.change.clone(),
-                estimate,
-                start,
-                end: start * estimate.ratio,
-                low: start * estimate.low,
-                high: start * estimate.high,
-                numbers: number::estimate(&estimate),
-                standing: rung_standing(rung),
-                sure: Standing::of(rung) == Standing::Proven,
-                total: false,
-            }
-        })
+    let search = FoundBySearch::of(tune);
+    let rungs = tune.rungs.iter().map(|rung| {
+        let change = &rung.screened.change;
+        let step = Step::of(
+            rung.screened.title.clone(),
+            *rung_estimate(rung),
+            rung_standing(rung),
+        );
+        Step {
+            change: search
+                .as_ref()
+                .map_or_else(|| change.clone(), |search| search.as_screened(change)),
+            sure: Standing::of(rung) == Standing::Proven,
+            ..step
+        }
+    });
+    let found = search.as_ref().map(|search| Step {
+        change: search.change(),
+        ..Step::of(search.title(), search.effect, SEARCHED.to_owned())
+    });
+    let mut steps: Vec<Step> = rungs
+        .chain(found)
+        .map(|step| step.from(&mut reached))
         .collect();
     if let Some(total) = &tune.total {
         let word = match verdict(total.judged()) {

@@ -168,7 +168,7 @@ impl Page {
             Some(tune.budget_seconds),
         );
         self.row(&format!("- Time: {time}"));
-        self.noise(tune.sd_duel);
+        self.noise(tune.sd_duel, true);
         if let Some(total) = &tune.total {
             self.row(&format!("- {COUPLES}: {}", wording::dropped(total)));
         }
@@ -216,9 +216,6 @@ impl Page {
             let mut notes = vec![ladder::HOW_TO_READ];
             notes.extend(ladder::meanings(tune));
             self.line(&format!("{} {}", notes.join(" "), ladder::N_MEANS));
-            if let Some(searched) = ladder::searched_since(tune) {
-                self.line(&text(&searched));
-            }
         }
     }
 
@@ -276,7 +273,7 @@ impl Page {
         self.row(&format!("- Protocol: {}", compare.protocol));
         let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
         self.row(&format!("- Time: {time}"));
-        self.noise(compare.sd_duel);
+        self.noise(compare.sd_duel, false);
         self.row(&format!("- {COUPLES}: {}", wording::dropped(comparison)));
         if let Some(nodes) = wording::nodes(comparison) {
             self.row(&format!("- Nodes: {nodes}"));
@@ -315,9 +312,9 @@ impl Page {
         }
     }
 
-    fn noise(&mut self, sd_duel: Option<f64>) {
+    fn noise(&mut self, sd_duel: Option<f64>, screening: bool) {
         if let Some(sd) = sd_duel {
-            self.row(&format!("- Noise: {}", wording::noise(sd)));
+            self.row(&format!("- Noise: {}", wording::noise(sd, screening)));
         }
     }
 
@@ -347,8 +344,9 @@ impl Page {
         };
         self.line(&format!("{fence}\n{command}\n{fence}"));
         self.row(&format!(
-            "Seed {}, Niagara {}.",
-            report.study.seed, report.study.niagara_version
+            "Seed {seed} (`--seed {seed}` draws the same order), Niagara {}.",
+            report.study.niagara_version,
+            seed = report.study.seed
         ));
         let (judged, screened) = report.judged_and_screened();
         for variant in judged {
@@ -363,7 +361,7 @@ impl Page {
         if !screened.is_empty() {
             self.row("");
             self.row(&format!(
-                "- and {} of the screening: report.html has their commands, results.db all of them",
+                "- and {} of the screening and the search: report.html has their commands, results.db all of them",
                 screened.len()
             ));
         }

@@ -117,7 +117,8 @@ impl Report {
                 .iter()
                 .filter(|duel| duel.variants.contains(&variant.id));
             // One without a duel at all is listed with those that matter.
-            duels.clone().next().is_none() || duels.any(|duel| duel.phase != Phase::Screen)
+            duels.clone().next().is_none()
+                || duels.any(|duel| !matches!(duel.phase, Phase::Screen | Phase::Search))
         })
     }
 

@@ -506,10 +506,10 @@ pub fn nodes(comparison: &Comparison) -> Option<String> {
 pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
-            "Of {n} intervals of 95 % about {} leave{} 1 out by chance alone. Wider ones belong to levels of one \
+            "Of {n} intervals of 95 % about {} miss{} × 1 by chance alone. Wider ones belong to levels of one \
              choice (the mallocs) and to levers that act on each other: fewer duels speak of each.",
             (n as f64 / 20.0).round(),
-            if n < 30 { "s" } else { "" }
+            if n < 30 { "es" } else { "" }
         )
     })
 }
@@ -708,10 +708,14 @@ pub fn searched(searched: &Searched) -> Vec<String> {
     lines
 }
 
-/// How much one duel's figure varies, in words.
-pub(crate) fn noise(sd_duel: f64) -> String {
+/// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers.
+pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
+    let duel = match screening {
+        true => "a screening duel",
+        false => "one duel",
+    };
     format!(
-        "one duel's figure varies by {} (standard deviation)",
+        "{duel}'s figure varies by {} (standard deviation)",
         number::percent(sd_duel)
     )
 }

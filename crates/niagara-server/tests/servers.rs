@@ -297,8 +297,9 @@ fn the_text_is_on_huge_pages_or_an_error_says_why() {
             malloc: malloc.map(str::to_owned),
             ..Runtime::default()
         };
-        let started = Bench::of(server).launch(&runtime, &[]);
-        match started {
+        // Its folder is there for as long as it is.
+        let bench = Bench::of(server);
+        match bench.launch(&runtime, &[]) {
             Ok(server) => {
                 let answer =
                     server.query("SELECT SUM(n * n) FROM (SELECT 2 AS n UNION SELECT 3) AS t");

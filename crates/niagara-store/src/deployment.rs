@@ -64,6 +64,9 @@ pub struct Deployment {
     /// out; `None` of results that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risks: Option<BTreeMap<String, Vec<String>>>,
+    /// What whoever installs its levers has to know, a few words each: `long statements may hold others up`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
     /// Changes of the variant that no lever makes, so that nothing is known of what they risk: `innodb_io_capacity=2000`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_changes: Vec<String>,

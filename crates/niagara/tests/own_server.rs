@@ -16,29 +16,32 @@ statements = ["SELECT note FROM orders WHERE id = :id"]
 id = { int = [1, 100] }
 "#;
 
-/// A data directory of a server that was stopped, as a user has one.
-fn data(place: &Place) -> std::path::PathBuf {
-    let existing = Existing::start("mariadb-10.11", &[]);
+/// A data directory of this server after it was stopped, as a user has one: the folder `mysql` of the place.
+fn data(place: &Place, server: &str) {
+    let existing = Existing::start(server, &[]);
     for statement in [
         "CREATE DATABASE shop",
         "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(99)) ENGINE = InnoDB",
-        "INSERT INTO shop.orders SELECT seq, REPEAT('x', 50) FROM shop.seq_1_to_100",
+        "INSERT INTO shop.orders WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 100) \
+         SELECT id, REPEAT('x', 50) FROM n",
         "CREATE USER 'app'@'%' IDENTIFIED BY 'secret'",
     ] {
         existing.server.query(statement).expect("a statement");
     }
     let Existing { server, place: own } = existing;
     server.stop().expect("stopped");
-    let data = place.folder.path().join("mysql");
-    std::fs::rename(own.folder.path().join("data"), &data).expect("moved");
-    data
+    std::fs::rename(
+        own.folder.path().join("data"),
+        place.folder.path().join("mysql"),
+    )
+    .expect("moved");
 }
 
 #[test]
 fn variants_are_compared_on_the_users_data_and_configuration() {
     let place = Place::new();
     let at = |name: &str| place.folder.path().join(name);
-    data(&place);
+    data(&place, "mariadb-10.11");
     std::fs::write(at("orders.toml"), WORKLOAD).expect("written");
     std::fs::write(
         at("my.cnf"),
@@ -122,4 +125,61 @@ fn variants_are_compared_on_the_users_data_and_configuration() {
         run(&mut place.niagara(&["bench", "oltp_read_only", "--schema", "shop"]));
     assert_eq!(code, Some(1));
     assert!(stderr.contains("name them by --data"), "{stderr}");
+}
+
+#[test]
+fn a_mysql_is_compared_on_its_users_data_directory() {
+    let place = Place::new();
+    data(&place, "mysql-9.7");
+    std::fs::write(place.folder.path().join("orders.toml"), WORKLOAD).expect("written");
+    let words = [
+        "compare",
+        "base",
+        "base",
+        "--server",
+        "mysql-9.7",
+        "--workload",
+        "./orders.toml",
+        "--data",
+        "mysql",
+        "--threads",
+        "2",
+        "--slice",
+        "50ms",
+        "--couples",
+        "2",
+        "--max-duels",
+        "2",
+        "--warm-up",
+        "100ms",
+        "--budget",
+        "2m",
+        "--seed",
+        "1",
+        "--out",
+        "study",
+    ];
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    for words in ["data directory", "of MySQL 9.7", "database shop"] {
+        assert!(stderr.contains(words), "no {words} in\n{stderr}");
+    }
+
+    // Another branch's server, which `bench` takes where none is named.
+    let words = [
+        "bench",
+        "./orders.toml",
+        "--data",
+        "mysql",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+    ];
+    let (code, _, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("does not read its files") && stderr.contains("remedy: take mysql-9.7"),
+        "{stderr}"
+    );
 }

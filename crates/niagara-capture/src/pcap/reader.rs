@@ -117,6 +117,8 @@ impl Told {
 /// Reads recorded traffic and tells what clients asked for, each when its answer was complete.
 pub struct PcapReader {
     packets: Box<dyn PcapReaderIterator + Send>,
+    /// Whether the file is made of blocks with a length each (pcapng).
+    has_blocks: bool,
     interfaces: Vec<Interface>,
     followed: HashMap<Ends, Followed>,
     /// By the number of the connection.
@@ -150,6 +152,7 @@ impl PcapReader {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         Ok(PcapReader {
             packets,
+            has_blocks: false,
             interfaces: Vec::new(),
             followed: HashMap::new(),
             ends: HashMap::new(),
@@ -213,8 +216,15 @@ impl PcapReader {
 
     /// Reads the next block of the file.
     fn packet(&mut self, dropped: &mut Dropped) -> io::Result<()> {
+        // pcap-parser takes the lengths around a block from its length unseen.
+        if self.has_blocks && is_too_short(self.packets.data()) {
+            return self.end(true, dropped);
+        }
         let (length, found) = match self.packets.next() {
-            Ok((length, block)) => (length, record(block, &mut self.interfaces)),
+            Ok((length, block)) => {
+                self.has_blocks |= matches!(block, PcapBlockOwned::NG(_));
+                (length, record(block, &mut self.interfaces))
+            }
             Err(PcapError::Eof) => return self.end(false, dropped),
             Err(PcapError::Incomplete(_)) => {
                 // More than fits is asked for by a damaged file only.
@@ -372,6 +382,15 @@ fn place(file: &str, line: u64) -> Place {
         file: file.to_owned(),
         line,
     }
+}
+
+/// Whether the block that begins here is shorter than its own type and lengths. A length that is so in the other order of
+/// bytes is longer than any that is read.
+fn is_too_short(data: &[u8]) -> bool {
+    let Some(length) = data.get(4..8).and_then(|bytes| bytes.try_into().ok()) else {
+        return false;
+    };
+    u32::from_le_bytes(length).min(u32::from_be_bytes(length)) < 12
 }
 
 /// The packet of a block, how its interface records, and its time; none of blocks that are none.

@@ -53,6 +53,30 @@ fn a_recording_of_both_formats() {
 }
 
 #[test]
+fn the_version_is_told_without_what_is_said_for_replicas() {
+    let source = Cursor::new(RECORDED[0].to_vec());
+    let mut reader =
+        PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).expect("recorded traffic");
+    let mut dropped = Dropped::default();
+    while reader
+        .next(&mut dropped)
+        .expect("memory can be read")
+        .is_some()
+    {}
+    assert_eq!(reader.version(), Some("10.11.6-MariaDB"));
+}
+
+#[test]
+fn a_block_that_is_shorter_than_its_own_head_ends_a_recording() {
+    // Process information, which no server's traffic needs, of ten bytes.
+    let mut bytes = RECORDED[1].to_vec();
+    bytes.extend_from_slice(&[1, 0, 0, 0x80, 10, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0]);
+    let (told, dropped) = read(&bytes).expect("recorded traffic");
+    assert_eq!(told.len(), 6);
+    assert_eq!(dropped.count(Cause::CutTail), 1);
+}
+
+#[test]
 fn a_recording_cut_anywhere_gives_what_is_whole() {
     for bytes in RECORDED {
         let (whole, _) = read(bytes).expect("recorded traffic");

@@ -132,7 +132,8 @@ pub(crate) fn check_tables(load: &Load, image: &Image, database: &str) -> Result
     }
     bail!(
         "database {database} of the data has no table {}, which {} asks for\n\
-         remedy: a workload of your own tables (docs/own-workload.md; it needs no [[table]] here), another --schema, or leave out --data",
+         remedy: your captured traffic (--capture shop.capture, docs/capture.md) or a workload of your own tables \
+         (docs/custom-workload.md; it needs no [[table]] here), another --schema, or leave out --data",
         missing.join(", "),
         load.workload.name()
     )

@@ -26,6 +26,7 @@ pub struct Lever {
     pub(crate) promise: Promise,
     pub(crate) only_named: bool,
     pub(crate) why: String,
+    pub(crate) caution: Option<String>,
     pub(crate) source: String,
     pub(crate) when: When,
     pub(crate) elsewhere: Elsewhere,
@@ -86,6 +87,11 @@ impl Lever {
     /// What it does, when it helps, when it hurts.
     pub fn why(&self) -> &str {
         &self.why
+    }
+
+    /// What whoever installs it has to know, in a few words.
+    pub(crate) fn caution(&self) -> Option<&str> {
+        self.caution.as_deref()
     }
 
     /// Where the facts come from.

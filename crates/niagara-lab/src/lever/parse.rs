@@ -47,6 +47,8 @@ struct LeverFile {
     tried: Tried,
     /// what it does, when it helps, when it hurts
     why: Text,
+    /// what whoever installs it has to know, as in "long statements may hold others up"
+    caution: Option<Text>,
     /// where the facts come from, as in "MariaDB documentation: InnoDB system variables"
     source: Text,
     /// where it applies
@@ -157,6 +159,7 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         promise: read.promise,
         only_named: read.tried == Tried::Named,
         why: trimmed(read.why),
+        caution: read.caution.map(trimmed),
         source: trimmed(read.source),
         when,
         elsewhere: read.elsewhere.on_one_line(),

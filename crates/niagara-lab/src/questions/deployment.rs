@@ -130,6 +130,7 @@ pub(crate) fn deployment(
         engine: variant.engine.clone(),
         instead_of: None,
         risks: Some(risks(levers())),
+        cautions: cautions(levers()),
         own_changes: parts
             .iter()
             .flat_map(|part| part.own_changes.iter().cloned())
@@ -145,6 +146,17 @@ fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<St
         titles.push(lever.title().to_owned());
     }
     risks
+}
+
+/// What whoever installs the levers has to know, each sentence once.
+fn cautions<'a>(levers: impl Iterator<Item = &'a Lever>) -> Vec<String> {
+    let mut cautions: Vec<String> = Vec::new();
+    for caution in levers.filter_map(Lever::caution) {
+        if !cautions.iter().any(|told| told == caution) {
+            cautions.push(caution.to_owned());
+        }
+    }
+    cautions
 }
 
 /// The built server of a variant that has one.

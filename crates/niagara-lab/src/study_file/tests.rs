@@ -344,7 +344,10 @@ fn a_build_is_written_in_words_or_as_a_table() {
             "pgo = { workloads = { tpcc = 0 } }",
             "a whole number within bounds",
         ),
-        ("pgo = 3", "write a text, or a table: data, here, part"),
+        (
+            "pgo = 3",
+            "write a text, or a table: contexts, data, here, part",
+        ),
         ("patches = [\"nope\"]", "there is no patch `nope`"),
         ("flags = 3", "write a text, or a list of texts"),
         ("source = \"no/such\"", "there is no source tree no/such"),

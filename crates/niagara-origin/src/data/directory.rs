@@ -37,15 +37,19 @@ pub(crate) fn is_mariadb(folder: &Path) -> bool {
 /// # Errors
 /// A server runs on it; parts of it are elsewhere; it is encrypted.
 pub(crate) fn check(folder: &Path) -> Result<()> {
+    let is_mariadb = is_mariadb(folder);
     if let Some(pid) = LOCKED.iter().find_map(|name| locked_by(&folder.join(name))) {
+        let tool = match is_mariadb {
+            true => "mariadb-backup",
+            false => "xtrabackup",
+        };
         bail!(
             "a server runs on {} (process {pid}): its files change while they are copied\n\
-             remedy: stop it, name a snapshot of the file system, or take a backup: mariadb-backup --backup --target-dir=DIR, \
-             then mariadb-backup --prepare --target-dir=DIR",
+             remedy: stop it, name a snapshot of the file system, or take a backup: {tool} --backup --target-dir=DIR, \
+             then {tool} --prepare --target-dir=DIR",
             folder.display()
         );
     }
-    let is_mariadb = is_mariadb(folder);
     for (path, metadata) in files_below(folder)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if metadata.is_symlink() || name.ends_with(".isl") {

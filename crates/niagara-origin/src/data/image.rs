@@ -42,6 +42,8 @@ const ITS_OWN_ENDINGS: [&str; 6] = [
 ];
 /// What a server says that would not decide on its own about transactions that a crash left prepared.
 const UNDECIDED: &str = "tc-heuristic-recover";
+/// What MySQL says of data that it was told another `lower_case_table_names` for than they were made with; theirs follows.
+const OTHER_NAMES: &str = "and data dictionary ('";
 /// The engine of tables that name none.
 const ENGINE: &str = "InnoDB";
 /// Bytes of free disk beyond the data themselves: redo log, temporary tables.
@@ -115,7 +117,14 @@ fn bring(
     tell("starting a server on the copy");
     let further = Config::from([("skip_log_bin".to_owned(), String::new())]);
     let started = making.launch(&further).or_else(|error| {
-        if !format!("{error:#}").contains(UNDECIDED) {
+        let told = format!("{error:#}");
+        // It is in MySQL's data dictionary, which only a server reads.
+        if let Some(number) = lower_case_table_names(&told) {
+            kept.insert("lower_case_table_names".to_owned(), number.to_owned());
+            keep_options(&making.datadir(), &kept)?;
+            return making.launch(&further);
+        }
+        if !told.contains(UNDECIDED) {
             return Err(error);
         }
         // A snapshot of a running server: what was prepared and not yet in the binary log is rolled back. The server ends
@@ -132,6 +141,13 @@ fn bring(
             source.title()
         )
     })
+}
+
+/// The `lower_case_table_names` of the data, where the server says that its own is another one.
+fn lower_case_table_names(told: &str) -> Option<&str> {
+    let (_, rest) = told.split_once(OTHER_NAMES)?;
+    let (number, _) = rest.split_once('\'')?;
+    Some(number)
 }
 
 /// Loads the statements into an empty server.
@@ -159,7 +175,7 @@ fn fill(
         fast.extend([set("loose_innodb_redo_log_capacity", "1G")]);
     }
     let server = making.launch(&fast)?;
-    for line in load(&server, source, cancel, tell)? {
+    for line in load(&server, making.install, source, cancel, tell)? {
         tell(&line);
     }
     tell("statistics of the tables");

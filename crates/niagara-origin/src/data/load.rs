@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use niagara_capture::log::Input;
 use niagara_load::{Admin, LoadError, counted};
-use niagara_server::{Cancel, RunningServer};
+use niagara_server::{Cancel, Install, RunningServer};
 
 use super::dump_files::{database, head, mydumper_files};
 use super::progress::Progress;
@@ -37,6 +37,7 @@ struct File {
 /// A file that cannot be read, a statement that the server refuses, each with its place; a stop that was asked for.
 pub(crate) fn load(
     server: &RunningServer,
+    install: &Install,
     source: &DataSource,
     cancel: &Cancel,
     tell: &mut dyn FnMut(&str),
@@ -55,7 +56,7 @@ pub(crate) fn load(
             .run(file, cancel, &mut left_out, &mut |done| {
                 progress.at(before + done);
             })
-            .map_err(|error| explained(error, source))?;
+            .map_err(|error| explained(error, source, install))?;
         before += std::fs::metadata(&file.path)?.len();
     }
     Ok(left_out
@@ -83,11 +84,19 @@ fn files(source: &DataSource) -> Result<Vec<File>> {
     }])
 }
 
-fn explained(error: anyhow::Error, source: &DataSource) -> anyhow::Error {
-    match source.made_by {
-        Some(made_by) if error.downcast_ref::<LoadError>().is_some() => error.context(format!(
-            "the dump is of {made_by}: a server of that version takes it (`niagara server list`, or the path of one)"
-        )),
+/// A statement that was refused, with the server that would take it where this is another one.
+fn explained(error: anyhow::Error, source: &DataSource, install: &Install) -> anyhow::Error {
+    let other = source.made_by.filter(|made_by| {
+        made_by.family.is_mariadb() != install.family.is_mariadb()
+            || made_by.version.series() != install.version.series()
+    });
+    match other {
+        Some(made_by) if error.downcast_ref::<LoadError>().is_some() => anyhow!(
+            "{error:#}\nthe dump is of {made_by}, and this is {} {}\n{}",
+            install.family,
+            install.version,
+            made_by.remedy()
+        ),
         _ => error,
     }
 }

@@ -23,20 +23,27 @@ impl std::fmt::Display for MadeBy {
 const OLDEST_MARIADB: (u32, u32) = (10, 4);
 
 impl MadeBy {
+    /// Which server takes them in any case.
+    pub(crate) fn remedy(&self) -> String {
+        let series = self.version.series();
+        let name = match self.family {
+            Family::Mariadb => format!("mariadb-{series}"),
+            Family::Mysql | Family::Percona => format!("mysql-{series}"),
+        };
+        format!(
+            "remedy: take {name} where `niagara server list` has it, or the path of such a server's binary"
+        )
+    }
+
     /// Whether `install` takes files that this server wrote.
     ///
     /// # Errors
     /// Why not, and what would.
     pub(crate) fn check(&self, install: &Install) -> Result<()> {
-        let series = self.version.series();
         let same_branch = self.family.is_mariadb() == install.family.is_mariadb();
-        let name = match self.family {
-            Family::Mariadb => format!("mariadb-{series}"),
-            Family::Mysql | Family::Percona => format!("mysql-{series}"),
-        };
         let remedy = format!(
-            "remedy: take {name} where `niagara server list` has it, or the path of such a server's binary; a dump \
-             (mariadb-dump, mysqldump, mydumper) is taken by more servers"
+            "{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
+            self.remedy()
         );
         let here = format!("{} {}", install.family, install.version);
         if !same_branch {

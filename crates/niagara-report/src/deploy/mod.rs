@@ -8,6 +8,7 @@ mod unit;
 use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary};
 
 use crate::headline;
+use crate::ladder::FoundBySearch;
 use crate::wording::{claim_effect, rung_effect};
 
 /// A lever of the final variant, as far as the files speak of it.
@@ -61,13 +62,29 @@ impl DeployInput {
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
         };
-        let rungs = rungs
-            .into_iter()
-            .map(|(name, rung)| DeployRung {
-                sets: variant.sets.get(&name).cloned().unwrap_or_default(),
+        let search = match summary {
+            Summary::Tune(tune) => FoundBySearch::of(tune),
+            _ => None,
+        };
+        let searched: Vec<&str> = search.iter().flat_map(FoundBySearch::variables).collect();
+        let rungs = rungs.into_iter().map(|(name, rung)| {
+            let sets = variant.sets.get(&name).into_iter().flatten();
+            DeployRung {
+                sets: sets
+                    .filter(|name| !searched.contains(&name.as_str()))
+                    .cloned()
+                    .collect(),
                 ..rung
-            })
-            .collect();
+            }
+        });
+        let found = search.as_ref().map(|search| DeployRung {
+            title: search.title(),
+            why: "A search chose the number after the screening; the total was measured with it."
+                .to_owned(),
+            effect: search.told(),
+            sets: searched.iter().map(|&name| name.to_owned()).collect(),
+        });
+        let rungs = rungs.chain(found).collect();
         Some(Self {
             server: server.clone(),
             evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
@@ -215,8 +232,14 @@ fn comment(text: &str) -> String {
 
 /// What a file begins with: what it is, how sure, where it goes.
 fn head(input: &DeployInput, place: &str) -> String {
+    let socket = match input.variant.transport == "unix" {
+        true => {
+            "\nThe Unix socket's part of that is not in this file: the application has to use it, see README.md."
+        }
+        false => "",
+    };
     comment(&format!(
-        "Found by Niagara for {}.\n{}\nGoes to {place}; see README.md.",
+        "Found by Niagara for {}.\n{}{socket}\nGoes to {place}; see README.md.",
         input.server, input.evidence
     ))
 }

@@ -19,12 +19,16 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
         "mysqld"
     };
     out.push_str(&format!("\n[{group}]\n"));
+    let mut before = None;
     for (name, value) in &input.variant.config {
-        let note = match input.rung_of(name) {
-            Some(rung) => format!("{}: {}", rung.title, rung.effect),
-            None => "as in the measured server; not measured on its own".to_owned(),
-        };
-        out.push_str(&comment(&note));
+        let rung = input.rung_of(name);
+        match rung {
+            // One lever may set several, which then stand together.
+            Some(rung) if before == Some(rung) => out.truncate(out.trim_end().len() + 1),
+            Some(rung) => out.push_str(&comment(&format!("{}: {}", rung.title, rung.effect))),
+            None => out.push_str("# as in the measured server; not measured on its own\n"),
+        }
+        before = rung;
         let start = input.variant.start.as_ref();
         if let Some(there) = start.and_then(|start| start.overrides.get(name)) {
             out.push_str(&comment(&overrides(there)));

@@ -82,5 +82,5 @@ fn active(input: &DeployInput) -> String {
 }
 
 fn client(input: &DeployInput) -> String {
-    format!("{} -N -B -e", input.client())
+    format!("sudo {} -N -B -e", input.client())
 }

@@ -39,6 +39,9 @@ impl Sections {
             self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
         }
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
+        if !input.variant.cautions.is_empty() {
+            self.line(format!("To know: {}.\n", input.variant.cautions.join("; ")));
+        }
     }
 
     /// What becomes of the user's own lines.
@@ -75,6 +78,7 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
+        self.line("On the machine of the server to be changed, in this folder.\n");
         self.line(format!(
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
@@ -127,7 +131,7 @@ impl Sections {
                 step.next()
             ));
             self.code(&[format!(
-                "{} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
+                "sudo {} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
                 input.client()
             )]);
         }
@@ -211,14 +215,21 @@ impl Sections {
         }
         self.line("## In the application\n");
         self.line(
-            "The gain of the Unix socket comes only to applications on the same machine that connect through it. \
-             Ask the server for the path (`SELECT @@socket;`, on Debian /run/mysqld/mysqld.sock) and put it where \
-             the application has host and port; the host name `localhost` alone means the socket to most C clients, \
-             `127.0.0.1` means TCP to all of them. Applications on other machines continue over TCP and gain nothing by it.\n",
+            "The gain of the Unix socket comes only to applications on the same machine that connect through it; to those which \
+             did before, it brings nothing new. Ask the server for the path (`SELECT @@socket;`, on Debian \
+             /run/mysqld/mysqld.sock) and put it where the application has host and port; the host name `localhost` alone means \
+             the socket to most C clients, `127.0.0.1` means TCP to all of them. Applications on other machines continue over \
+             TCP and gain nothing by it.\n",
         );
         self.line(format!(
-            "Does the application use it? In the list of connections `Host` is `localhost` for the socket, and has a port \
-             (`localhost:51734`) for TCP:\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+            "Before that, look at its account: over the socket it logs in as NAME@localhost, so an account for `127.0.0.1` or \
+             another host alone is refused, and one with `REQUIRE SSL` needs a client that encrypts over the socket, too:\n\n\
+             ```sh\nsudo {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n```\n",
+            client = input.client()
+        ));
+        self.line(format!(
+            "Does the application use it? `Host` of its connections is `localhost` for the socket, and has a port \
+             (`localhost:51734`) for TCP:\n\n```sh\nsudo {} -e 'SHOW PROCESSLIST'\n```\n",
             input.client()
         ));
     }
@@ -238,7 +249,7 @@ impl Sections {
                 })
                 .collect();
             commands.push(format!(
-                "{} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
+                "sudo {} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
                 input.client(),
                 names.join(", ")
             ));
@@ -275,6 +286,18 @@ impl Sections {
         }
         self.line("## Check\n");
         self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
+        if has_options(input) {
+            let expected = input.variant.config.iter();
+            let expected = expected.map(|(name, value)| match value.is_empty() {
+                true => format!("`{name}` set"),
+                false => format!("`{name}` = {value}"),
+            });
+            let expected = expected.collect::<Vec<_>>().join(", ");
+            self.line(format!(
+                "Expected: {expected} (sizes are printed in bytes). If the server does not start, `journalctl -u {} -n 50` says why.\n",
+                input.service()
+            ));
+        }
         if built {
             self.line(format!("{}\n", plugins::MEANING));
         }
@@ -307,6 +330,9 @@ impl Sections {
             }
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
+        }
+        if input.variant.transport == "unix" {
+            self.line("\nAn application may stay on the socket: it needs nothing of this.");
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(

@@ -211,7 +211,7 @@ pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
                 (builds(&tune.builds))
                 div { dt { "Time" } dd { (wording::time(tune.elapsed_seconds, tune.load_seconds, Some(tune.budget_seconds))) } }
                 @if let Some(sd) = tune.sd_duel {
-                    div { dt { "Noise" } dd { (wording::noise(sd)) } }
+                    div { dt { "Noise" } dd { (wording::noise(sd, true)) } }
                 }
                 @if let Some(total) = &tune.total {
                     div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
@@ -241,7 +241,7 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
                 div { dt { "Protocol" } dd { (compare.protocol) } }
                 div { dt { "Time" } dd { (wording::time(compare.elapsed_seconds, compare.load_seconds, None)) } }
                 @if let Some(sd) = compare.sd_duel {
-                    div { dt { "Noise" } dd { (wording::noise(sd)) } }
+                    div { dt { "Noise" } dd { (wording::noise(sd, false)) } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
                 @if let Some(nodes) = wording::nodes(comparison) {

@@ -156,7 +156,6 @@ fn way(tune: &TuneSummary) -> Markup {
                     }
                     @for meaning in meanings { " " (meaning) }
                     " " (ladder::N_MEANS)
-                    @if let Some(searched) = ladder::searched_since(tune) { " " (searched) }
                 }
             }
         }

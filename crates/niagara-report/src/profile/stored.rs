@@ -139,10 +139,10 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
                 format!("{} ({share} of the time)", limit.title)
             });
             let named = named.collect::<Vec<_>>().join(", ");
-            format!("{named}, as it should be.{left}")
+            format!("{named}, that is, hardware.{left}")
         }
         (false, _) => format!(
-            "{}. That is hardware, as it should be: no lock, memory allocation or cache within the server holds it up. {}.",
+            "{}. That is hardware: no lock, memory allocation or cache within the server holds it up. {}.",
             list(&natural),
             capital(&levers(&natural))
         ),
@@ -276,7 +276,7 @@ mod tests {
             limits_in_short(&[healthy], true),
             [
                 "What limits the final variant now: CPU (70 % of the time in which queries are answered), network (31 % of \
-                 the time in which queries are answered). That is hardware, as it should be: no lock, memory allocation or \
+                 the time in which queries are answered). That is hardware: no lock, memory allocation or \
                  cache within the server holds it up. Levers that address it, where they apply: transport=unix."
             ]
         );

@@ -81,7 +81,7 @@ pub fn facts(summary: &Summary) -> Vec<(String, String)> {
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     fact("time", crate::wording::time(elapsed, load, Some(budget)));
     if let Some(sd) = sd {
-        fact("noise", crate::wording::noise(sd));
+        fact("noise", crate::wording::noise(sd, false));
     }
     fact("protocol", protocol.clone());
     fact("error probability", format!("α = {alpha}"));

@@ -70,7 +70,7 @@ impl Screen<'_> {
             let next = format!("after {}", number::count(next, "duel"));
             facts.push(("judged next", next));
         }
-        facts.extend(noise(compare.sd_duel));
+        facts.extend(noise(compare.sd_duel, false));
         facts.push(("couples", couples(comparison)));
         facts.extend(wording::nodes(comparison).map(|nodes| ("nodes", nodes)));
         let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
@@ -192,8 +192,8 @@ fn evidence(compare: &CompareSummary) -> String {
     format!("{duels}, {}", wording::error_probability(judged))
 }
 
-pub(super) fn noise(sd_duel: Option<f64>) -> Option<(&'static str, String)> {
-    Some(("noise", wording::noise(sd_duel?)))
+pub(super) fn noise(sd_duel: Option<f64>, screening: bool) -> Option<(&'static str, String)> {
+    Some(("noise", wording::noise(sd_duel?, screening)))
 }
 
 /// Couples, with a word on what they are.

@@ -19,6 +19,8 @@ pub struct Files {
     pub deploy: Option<PathBuf>,
     /// Everything measured, as a database.
     pub results: PathBuf,
+    /// How the program was called: `niagara`, or the path of one that is not on the PATH.
+    pub program: String,
     /// What a server built from source brought elsewhere, where none was tried: a sentence.
     pub builds: Option<String>,
 }
@@ -74,7 +76,11 @@ impl Screen<'_> {
             self.wrapped("next:    ", next, Paint::Plain);
         }
         if !self.verbose {
-            let rest = format!("niagara report --verbose, or the page: {}", rest(summary));
+            let rest = format!(
+                "{} report --verbose, or the page: {}",
+                files.program,
+                rest(summary)
+            );
             self.wrapped("more:    ", &rest, Paint::Plain);
         }
     }

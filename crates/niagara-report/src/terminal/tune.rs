@@ -137,7 +137,7 @@ fn facts_of_tune(tune: &TuneSummary) -> Vec<(String, String)> {
     if let Some(total) = &tune.total {
         fact("couples", couples(total));
     }
-    if let Some((name, value)) = noise(tune.sd_duel) {
+    if let Some((name, value)) = noise(tune.sd_duel, true) {
         fact(name, value);
     }
     fact("error probability", format!("α = {}", tune.alpha));

@@ -79,9 +79,6 @@ impl Screen<'_> {
         for meaning in ladder::meanings(tune) {
             self.wrapped("  ", meaning, Paint::Plain);
         }
-        if let Some(searched) = ladder::searched_since(tune) {
-            self.wrapped("  ", &searched, Paint::Plain);
-        }
     }
 
     /// The levers that do most, a line each, and the total.

@@ -26,27 +26,24 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let branch = branch(&tune.server);
     let figures = builds
         .iter()
-        .flat_map(|lever| lever.measured().iter().map(move |figure| (*lever, figure)))
-        .filter(|(_, figure)| self::branch(&figure.server) == branch);
+        .flat_map(|lever| lever.measured())
+        .filter(|figure| self::branch(&figure.server) == branch);
     // The nearest first: the same workload, then the same server; of those the largest.
     let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);
-    let (lever, figure) = figures.max_by(|(_, x), (_, y)| {
+    let figure = figures.max_by(|x, y| {
         nearness(x)
             .cmp(&nearness(y))
             .then(x.ratio.total_cmp(&y.ratio))
     })?;
-    let server = match figure.server == tune.server {
-        true => String::new(),
-        false => format!("{} with ", figure.server),
+    // What was measured is named where it was not this server under this workload.
+    let of = match nearness(figure) {
+        (true, true) => String::new(),
+        (true, false) => format!(" with {}", figure.server),
+        _ => format!(" with {}, {}", figure.server, figure.workload),
     };
     Some(format!(
-        "none tried; {} brought × {:.2} [{:.2}, {:.2}] to {server}{} elsewhere ({}): add --with-builds",
-        lever.id(),
-        figure.ratio,
-        figure.low,
-        figure.high,
-        figure.workload,
-        figure.source,
+        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): add --with-builds",
+        figure.ratio, figure.low, figure.high, figure.source,
     ))
 }
 

@@ -231,6 +231,15 @@ struct Document<'a> {
     nodes_held: Option<NodeAccount>,
 }
 
+/// How this program was called, so that a command that is printed can be typed: `target/release/niagara` after `make tune`.
+fn called() -> String {
+    let name = std::env::args_os().next().map(PathBuf::from);
+    match name {
+        Some(path) if path.components().count() > 1 => path.display().to_string(),
+        _ => env!("CARGO_PKG_NAME").to_owned(),
+    }
+}
+
 /// The summary on standard output, and where the files are.
 pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
     if shown == Shown::Json {
@@ -253,6 +262,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         report: folder.join("report.html"),
         deploy: deploy.is_dir().then_some(deploy),
         results: folder.join(RESULTS_FILE),
+        program: called(),
         builds,
     };
     let view = View {

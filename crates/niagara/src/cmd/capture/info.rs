@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use jiff::Timestamp;
 use niagara_capture::info::{ClassInfo, DigestInfo, Info, info};
+use niagara_capture::log::{Dialect, LogKind};
 use niagara_load::counted;
 use niagara_report::number::{duration, percent};
 
@@ -36,14 +37,30 @@ fn time(micros: Option<i64>) -> String {
         })
 }
 
+fn kind(kind: LogKind) -> &'static str {
+    match kind {
+        LogKind::Slow => "slow log",
+        LogKind::General => "general log",
+        LogKind::Traffic => "recorded traffic",
+    }
+}
+
+fn server(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mariadb => "MariaDB",
+        Dialect::Mysql => "MySQL",
+        Dialect::Percona => "Percona Server",
+    }
+}
+
 fn say_head(info: &Info) {
     let summary = &info.summary;
     for source in &summary.sources {
         say!(
-            "{}: {:?} log of {:?} {}, {} entries",
+            "{}: {} of {} {}, {} entries",
             source.file,
-            source.kind,
-            source.dialect,
+            kind(source.kind),
+            server(source.dialect),
             source.version.as_deref().unwrap_or("(version not said)"),
             source.entries
         );

@@ -1,0 +1,163 @@
+//! What follows an answer: the unit's next statement, another try after a conflict, the unit's end, a lost connection.
+
+use super::Running;
+use crate::engine::link::Lost;
+use crate::engine::order::ENDING_ERRORS;
+use crate::engine::replay::slot::State;
+use crate::error::LoadError;
+use niagara_capture::trace::NONE;
+use std::cmp::Reverse;
+use std::time::Instant;
+
+/// Conflicts with others after which a transaction is begun again: deadlock, lock wait timeout, record changed.
+const CONFLICTS: [u16; 3] = [1213, 1205, 1020];
+/// How often.
+const MAX_TRIES: u32 = 10;
+
+impl Running<'_, '_> {
+    /// The statement at hand was answered.
+    pub(super) fn answered(
+        &mut self,
+        place: u32,
+        failed: bool,
+        now: Instant,
+    ) -> Result<(), LoadError> {
+        let slot = &mut self.side.slots[place as usize];
+        let latency = now.saturating_duration_since(slot.asked);
+        if let State::RollingBack(_) = slot.state {
+            self.time.recorder.query(now, None, latency, false);
+            slot.step = self.trace.units[slot.unit as usize].first_step as usize;
+            return self.go(place, now);
+        }
+        let step = &self.trace.steps[slot.step];
+        let kind = match self.setup.kind_of.get(step.digest as usize) {
+            Some(&kind) => kind,
+            None => self.setup.session_kind(),
+        };
+        let Some(link) = slot.link() else {
+            return Ok(());
+        };
+        let rows = link.rows();
+        let touched = !failed && link.touched();
+        let code = match failed {
+            false => None,
+            true => match link.error() {
+                Ok(error) => Some(error.code),
+                Err(lost) => {
+                    self.lose(place, &lost);
+                    return Ok(());
+                }
+            },
+        };
+        self.time.recorder.query(now, Some(kind), latency, touched);
+        self.tally.answered(step, latency, rows, code);
+        if let Some(code) = code {
+            if ENDING_ERRORS.contains(&code) {
+                self.lose(place, &Lost(format!("server error {code}")));
+                return Ok(());
+            }
+            // One that the capture does not have, too.
+            if CONFLICTS.contains(&code) && u32::from(code) != step.error {
+                return self.conflict(place, code, now);
+            }
+        }
+        self.advance(place, now);
+        Ok(())
+    }
+
+    /// After a conflict with another transaction it is undone and begun again, as the client would have done.
+    fn conflict(&mut self, place: u32, code: u16, now: Instant) -> Result<(), LoadError> {
+        self.time.recorder.error(code);
+        let slot = &mut self.side.slots[place as usize];
+        if slot.tries >= MAX_TRIES {
+            self.tally.given_up += 1;
+            self.advance(place, now);
+            return Ok(());
+        }
+        slot.tries += 1;
+        self.tally.retries += 1;
+        slot.state = match std::mem::take(&mut slot.state) {
+            State::Running(mut link) => {
+                link.write_text(b"ROLLBACK");
+                State::RollingBack(link)
+            }
+            other => other,
+        };
+        slot.asked = now;
+        self.unsent.push(place);
+        Ok(())
+    }
+
+    /// Goes on to the unit's next statement, or ends it.
+    fn advance(&mut self, place: u32, now: Instant) {
+        let slot = &mut self.side.slots[place as usize];
+        slot.step += 1;
+        if slot.step >= self.trace.units[slot.unit as usize].range().end {
+            self.finish(place, now);
+            return;
+        }
+        let due = self.due(self.trace.steps[self.side.slots[place as usize].step].start_us);
+        match due {
+            Some(due) if due > now => {
+                let slot = &mut self.side.slots[place as usize];
+                slot.state = match std::mem::take(&mut slot.state) {
+                    State::Running(link) => State::Idle(link),
+                    other => other,
+                };
+                slot.asked = due;
+                self.resting.push(Reverse((due, place)));
+            }
+            Some(due) => self.write(place, due),
+            None => self.write(place, now),
+        }
+    }
+
+    /// The unit is over.
+    pub(super) fn finish(&mut self, place: u32, now: Instant) {
+        let slot = &mut self.side.slots[place as usize];
+        slot.state = match std::mem::take(&mut slot.state) {
+            State::Running(link) | State::RollingBack(link) => State::Idle(link),
+            other => other,
+        };
+        let unit = std::mem::replace(&mut slot.unit, NONE);
+        slot.free_since = now;
+        let intended = slot.intended;
+        self.end(unit, now, intended);
+        if self.trace.units[unit as usize].next == NONE {
+            self.side.close(place);
+        }
+    }
+
+    fn end(&mut self, unit: u32, now: Instant, intended: Instant) {
+        self.in_flight -= 1;
+        self.side.dispatcher.end(unit);
+        if self.trace.units[unit as usize].steps > 0 {
+            self.tally.units += 1;
+            let latency = now.saturating_duration_since(intended);
+            self.time.recorder.transaction(now, 0, latency);
+        }
+    }
+
+    /// A connection was lost: its unit is left where it was, and its session logs in again for the next.
+    pub(super) fn lose(&mut self, place: u32, _lost: &Lost) {
+        let slot = &mut self.side.slots[place as usize];
+        let unit = std::mem::replace(&mut slot.unit, NONE);
+        let intended = slot.intended;
+        self.unsent.retain(|&unsent| unsent != place);
+        self.side.close(place);
+        self.time.recorder.reconnected(false);
+        if unit != NONE {
+            self.tally.given_up += 1;
+            self.end(unit, Instant::now(), intended);
+        }
+    }
+
+    pub(super) fn not_connected(&self, cause: &str) -> LoadError {
+        self.time.server_lost(format!(
+            "a session of the capture could not log in: {cause} (the capture's databases have to be there: {}; each of \
+             its sessions, up to {} at a time, is a connection)",
+            self.trace.database_names().join(", "),
+            self.trace.facts.max_sessions
+        ))
+    }
+}

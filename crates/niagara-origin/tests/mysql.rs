@@ -1,0 +1,326 @@
+//! MySQL's data as users have them: dumps of its own mysqldump, data directories of its servers, and what becomes of them in a
+//! copy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use niagara_origin::data::{DataKind, DataSource, image_of};
+use niagara_server::archive::Apt;
+use niagara_server::{
+    Cache, Cancel, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get,
+    launch,
+};
+
+/// The catalogue's server.
+const MYSQL: &str = "mysql-9.7";
+/// The distribution's MariaDB, which `scripts/setup test` installs.
+const MARIADB: &str = "/usr/sbin/mariadbd";
+
+/// The user's server, in a place of its own.
+struct Shop {
+    folder: tempfile::TempDir,
+    cache: Cache,
+    install: Install,
+}
+
+impl Shop {
+    fn new() -> Result<Shop> {
+        let folder = tempfile::tempdir()?;
+        let install = get(
+            &Cache::open()?,
+            Catalog::load(&[])?.get(MYSQL)?,
+            &mut |_| {},
+        )?;
+        Ok(Shop {
+            cache: Cache::at(&folder.path().join("cache"))?,
+            install,
+            folder,
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn launch(&self, datadir: PathBuf, config: &Config) -> Result<RunningServer> {
+        launch(
+            &self.cache,
+            &LaunchSpec {
+                install: &self.install,
+                datadir,
+                runtime: &Runtime::default(),
+                config,
+            },
+        )
+    }
+
+    /// Starts it with a database that has what databases have.
+    fn start(&self) -> Result<RunningServer> {
+        // The image of an empty server is shared by all tests of this machine.
+        let image = ImageStore::new(&Cache::open()?).ensure(
+            &self.install,
+            "empty",
+            "InnoDB",
+            &mut |_| Ok(()),
+            &mut |_| {},
+        )?;
+        image.clone_to(&self.path("data"))?;
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let config = Config::from([
+            set("log_bin", "mysql-bin"),
+            set("server_id", "7"),
+            set("gtid_mode", "ON"),
+            set("enforce_gtid_consistency", "ON"),
+            set("event_scheduler", "ON"),
+        ]);
+        let server = self.launch(self.path("data"), &config)?;
+        for statement in [
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(99), upper VARCHAR(99) AS (UPPER(note)), doc JSON, picture BLOB) \
+             COLLATE utf8mb4_0900_ai_ci",
+            "CREATE TABLE shop.log (id INT)",
+            "INSERT INTO shop.orders (note, doc, picture) VALUES ('it''s; done', '{\"a\": \"b;\"}', x'00275c3b0a'), ('-- no comment', NULL, NULL), \
+             ('back\\\\slash;', NULL, NULL)",
+            "CREATE USER 'app'@'%' IDENTIFIED BY 'secret'",
+            "GRANT ALL ON shop.* TO 'app'@'%'",
+            "CREATE ROLE reporting",
+            "CREATE DEFINER = 'app'@'%' VIEW shop.notes AS SELECT note FROM shop.orders",
+            "CREATE DEFINER = 'app'@'%' TRIGGER shop.written AFTER INSERT ON shop.orders FOR EACH ROW BEGIN INSERT INTO shop.log VALUES (NEW.id); END",
+            "CREATE DEFINER = 'app'@'%' FUNCTION shop.twice(n INT) RETURNS INT DETERMINISTIC BEGIN RETURN 2 * n; END",
+            "CREATE EVENT shop.soon ON SCHEDULE EVERY 1 SECOND DO DELETE FROM shop.orders WHERE id > 3",
+            "INSERT INTO shop.orders (note) VALUES ('last')",
+            // What a server keeps beside its option file is not the copy's.
+            "SET PERSIST max_connections = 77",
+        ] {
+            server.query(statement)?;
+        }
+        Ok(server)
+    }
+
+    /// Makes the image of `source`, starts a server on a clone, and looks around.
+    fn check_copy(&self, source: &DataSource) -> Result<()> {
+        let mut said = Vec::new();
+        let image = image_of(
+            &self.cache,
+            &self.install,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |text| said.push(text.to_owned()),
+        )?;
+        assert_eq!(image.record()?.databases, ["shop"]);
+        let clone = self.path("clone");
+        image.clone_to(&clone)?;
+        let server = self.launch(clone.clone(), &Config::new())?;
+        let value = |sql: &str| -> Result<String> {
+            let rows = server.query(sql)?;
+            rows.into_iter().flatten().next().context("a row")
+        };
+        for (sql, expected) in [
+            (
+                "SELECT GROUP_CONCAT(note ORDER BY id SEPARATOR '|') FROM shop.orders WHERE id < 4",
+                "it's; done|-- no comment|back\\slash;",
+            ),
+            (
+                "SELECT CONCAT(upper, doc->>'$.a', HEX(picture)) FROM shop.orders WHERE id = 1",
+                "IT'S; DONEb;00275C3B0A",
+            ),
+            // Views and routines run as accounts that nobody can log in as.
+            ("SELECT COUNT(*) > 2 FROM shop.notes", "1"),
+            ("SELECT shop.twice(21)", "42"),
+            ("SELECT @@GLOBAL.event_scheduler", "OFF"),
+            ("SELECT @@GLOBAL.max_connections = 77", "0"),
+            (
+                "SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'",
+                "1",
+            ),
+            (
+                "SELECT COUNT(*) FROM mysql.user WHERE user NOT IN ('niagara') AND account_locked = 'N'",
+                "0",
+            ),
+        ] {
+            assert_eq!(value(sql)?, expected, "{sql}");
+        }
+        server.query("INSERT INTO shop.orders (note) VALUES ('new')")?;
+        assert_eq!(value("SELECT COUNT(*) > 0 FROM shop.log")?, "1");
+        drop(server);
+        let names: Vec<String> = fs::read_dir(&clone)?
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        assert!(
+            !names.iter().any(|name| name.starts_with("mysql-bin")),
+            "{names:?}"
+        );
+        fs::remove_dir_all(&clone)?;
+        image.remove()
+    }
+
+    /// What `mariadbd` says of these data.
+    fn refusal_of_mariadb(&self, source: &DataSource) -> Result<String> {
+        let error = image_of(
+            &self.cache,
+            &Install::from_path(Path::new(MARIADB))?,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |_| {},
+        )
+        .expect_err("another server's data");
+        Ok(format!("{error:#}"))
+    }
+
+    /// MySQL's own mysqldump, which is in another package than the server; it runs with the server's libraries.
+    fn mysqldump(&self, server: &RunningServer, arguments: &[&str]) -> Result<Vec<u8>> {
+        let lib = self.install.basedir.join("lib");
+        let loader = ["lib64", "lib"]
+            .iter()
+            .map(|name| self.install.basedir.join(name).join("ld-linux-x86-64.so.2"))
+            .find(|path| path.is_file())
+            .context("the server's loader")?;
+        let output = Command::new(loader)
+            .arg("--library-path")
+            .arg(lib.join("x86_64-linux-gnu"))
+            .arg(mysqldump()?)
+            .arg("--no-defaults")
+            .arg(format!("--socket={}", server.socket().display()))
+            .arg(format!("--user={}", server.user()))
+            .args(arguments)
+            .env("MYSQL_PWD", server.password())
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "mysqldump: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(output.stdout)
+    }
+}
+
+/// The program, fetched once from the archive that the server is of.
+fn mysqldump() -> Result<PathBuf> {
+    let place = Cache::open()?.root().join("test-programs").join(MYSQL);
+    let program = place.join("mysqldump");
+    if !program.is_file() {
+        let catalog = Catalog::load(&[])?;
+        let folder = tempfile::tempdir()?;
+        let apt = Apt::open(&folder.path().join("apt"), &catalog.get(MYSQL)?.archive)?;
+        let deb = apt.download_alone("mysql-client-core")?;
+        let unpacked = folder.path().join("unpacked");
+        let status = Command::new("dpkg-deb")
+            .arg("-x")
+            .args([&deb, &unpacked])
+            .status()?;
+        ensure!(status.success(), "dpkg-deb -x {}", deb.display());
+        fs::create_dir_all(&place)?;
+        // Whole or not at all, whoever else does the same.
+        let new = place.join(format!(".{}", std::process::id()));
+        fs::copy(unpacked.join("usr/bin/mysqldump"), &new)?;
+        fs::rename(&new, &program)?;
+    }
+    Ok(program)
+}
+
+#[test]
+fn a_data_directory_of_mysql_comes_in() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start()?;
+    let error = DataSource::open(&shop.path("data"))
+        .expect_err("in use")
+        .to_string();
+    assert!(
+        error.contains("a server runs on") && error.contains("xtrabackup --backup"),
+        "{error}"
+    );
+    assert!(!error.contains("mariadb-backup"), "{error}");
+    server.stop()?;
+
+    let source = DataSource::open(&shop.path("data"))?;
+    assert_eq!(source.kind, DataKind::Directory);
+    assert_eq!(
+        source.made_by.map(|made_by| made_by.version),
+        Some(shop.install.version)
+    );
+    let told = shop.refusal_of_mariadb(&source)?;
+    assert!(
+        told.contains("does not read its files") && told.contains("take mysql-9.7"),
+        "{told}"
+    );
+    shop.check_copy(&source)
+}
+
+#[test]
+fn dumps_of_mysqls_own_mysqldump_come_in() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start()?;
+    let all = shop.mysqldump(
+        &server,
+        &["--all-databases", "--routines", "--events", "--source-data"],
+    )?;
+    let one = shop.mysqldump(
+        &server,
+        &[
+            "--single-transaction",
+            "--routines",
+            "--events",
+            "--hex-blob",
+            "shop",
+        ],
+    )?;
+    server.stop()?;
+
+    let path = shop.path("all.sql");
+    fs::write(&path, all)?;
+    ensure!(Command::new("gzip").arg(&path).status()?.success());
+    let source = DataSource::open(&shop.path("all.sql.gz"))?;
+    assert_eq!(source.kind, DataKind::Dump);
+    assert_eq!(
+        source.made_by.map(|made_by| made_by.version),
+        Some(shop.install.version)
+    );
+    let told = shop.refusal_of_mariadb(&source)?;
+    assert!(
+        told.contains(&format!("the dump is of MySQL {}", shop.install.version))
+            && told.contains("remedy: take mysql-9.7"),
+        "{told}"
+    );
+    shop.check_copy(&source)?;
+
+    // One database, which the dump does not make itself.
+    let path = shop.path("shop.sql");
+    fs::write(&path, one)?;
+    shop.check_copy(&DataSource::open(&path)?)
+}
+
+#[test]
+fn names_are_compared_as_they_were_when_the_data_were_made() -> Result<()> {
+    let shop = Shop::new()?;
+    let layout = Config::from([("lower_case_table_names".to_owned(), "1".to_owned())]);
+    let image = ImageStore::new(&shop.cache).laid_out(&layout).ensure(
+        &shop.install,
+        "lower case",
+        "InnoDB",
+        &mut |_| Ok(()),
+        &mut |_| {},
+    )?;
+    image.clone_to(&shop.path("data"))?;
+    let server = shop.launch(shop.path("data"), &layout)?;
+    server.query("CREATE DATABASE Shop")?;
+    server.query("CREATE TABLE Shop.Orders (id INT PRIMARY KEY)")?;
+    server.stop()?;
+
+    let image = image_of(
+        &shop.cache,
+        &shop.install,
+        &DataSource::open(&shop.path("data"))?,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )?;
+    image.clone_to(&shop.path("clone"))?;
+    let server = shop.launch(shop.path("clone"), &Config::new())?;
+    server.query("SELECT id FROM SHOP.ORDERS")?;
+    Ok(())
+}
