@@ -6,10 +6,10 @@ use std::time::Duration;
 use niagara_store::Ending;
 use nix::sys::signal::Signal;
 
-use crate::common::{Place, cache, processes, run, signal, wait_until};
+use crate::common::{Place, processes, run, signal, wait_until};
 use crate::logs::{arrived, attempt, check_held, check_once, head_lines, of_kind};
 use crate::replayed::{DUELS, recording};
-use crate::{check_seconds, compare, shared, verdict, wait_for_study, worker};
+use crate::{cache, check_seconds, compare, shared, verdict, wait_for_study, worker};
 
 #[test]
 fn workers_run_real_duels_and_no_server_outlives_them() {
