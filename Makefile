@@ -96,7 +96,7 @@ unit:
 end-to-end: build
 	scripts/end-to-end $(NIAGARA)
 
-test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this machine for them, and ended: five minutes; workers, daemons and the head are killed
+test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this machine for them, and ended: about twenty-five minutes; workers, daemons and the head are killed
 	$(CARGO) test --locked -p niagara-fleet --test kills -- --include-ignored
 	$(CARGO) test --locked -p niagara --test fleet --no-run
 	scripts/test-cluster $(CARGO) test --locked -p niagara --test fleet -- --ignored --nocapture --test-threads 1

@@ -86,6 +86,8 @@ impl Task {
             "REQUEUED",
             "REQUEUE_HOLD",
             "RESIZING",
+            // A job that is requeued is that before it is pending again: nothing is to be asked for in its place.
+            "COMPLETING",
         ]
         .contains(&self.state.as_str())
     }
@@ -272,6 +274,9 @@ pub fn in_words(state: &str, reason: &str) -> Option<String> {
         ("PENDING", "PartitionDown" | "PartitionInactive") => {
             waits("the partition takes no jobs now")
         }
+        ("PENDING", "BeginTime") => {
+            waits("Slurm begins it at a later time, as it does for two minutes after a requeue")
+        }
         ("PENDING", "BadConstraints") => {
             waits("no node has what was asked for: look at --constraint and --sbatch")
         }
@@ -348,9 +353,9 @@ mod tests {
     #[test]
     fn a_queue_is_read_and_told_in_plain_words() {
         let printed = "12_1|RUNNING|None|n3\n12_2|PENDING|Resources|\n12_3|PENDING|Resources|\n\
-            13_1|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1-2]|\n11_1|NODE_FAIL|None|n4\n\n";
+            13_1|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1-2]|\n11_1|NODE_FAIL|None|n4\n13_2|PENDING|BeginTime|\n13_3|COMPLETING|None|n2\n\n";
         let tasks = parse_queue(printed);
-        assert_eq!(tasks.len(), 5);
+        assert_eq!(tasks.len(), 7);
         assert_eq!(
             tasks[0],
             Task {
@@ -361,11 +366,12 @@ mod tests {
             }
         );
         let alive: Vec<bool> = tasks.iter().map(Task::is_alive).collect();
-        assert_eq!(alive, [true, true, true, true, false]);
+        assert_eq!(alive, [true, true, true, true, false, true, true]);
         assert_eq!(
             queue_in_words(&tasks),
             [
                 "1 node: its node failed",
+                "1 node: waiting in the queue: Slurm begins it at a later time, as it does for two minutes after a requeue",
                 "2 nodes: waiting in the queue: no node is free yet",
                 "1 node: waiting in the queue: the nodes that could run it are down or drained by an administrator",
             ]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -122,11 +122,17 @@ struct Shared {
     log: Mutex<Log>,
     inbox: Mutex<Inbox>,
     patience: Duration,
-    /// How often the worker was stopped and continued, and for how long the last time, milliseconds.
-    stops: AtomicU64,
-    stopped_for: AtomicU64,
+    ticks: Mutex<Ticks>,
     over: AtomicBool,
     signals: Signals,
+}
+
+/// What is known of time in which this process did not run.
+struct Ticks {
+    last: Instant,
+    /// How often it was stopped and continued, and for how long the last time.
+    stops: u64,
+    stopped_for: Duration,
 }
 
 #[derive(Default)]
@@ -142,6 +148,19 @@ struct Inbox {
 impl Shared {
     fn inbox(&self) -> std::sync::MutexGuard<'_, Inbox> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts time; how often it was stopped so far, and for how long the last time. Whoever asks counts, too: of two threads that
+    /// are continued, the one that ran a duel may be the first.
+    fn tick(&self) -> (u64, Duration) {
+        let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
+        let gap = ticks.last.elapsed();
+        ticks.last = Instant::now();
+        if gap > STOPPED {
+            ticks.stops += 1;
+            ticks.stopped_for = gap;
+        }
+        (ticks.stops, ticks.stopped_for)
     }
 
     fn say_once(&self, said: Said) -> Result<()> {
@@ -181,8 +200,11 @@ pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> R
         log: Mutex::new(log),
         inbox: Mutex::new(Inbox::default()),
         patience: options.patience,
-        stops: AtomicU64::new(0),
-        stopped_for: AtomicU64::new(0),
+        ticks: Mutex::new(Ticks {
+            last: Instant::now(),
+            stops: 0,
+            stopped_for: Duration::ZERO,
+        }),
         over: AtomicBool::new(false),
         signals: signals.clone(),
     });
@@ -242,16 +264,9 @@ fn claim(folder: &Folder, name: &str) -> Result<(String, Log)> {
 
 /// Sees that time passed in which this process did not run.
 fn tick(shared: &Shared) {
-    let mut last = Instant::now();
     while !shared.over.load(Ordering::Relaxed) {
         std::thread::sleep(TICK);
-        let gap = last.elapsed();
-        if gap > STOPPED {
-            let milliseconds = gap.as_millis().min(u128::from(u64::MAX)) as u64;
-            shared.stopped_for.store(milliseconds, Ordering::Relaxed);
-            shared.stops.fetch_add(1, Ordering::Relaxed);
-        }
-        last = Instant::now();
+        shared.tick();
     }
 }
 
@@ -439,13 +454,14 @@ impl Worker {
         self.shared.say(Said::Doing(Doing::Duel {
             attempt: attempt.clone(),
         }))?;
-        let stops = self.shared.stops.load(Ordering::Relaxed);
+        let (stops, _) = self.shared.tick();
         let began = Instant::now();
         let done = work.run(&order, &cancel);
         let took = began.elapsed().as_secs_f64();
         self.shared.inbox().running = None;
-        if self.shared.stops.load(Ordering::Relaxed) != stops {
-            let seconds = self.shared.stopped_for.load(Ordering::Relaxed) / 1000;
+        let (stops_since, stopped_for) = self.shared.tick();
+        if stops_since != stops {
+            let seconds = stopped_for.as_secs();
             let why = anyhow::anyhow!("the worker was stopped for {seconds} s");
             self.lost(attempt, &why, true, false)?;
             return Ok(None);

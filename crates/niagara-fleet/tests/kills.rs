@@ -308,6 +308,125 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
     assert!(head.losses().is_empty());
 }
 
+/// Does not hear that it is to stop, and signs what it brings: six seconds late.
+struct Late;
+
+impl Work for Late {
+    fn wants_staging(&self, _order: &Value) -> bool {
+        false
+    }
+
+    fn stage(&mut self, _order: &Value) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, order: &Value, _cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+        std::thread::sleep(Duration::from_secs(6));
+        let mut document = recorded(order);
+        document["late"] = true.into();
+        Ok(Done {
+            document: serde_json::to_vec(&document)?,
+            load_seconds: 5.0,
+        })
+    }
+}
+
+/// What a node brings that was given up meanwhile is whole, signed and of a duel of this study; it is of an old attempt.
+#[test]
+fn a_result_that_comes_when_the_duel_was_granted_again_is_stale() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let mut head = head(&folder, 2);
+    let orders = orders(6);
+    head.want(&orders).expect("room");
+    let options = |name: &str, beat: Duration| WorkerOptions {
+        folder: folder.clone(),
+        node: name.to_owned(),
+        name: name.to_owned(),
+        patience: Duration::from_secs(60),
+        beat,
+        margin: 1.0,
+    };
+    // It says nothing while it works, and is silent after two seconds.
+    let late = options("w1", Duration::from_secs(3600));
+    let late = std::thread::spawn(move || run_worker(&late, &mut Late, &Signals::default()));
+    let log = folder.join("head.jsonl");
+    let said = |what: &str| {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        text.matches(&format!("\"what\":\"{what}\"")).count()
+    };
+    let wait_for = |what: &str| {
+        let began = Instant::now();
+        while said(what) == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for("granted");
+    let prompt = options("w2", Duration::from_millis(300));
+    let prompt = std::thread::spawn(move || run_worker(&prompt, &mut Replay, &Signals::default()));
+    let mut again = 0;
+    for order in &orders {
+        let result = head
+            .wait(&order.duel, &|| false, &mut |_| {})
+            .expect("no trouble")
+            .expect("not stopped");
+        let document: Value = serde_json::from_slice(&result.document).expect("JSON");
+        assert_eq!(document, recorded(&order.document));
+        assert_eq!(result.worker, "w2.0");
+        again += u32::from(result.attempt.epoch == 2);
+    }
+    assert!(again >= 1, "what the late one held was granted again");
+    wait_for("stale");
+    assert_eq!(said("taken"), orders.len());
+    let costs = head.cost(|_| true);
+    let each = 0.8 * DUEL as f64 / 1000.0;
+    assert!((costs["w2.0"].load - 6.0 * each).abs() < 1e-6, "{costs:?}");
+    assert_eq!(costs["w1.0"].load, 0.0, "{costs:?}");
+    assert!(costs["w1.0"].lost > 5.9, "{costs:?}");
+    head.end();
+    for thread in [late, prompt] {
+        thread.join().expect("no panic").expect("it works");
+    }
+}
+
+#[test]
+fn workers_without_a_head_finish_what_they_hold_and_end_by_themselves() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let mut head = start("as_a_head", &folder, &[(HEAD, "60")]);
+    let began = Instant::now();
+    while !folder.join("study.json").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no folder");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let options = WorkerOptions {
+        folder: folder.clone(),
+        node: "n1".into(),
+        name: "w1".into(),
+        patience: Duration::from_secs(15),
+        beat: Duration::from_millis(300),
+        margin: 1.0,
+    };
+    let worker = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
+    while kept(&folder).len() < 3 {
+        assert!(began.elapsed() < Duration::from_secs(60), "no duels");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&head, Signal::SIGKILL);
+    head.wait().expect("gone");
+    let why = worker.join().expect("no panic").expect("it works");
+    assert_eq!(why, "no sign of a head");
+    // Whatever was granted was run: the next head finds it.
+    let lines = |file: &str, what: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).expect("a log");
+        text.matches(&format!("\"what\":\"{what}\"")).count()
+    };
+    let granted = lines("head.jsonl", "granted");
+    assert!(granted >= 3);
+    assert_eq!(lines("workers/w1.0/log.jsonl", "finished"), granted);
+}
+
 #[test]
 fn a_worker_without_time_gives_back_what_it_holds() {
     let place = tempfile::tempdir().expect("a temporary folder");

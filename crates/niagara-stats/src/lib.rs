@@ -58,5 +58,5 @@ pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use taken::{HALF_WEIGHT, TakenSlope, taken_difference, taken_more_from};
 pub use trimmed::trimmed;
-pub use unfit::{MachineDuel, Unfit, unfit};
+pub use unfit::{MachineDuel, MachineTrial, Unfit, unfit, unfit_by_trial};
 pub use warm_up::{WarmUp, warm_up_cut};

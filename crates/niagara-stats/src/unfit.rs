@@ -1,9 +1,13 @@
 //! Machines that are too disturbed to be worth having: told by what neither the effect nor its sign moves.
 
+use serde::{Deserialize, Serialize};
+
 use crate::median;
 
 /// Duels on a machine from which on it is judged.
 const ENOUGH: usize = 4;
+/// Couples of a trial below which it says nothing of its machine's spread.
+const COUPLES: usize = 4;
 /// Other machines that it is compared with, at the least.
 const OTHERS: usize = 2;
 /// So many times more than on the other machines is too much.
@@ -22,6 +26,29 @@ pub struct MachineDuel {
     pub spread: Option<f64>,
 }
 
+/// What a comparison of one server with itself, before a machine's first duel, says of the machine. The other side of the study
+/// has no part in it, so that no effect moves either figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MachineTrial {
+    /// Share of its CPU time that others and the hypervisor took during the slices, 0 to 1.
+    pub taken: f64,
+    /// Root mean square of ln(B / A) of the couples: about zero, which is the truth. It rises with the spread within the trial, and
+    /// where the machine treats one of two equal servers better, whichever. `None` of too few couples.
+    pub deviation: Option<f64>,
+}
+
+impl MachineTrial {
+    /// From the ln(B / A) of its couples, and the share of CPU time taken by others.
+    pub fn of(ratios: &[f64], taken: f64) -> Self {
+        let squares: f64 = ratios.iter().map(|ratio| ratio * ratio).sum();
+        let deviation = (squares / ratios.len() as f64).sqrt();
+        Self {
+            taken,
+            deviation: Some(deviation).filter(|_| ratios.len() >= COUPLES),
+        }
+    }
+}
+
 /// Why a machine is not worth having.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unfit {
@@ -29,6 +56,8 @@ pub enum Unfit {
     Taken(f64, f64),
     /// Its couples spread this many times as much as those of the other machines.
     Spread(f64),
+    /// Two equal servers differed on it this many times as much as on the other machines.
+    Trial(f64),
 }
 
 /// Machines that are not worth having, each with its reason: the middle one of its duels is far worse than that of the middle one
@@ -43,25 +72,49 @@ pub fn unfit(duels: &[MachineDuel]) -> Vec<(usize, Unfit)> {
         };
         (0..count).map(middle).collect()
     };
-    let others = |middles: &[Option<f64>], node: usize| -> Option<f64> {
-        let others = middles.iter().enumerate().filter(|(it, _)| *it != node);
-        let others: Vec<f64> = others.filter_map(|(_, middle)| *middle).collect();
+    far_worse(
+        &of(&|duel| Some(duel.taken)),
+        &of(&|duel| duel.spread),
+        Unfit::Spread,
+    )
+}
+
+/// The same by the trial of each machine, `None` of one that had none: before a duel of the study was seen.
+pub fn unfit_by_trial(trials: &[Option<MachineTrial>]) -> Vec<(usize, Unfit)> {
+    let of = |figure: &dyn Fn(&MachineTrial) -> Option<f64>| -> Vec<Option<f64>> {
+        let trials = trials.iter();
+        trials.map(|trial| figure(trial.as_ref()?)).collect()
+    };
+    far_worse(
+        &of(&|trial| Some(trial.taken)),
+        &of(&|trial| trial.deviation),
+        Unfit::Trial,
+    )
+}
+
+/// Machines of which others take far more, or that spread far more, than the middle one of the other machines.
+fn far_worse(
+    taken: &[Option<f64>],
+    spreads: &[Option<f64>],
+    spread: impl Fn(f64) -> Unfit,
+) -> Vec<(usize, Unfit)> {
+    let others = |figures: &[Option<f64>], node: usize| -> Option<f64> {
+        let others = figures.iter().enumerate().filter(|(it, _)| *it != node);
+        let others: Vec<f64> = others.filter_map(|(_, figure)| *figure).collect();
         median(&others).filter(|_| others.len() >= OTHERS)
     };
-    let taken = of(&|duel| Some(duel.taken));
-    let spreads = of(&|duel| duel.spread);
     let reason = |node: usize| {
-        if let (Some(its), Some(theirs)) = (taken[node], others(&taken, node))
+        if let (Some(its), Some(theirs)) = (taken[node], others(taken, node))
             && its > TAKEN
             && its > MUCH * theirs
         {
             return Some((node, Unfit::Taken(its, theirs)));
         }
-        let (its, theirs) = (spreads[node]?, others(&spreads, node)?);
-        (theirs > 0.0 && its > MUCH * theirs).then(|| (node, Unfit::Spread(its / theirs)))
+        let (its, theirs) = (spreads[node]?, others(spreads, node)?);
+        (theirs > 0.0 && its > MUCH * theirs).then(|| (node, spread(its / theirs)))
     };
-    let mut found: Vec<(usize, Unfit)> = (0..count).filter_map(reason).collect();
-    found.truncate(count / 2);
+    let mut found: Vec<(usize, Unfit)> = (0..taken.len()).filter_map(reason).collect();
+    found.truncate(taken.len() / 2);
     found
 }
 
@@ -92,6 +145,34 @@ mod tests {
         assert_eq!(unfit(&duels(&[(0.3, 0.1); 5], 9)), []);
         // A little of next to nothing is nothing.
         assert_eq!(unfit(&duels(&[quiet, quiet, (0.05, 0.02)], 4)), []);
+    }
+
+    #[test]
+    fn a_trial_tells_a_machine_on_which_equal_servers_differ_whichever_is_faster() {
+        let quiet = MachineTrial::of(&[0.01, -0.01, 0.01, -0.01], 0.02);
+        assert!((quiet.deviation.expect("four couples") - 0.01).abs() < 1e-12);
+        // The same spread as the others, about another middle.
+        let aslant =
+            |sign: f64| MachineTrial::of(&[0.05, 0.05, 0.05, 0.05].map(|r| sign * r), 0.02);
+        for sign in [1.0, -1.0] {
+            let trials = [Some(quiet), Some(aslant(sign)), None, Some(quiet)];
+            let found = unfit_by_trial(&trials);
+            assert!(
+                matches!(found[..], [(1, Unfit::Trial(times))] if (times - 5.0).abs() < 1e-9),
+                "{found:?}"
+            );
+        }
+        let robbed = MachineTrial {
+            taken: 0.3,
+            ..quiet
+        };
+        let found = unfit_by_trial(&[Some(robbed), Some(quiet), Some(quiet)]);
+        assert_eq!(found, [(0, Unfit::Taken(0.3, 0.02))]);
+        // Too few others, too few couples, nothing at all.
+        assert_eq!(unfit_by_trial(&[Some(aslant(1.0)), Some(quiet), None]), []);
+        assert_eq!(MachineTrial::of(&[0.5; 3], 0.0).deviation, None);
+        assert_eq!(MachineTrial::of(&[], 0.0).deviation, None);
+        assert_eq!(unfit_by_trial(&[]), []);
     }
 
     #[test]

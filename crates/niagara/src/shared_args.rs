@@ -132,6 +132,10 @@ pub struct FleetArgs {
     /// A folder on each machine's own disk, this host's too, for servers and data [default: $NIAGARA_CACHE, or /var/tmp/niagara-UID]
     #[arg(long, value_name = "DIR")]
     pub node_dir: Option<PathBuf>,
+    /// Before a node's first duel, compare A with itself on it, and leave nodes out on which that differs far more than on the
+    /// others; it costs a duel's time of each node (docs/fleet.md)
+    #[arg(long)]
+    pub try_nodes: bool,
     /// Further arguments of each worker
     #[arg(long, hide = true, allow_hyphen_values = true)]
     pub worker_argument: Vec<String>,

@@ -23,6 +23,8 @@ pub struct FleetOptions {
     pub cluster: Cluster,
     /// How long a worker may be silent.
     pub silence: Duration,
+    /// Each node compares A with itself before its first duel.
+    pub try_nodes: bool,
 }
 
 impl FleetOptions {

@@ -2,52 +2,87 @@
 
 use std::collections::BTreeMap;
 
-use niagara_stats::{MachineDuel, Unfit, standard_deviation, unfit};
+use niagara_stats::{MachineDuel, MachineTrial, Unfit, standard_deviation, unfit, unfit_by_trial};
 use niagara_store::SliceRecord;
 
 /// What is known of the nodes of a sitting.
 #[derive(Debug, Default)]
 pub(super) struct Fitness {
     names: Vec<String>,
+    /// By a node's number: the last trial on it.
+    trials: Vec<Option<MachineTrial>>,
     duels: Vec<MachineDuel>,
 }
 
 impl Fitness {
     /// A duel of these slices was run on `node`.
     pub(super) fn add(&mut self, node: &str, slices: &[SliceRecord]) {
-        let known = self.names.iter().position(|name| name == node);
-        let number = known.unwrap_or_else(|| {
-            self.names.push(node.to_owned());
-            self.names.len() - 1
-        });
+        let number = self.number(node);
         self.duels.extend(seen(number, slices));
     }
 
-    /// Nodes that are not worth having, each with the reason for people.
+    /// `node` was tried before its first duel.
+    pub(super) fn add_trial(&mut self, node: &str, trial: MachineTrial) {
+        let number = self.number(node);
+        self.trials[number] = Some(trial);
+    }
+
+    fn number(&mut self, node: &str) -> usize {
+        let known = self.names.iter().position(|name| name == node);
+        known.unwrap_or_else(|| {
+            self.names.push(node.to_owned());
+            self.trials.push(None);
+            self.names.len() - 1
+        })
+    }
+
+    /// Nodes that are not worth having, each with the reason for people; never more than half of them.
     pub(super) fn unfit(&self) -> Vec<(&str, String)> {
-        let found = unfit(&self.duels).into_iter();
+        let mut found: BTreeMap<usize, Unfit> = unfit(&self.duels).into_iter().collect();
+        found.extend(unfit_by_trial(&self.trials));
         let told = |(node, why): (usize, Unfit)| {
             let why = match why {
                 Unfit::Taken(its, others) => format!(
-                    "others took {:.0} % of its CPU time during duels, {:.0} % on the other nodes",
+                    "others took {:.0} % of its CPU time under load, {:.0} % on the other nodes",
                     100.0 * its,
                     100.0 * others
                 ),
                 Unfit::Spread(times) => format!(
                     "within its duels slices differ {times:.1} times as much as on the other nodes"
                 ),
+                Unfit::Trial(times) => format!(
+                    "before its first duel, two servers that are the same differed {times:.1} times as much as on the other nodes"
+                ),
             };
             (self.names[node].as_str(), why)
         };
-        found.map(told).collect()
+        let most = self.names.len() / 2;
+        found.into_iter().take(most).map(told).collect()
     }
 }
 
 /// What the slices of a duel say of its node; nothing without slices.
 fn seen(node: usize, slices: &[SliceRecord]) -> Option<MachineDuel> {
-    if slices.is_empty() {
-        return None;
-    }
+    Some(MachineDuel {
+        node,
+        taken: taken(slices)?,
+        spread: standard_deviation(&ratios(slices)),
+    })
+}
+
+/// What the slices of a server beside itself say of the node that they were run on; nothing without slices.
+pub(super) fn trial_of(slices: &[SliceRecord]) -> Option<MachineTrial> {
+    Some(MachineTrial::of(&ratios(slices), taken(slices)?))
+}
+
+/// Mean share of CPU time that others took.
+fn taken(slices: &[SliceRecord]) -> Option<f64> {
+    let sum: f64 = slices.iter().map(|slice| slice.taken).sum();
+    (!slices.is_empty()).then(|| sum / slices.len() as f64)
+}
+
+/// ln(B / A) of each couple that was not disturbed.
+fn ratios(slices: &[SliceRecord]) -> Vec<f64> {
     let mut couples: BTreeMap<u32, [Option<f64>; 2]> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| !slice.disturbed) {
         let rate = slice.transactions as f64 / slice.seconds;
@@ -59,13 +94,36 @@ fn seen(node: usize, slices: &[SliceRecord]) -> Option<MachineDuel> {
             *side = Some(rate).filter(|rate| *rate > 0.0 && rate.is_finite());
         }
     }
-    let ratios: Vec<f64> = couples
-        .values()
+    let couples = couples.values();
+    couples
         .filter_map(|[a, b]| Some((b.as_ref()? / a.as_ref()?).ln()))
-        .collect();
-    Some(MachineDuel {
-        node,
-        taken: slices.iter().map(|slice| slice.taken).sum::<f64>() / slices.len() as f64,
-        spread: standard_deviation(&ratios),
-    })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_on_which_equal_servers_differ_is_told_before_it_has_run_duels() {
+        let mut fitness = Fitness::default();
+        let trial = |deviation: f64| MachineTrial {
+            taken: 0.01,
+            deviation: Some(deviation),
+        };
+        for (node, deviation) in [("n1", 0.01), ("n2", 0.012)] {
+            fitness.add_trial(node, trial(deviation));
+        }
+        fitness.add("n3", &[]);
+        assert_eq!(fitness.unfit(), []);
+        fitness.add_trial("n3", trial(0.066));
+        let [(node, why)] = &fitness.unfit()[..] else {
+            panic!("{:?}", fitness.unfit());
+        };
+        assert_eq!(*node, "n3");
+        assert!(why.contains("6.0 times as much"), "{why}");
+        // A worker that was started again on the node tried it again.
+        fitness.add_trial("n3", trial(0.012));
+        assert_eq!(fitness.unfit(), []);
+    }
 }

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, publish};
 use niagara_fleet::{Head, Order};
 use niagara_server::Cancelled;
-use niagara_store::NodeAccount;
+use niagara_store::{Ending, NodeAccount};
 use serde::{Deserialize, Serialize};
 
 use crate::duels::duel_plan::unit_seconds;
@@ -32,7 +32,7 @@ pub use cluster::FleetOptions;
 use cluster::{account_of, open_head};
 use fitness::Fitness;
 pub use node::{NodeOptions, work_on_node};
-use order::{OrderDocument, duel_name};
+use order::{NodeResult, OrderDocument, duel_name};
 
 /// Duels that a worker holds: the one that it runs and two ahead.
 const HELD: usize = 3;
@@ -60,6 +60,8 @@ pub(crate) struct Fleet {
     key: String,
     folder: PathBuf,
     nodes: u32,
+    /// Each node compares A with itself before its first duel.
+    try_nodes: bool,
     announcement: String,
     /// Duels that are likely to be asked for next.
     ahead: Vec<Order>,
@@ -80,6 +82,7 @@ impl Fleet {
             key: key.to_owned(),
             folder,
             nodes: options.nodes(),
+            try_nodes: options.try_nodes,
             ahead: Vec::new(),
             published: BTreeMap::new(),
             fitness: Fitness::default(),
@@ -132,10 +135,23 @@ impl Fleet {
             })?;
         let unattended = self.head.unattended().saturating_sub(waited);
         let result = result.ok_or(Cancelled)?;
-        let mut outcome: DuelOutcome = serde_json::from_slice(&result.document)
+        let NodeResult {
+            mut outcome,
+            trial,
+            played_back,
+        } = serde_json::from_slice(&result.document)
             .with_context(|| format!("the result of duel {duel} cannot be understood"))?;
         score_in_place(&mut outcome, spec, protocol);
-        self.fitness.add(&result.node, &outcome.slices);
+        // A server that died did so somewhere: whoever looks into it has to know where.
+        if let Ending::Failed { reason, .. } = &mut outcome.record.ending {
+            *reason = format!("on {}: {reason}", result.node);
+        }
+        if let Some(trial) = trial {
+            self.fitness.add_trial(&result.node, trial);
+        }
+        if !played_back {
+            self.fitness.add(&result.node, &outcome.slices);
+        }
         for (node, why) in self.fitness.unfit() {
             self.head.set_aside_for(node, &why)?;
         }
@@ -171,6 +187,7 @@ impl Fleet {
             spec: spec.clone(),
             protocol,
             content: content.into_iter().collect(),
+            trial: self.try_nodes,
         };
         Ok(Order {
             duel: duel_name(&self.key, spec, protocol)?,

@@ -9,14 +9,16 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Signals, Work, WorkerOptions, run_worker};
-use niagara_server::{Cache, Cancel};
+use niagara_server::{Cache, Cancel, Cancelled};
+use niagara_stats::MachineTrial;
 use serde_json::Value;
 
 use crate::duels::duel::fight;
-use crate::duels::spec::Load;
+use crate::duels::spec::{DuelSpec, Load, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::fleet::build_order::{BuildDocument, BuildOrder};
-use crate::fleet::order::OrderDocument;
+use crate::fleet::fitness::trial_of;
+use crate::fleet::order::{NodeResult, OrderDocument};
 use crate::fleet::replay::Replay;
 use crate::studies::inventory::Inventory;
 use crate::studies::observer::{Event, Observer};
@@ -44,10 +46,13 @@ pub fn work_on_node(options: &NodeOptions) -> Result<String> {
     let signals = Signals::caught()?;
     match &options.replay {
         Some((file, speed)) => {
-            let mut replay = Replay::of(file, *speed)?;
+            let mut replay = Replay::of(file, *speed, &options.cache)?;
             run_worker(&options.worker, &mut replay, &signals)
         }
-        None => run_worker(&options.worker, &mut Node::new(options), &signals),
+        None => {
+            let stop = Cancel::from(Arc::clone(&signals.now));
+            run_worker(&options.worker, &mut Node::new(options, stop), &signals)
+        }
     }
 }
 
@@ -58,6 +63,10 @@ struct Node<'a> {
     /// One for each load, a sweep has several: with the names of the variants that it was set up for.
     benches: Vec<(Workbench, BTreeSet<String>)>,
     staged: BTreeSet<Content>,
+    /// The worker is to end at once.
+    stop: Cancel,
+    was_tried: bool,
+    trial: Option<MachineTrial>,
 }
 
 /// Tells what is set up on standard error, which Slurm keeps in a file.
@@ -74,12 +83,15 @@ impl Observer for Told {
 }
 
 impl<'a> Node<'a> {
-    fn new(options: &'a NodeOptions) -> Self {
+    fn new(options: &'a NodeOptions, stop: Cancel) -> Self {
         Self {
             options,
             inventory: None,
             benches: Vec::new(),
             staged: BTreeSet::new(),
+            stop,
+            was_tried: false,
+            trial: None,
         }
     }
 
@@ -118,6 +130,32 @@ impl<'a> Node<'a> {
             bench.set_up_variant(variant, &mut Told)?;
             ready.insert(variant.id());
         }
+        match order.trial() {
+            Some(trial) if !self.was_tried => self.try_out(&trial),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares a server with itself, to see what this node adds. A side that fails says nothing of the node.
+    fn try_out(&mut self, spec: &DuelSpec) -> Result<()> {
+        let place = self.place_of(&spec.load).context("nothing was set up")?;
+        let (bench, _) = &mut self.benches[place];
+        bench.stopped_by(self.stop.clone());
+        let one_at_a_time = self.options.one_at_a_time;
+        let tried = || {
+            let _lock = match one_at_a_time {
+                true => Some(alone(bench.cache(), bench.cancel())?),
+                false => None,
+            };
+            fight(bench, spec, Protocol::Duel, &mut Told)
+        };
+        match tried() {
+            Ok(outcome) => self.trial = trial_of(&outcome.slices),
+            // The worker ends; its node has not failed.
+            Err(error) if error.is::<Cancelled>() => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.was_tried = true;
         Ok(())
     }
 
@@ -161,7 +199,9 @@ impl Work for Node<'_> {
         };
         let ready = &self.benches[place].1;
         let mut variants = order.spec.variants.iter();
-        !self.has(&order.content) || !variants.all(|variant| ready.contains(&variant.id()))
+        !self.has(&order.content)
+            || !variants.all(|variant| ready.contains(&variant.id()))
+            || (!self.was_tried && order.trial().is_some())
     }
 
     fn stage(&mut self, order: &Value) -> Result<()> {
@@ -188,7 +228,11 @@ impl Work for Node<'_> {
         let outcome = fight(bench, &order.spec, order.protocol, &mut Told)?;
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
-            document: serde_json::to_vec(&outcome)?,
+            document: serde_json::to_vec(&NodeResult {
+                outcome,
+                trial: self.trial,
+                played_back: false,
+            })?,
         })
     }
 }

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use niagara_fleet::content::Content;
+use niagara_stats::MachineTrial;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::duels::spec::{DuelSpec, Protocol};
+use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::variants::variant::Variant;
 
 /// The description of a duel that a node gets.
@@ -17,6 +18,34 @@ pub(crate) struct OrderDocument {
     pub protocol: Protocol,
     /// What has to be on the node's disk.
     pub content: Vec<Content>,
+    /// Before its first duel the node compares A with itself.
+    #[serde(default)]
+    pub trial: bool,
+}
+
+impl OrderDocument {
+    /// The comparison of A with itself that is to come before the duel; `None` of a duel that is not run as one.
+    pub(super) fn trial(&self) -> Option<DuelSpec> {
+        let is_duel = self.protocol == Protocol::Duel && !self.spec.load.workload.is_job();
+        let a = &self.spec.variants[0];
+        (self.trial && is_duel).then(|| DuelSpec {
+            variants: [a.clone(), a.clone()],
+            ..self.spec.clone()
+        })
+    }
+}
+
+/// What a node gives back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NodeResult {
+    /// Of the duel.
+    pub outcome: DuelOutcome,
+    /// What the trial before the node's first duel said of it. It stands in each of its results: the first may be lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<MachineTrial>,
+    /// The duel was fought elsewhere and played back: its slices say nothing of this node.
+    #[serde(default)]
+    pub played_back: bool,
 }
 
 /// The name of a duel: a hash of its study, of what is compared and of its seed, which follows from its index. What a study
@@ -86,8 +115,12 @@ mod tests {
             spec: spec.clone(),
             protocol: Protocol::Duel,
             content: Vec::new(),
+            trial: true,
         });
         let back: OrderDocument = serde_json::from_str(&text.expect("JSON")).expect("the same");
         assert_eq!(back.spec, spec);
+        // Before it, the start meets itself: nothing of the other side is in it.
+        let trial = back.trial().expect("a duel");
+        assert_eq!(trial.variants, [Variant::base("a"), Variant::base("a")]);
     }
 }

@@ -1,33 +1,36 @@
 //! Recorded duels played back in real time: what the way between head and nodes costs and whether it loses anything can be
 //! measured without a server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use niagara_fleet::{Done, Work};
-use niagara_server::Cancelled;
+use niagara_server::{Cache, Cancelled};
 use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
 use serde_json::Value;
 
 use crate::duels::spec::DuelOutcome;
-use crate::fleet::order::OrderDocument;
+use crate::fleet::order::{NodeResult, OrderDocument};
 use crate::variants::variant::Variant;
 
 /// The duels of a study, to be played back.
 pub(crate) struct Replay {
     duels: Vec<(DuelRecord, Vec<SliceRecord>)>,
     speed: f64,
+    /// The node's folder on its own disk, until it was seen to be one.
+    disk: Option<PathBuf>,
 }
 
 impl Replay {
-    /// Those that counted in the results file `file`, played back this many times faster.
+    /// Those that counted in the results file `file`, played back this many times faster on a node whose own disk has the
+    /// folder `disk`.
     ///
     /// # Errors
     /// No results, or none that counted.
-    pub(crate) fn of(file: &Path, speed: f64) -> Result<Self> {
+    pub(crate) fn of(file: &Path, speed: f64, disk: &Path) -> Result<Self> {
         let store = Store::open_read_only(file)?;
         let slices = store.slices(None)?;
         let duels: Vec<_> = store
@@ -43,16 +46,25 @@ impl Replay {
         if duels.is_empty() {
             bail!("{} holds no duel to play back", file.display());
         }
-        Ok(Self { duels, speed })
+        Ok(Self {
+            duels,
+            speed,
+            disk: Some(disk.to_owned()),
+        })
     }
 }
 
 impl Work for Replay {
     fn wants_staging(&self, _order: &Value) -> bool {
-        false
+        self.disk.is_some()
     }
 
+    /// Nothing is copied; a disk that cannot be written is one on which no duel is played back either.
     fn stage(&mut self, _order: &Value) -> Result<()> {
+        if let Some(disk) = &self.disk {
+            Cache::at(disk)?;
+        }
+        self.disk = None;
         Ok(())
     }
 
@@ -89,7 +101,11 @@ impl Work for Replay {
         };
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
-            document: serde_json::to_vec(&outcome)?,
+            document: serde_json::to_vec(&NodeResult {
+                outcome,
+                trial: None,
+                played_back: true,
+            })?,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Several machines: false calls where they are unequally noisy, with duels lost, with a lever whose effect differs by machine.
 
 use niagara_stats::{
-    Judgement, LookPlan, MIN_NODES, MachineDuel, Rule, Verdict, heterogeneity, judge,
-    judge_on_nodes, unfit,
+    Judgement, LookPlan, MIN_NODES, MachineDuel, MachineTrial, Rule, Verdict, heterogeneity, judge,
+    judge_on_nodes, unfit, unfit_by_trial,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -166,6 +166,92 @@ fn machines_set_aside_for_their_noise_do_not_bias() {
     assert!(share(aside) > 0.5, "{}", share(aside));
     assert!(share(calls) <= at_most(0.05, rounds), "{}", share(calls));
     assert!(share(faster) <= at_most(0.025, rounds), "{}", share(faster));
+}
+
+/// A trial of ten couples on a machine: `sd` is that of a duel's score, half of whose variance comes with its two starts.
+fn trial(machines: &mut Machines, sd: f64) -> Vec<f64> {
+    let start = sd / 2.0_f64.sqrt();
+    let couple = start * 10.0_f64.sqrt();
+    let middle = start * machines.normal();
+    (0..10)
+        .map(|_| middle + couple * machines.normal())
+        .collect()
+}
+
+/// Machines that are left out after a trial of each: by the same ratios with every sign changed, the same ones.
+fn left_out(machines: &mut Machines, sd: &[f64]) -> Vec<usize> {
+    let ratios: Vec<Vec<f64>> = sd.iter().map(|sd| trial(machines, *sd)).collect();
+    let by = |sign: f64| -> Vec<usize> {
+        let trials: Vec<Option<MachineTrial>> = ratios
+            .iter()
+            .map(|ratios| {
+                let ratios: Vec<f64> = ratios.iter().map(|ratio| sign * ratio).collect();
+                Some(MachineTrial::of(&ratios, 0.0))
+            })
+            .collect();
+        let found = unfit_by_trial(&trials).into_iter();
+        found.map(|(node, _)| node).collect()
+    };
+    assert_eq!(by(1.0), by(-1.0));
+    by(1.0)
+}
+
+/// Machines that a comparison of a server with itself shows to be far noisier run no duel: whatever the effect on each of them is,
+/// the same ones are left out, and identical variants are called different neither more often nor more often as the faster one.
+#[test]
+fn machines_left_out_after_a_trial_do_not_bias() {
+    let rounds = 4_000;
+    let plan = LookPlan::standard(0.05);
+    let rule = Rule {
+        to_the_end: true,
+        ..Rule::default()
+    };
+    let sd = [0.01, 0.01, 0.01, 0.08];
+    let mut without = Vec::new();
+    for (effect, faster_at_most) in [(0.0, at_most(0.025, rounds)), (0.02, 1.0), (-0.02, 1.0)] {
+        let (mut calls, mut faster, mut aside) = (0, 0, Vec::new());
+        for round in 0..rounds {
+            // The noisy machine is also the one that shows something.
+            let effects = vec![0.0, 0.0, 0.0, effect];
+            let mut machines = Machines::new(4_200_000 + round as u64, &sd, effects);
+            let out = left_out(&mut machines, &sd);
+            let (mut scores, mut nodes) = (Vec::new(), Vec::new());
+            while scores.len() < 44 {
+                let (score, node) = machines.duel();
+                if !out.contains(&node) {
+                    scores.push(score);
+                    nodes.push(node);
+                }
+            }
+            aside.push(out);
+            let judgement = judge_on_nodes(&scores, &nodes, &plan, &rule);
+            calls += usize::from(is_call(&judgement));
+            faster += usize::from(judgement.verdict == Some(Verdict::Faster));
+        }
+        let share = |count: usize| count as f64 / rounds as f64;
+        let noisy = aside.iter().filter(|out| out.contains(&3)).count();
+        let others = aside.iter().filter(|out| out.iter().any(|node| *node != 3));
+        println!(
+            "effect {effect} on the noisy machine, left out in {}, another one in {}: called {}, faster {}",
+            share(noisy),
+            share(others.count()),
+            share(calls),
+            share(faster)
+        );
+        assert!(share(noisy) > 0.5, "{}", share(noisy));
+        assert!(share(faster) <= faster_at_most, "{}", share(faster));
+        if effect == 0.0 {
+            assert!(share(calls) <= at_most(0.05, rounds), "{}", share(calls));
+            without = aside;
+        } else {
+            assert_eq!(aside, without, "by the effect");
+        }
+    }
+    let mut machines = Machines::new(43, &[0.01; 4], vec![0.0; 4]);
+    let alike = (0..rounds).filter(|_| !left_out(&mut machines, &[0.01; 4]).is_empty());
+    let alike = alike.count() as f64 / rounds as f64;
+    println!("machines that are alike: one left out in {alike}");
+    assert!(alike <= 0.01, "{alike}");
 }
 
 #[test]

@@ -168,6 +168,7 @@ pub fn nodes_of(fleet: &FleetArgs, servers: &[PathBuf]) -> Result<Option<FleetOp
         arguments,
         cluster,
         silence: fleet.silence,
+        try_nodes: fleet.try_nodes,
     }))
 }
 

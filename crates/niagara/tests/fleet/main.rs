@@ -5,6 +5,9 @@ mod by_hand;
 mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
+mod logs;
+mod one_by_one;
+mod replayed;
 mod studies;
 
 use std::collections::BTreeSet;
@@ -77,7 +80,7 @@ fn worker(place: &Place, folder: &Path, name: &str, more: &[&str]) -> Child {
 
 /// Everything that the verdict of a study rests on, but for the machines: what a score weighs goes by the spread of the machine
 /// that its duel was run on, and a duel that was lost was run on another one.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Verdict {
     scores: Vec<Option<f64>>,
     looks: Vec<niagara_stats::Look>,
@@ -103,8 +106,8 @@ fn verdict(place: &Place) -> Verdict {
     }
 }
 
-/// The parts of what nodes were held for add up to the whole, as the command prints them and as they are kept.
-fn check_seconds(place: &Place, stdout: &str) {
+/// The parts of what nodes were held for add up to the whole, as the command prints them and as they are kept; the whole.
+fn check_seconds(place: &Place, stdout: &str) -> f64 {
     let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     // The sum stands first.
     let (_, rest) = told
@@ -123,4 +126,5 @@ fn check_seconds(place: &Place, stdout: &str) {
     let account = store.node_account().expect("readable").expect("nodes");
     assert!((account.seconds.held() - account.held).abs() < 1e-6);
     assert!((account.held - seconds[0] as f64).abs() <= 0.5 + 1e-6);
+    account.held
 }
