@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
-use niagara_lab::{Announced, Event, Observer};
+use niagara_lab::{Event, Observer};
 use niagara_report::wrapped;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
@@ -178,9 +178,6 @@ impl Observer for Terminal {
                 used_seconds,
             } => self.resumed(folder, used_seconds),
             Event::Announced(plan) => {
-                if let Announced::Tune { plan, .. } = plan {
-                    self.state.screening_duels = Some(plan.screening_duels);
-                }
                 self.line(&announcement(plan));
             }
             Event::Stage { name, .. } => {

@@ -24,6 +24,9 @@ use crate::variants::variant::Variant;
 
 /// A duel this lopsided has a lever on one side that halves throughput, or worse.
 const HALVED: f64 = std::f64::consts::LN_2;
+/// Duels from which on estimates are shown while the screening runs.
+const FIRST_SHOWN: usize = 8;
+
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const MIN_DF: f64 = 4.0;
 /// Duels that must agree before a lever is set aside for it.
@@ -481,16 +484,22 @@ impl<'a> RunningScreening<'a> {
     /// Tells whoever watches what is known by now. Interactions are left out: they cost a search after every duel, and nothing
     /// is decided by what is shown here.
     fn show(&self, observer: &mut dyn Observer) {
-        let fit = effects(&self.shapes, &self.observations, &[]).with_noise_at_least(self.own_sd());
-        let levers: Vec<Screened> = match fit.residual_df >= MIN_DF {
-            true => self.screened(&fit).into_iter().flatten().collect(),
-            false => Vec::new(),
+        let all = effects(&self.shapes, &self.observations, &[]);
+        let fit = match all.residual_df >= MIN_DF {
+            true => Some(all),
+            // As long as there are fewer duels than levers, what the strongest leave over is noise to the others.
+            false => (self.observations.len() >= FIRST_SHOWN)
+                .then(|| strongest_beside(&self.shapes, &self.observations, &self.expected)),
         };
-        let levels: usize = self.factors.iter().map(|factor| factor.levels.len()).sum();
-        let from = levels - self.set_aside.len().min(levels) + MIN_DF as usize;
+        let fit = fit.map(|fit| fit.with_noise_at_least(self.own_sd()));
+        let levers: Vec<Screened> = fit
+            .iter()
+            .flat_map(|fit| self.screened(fit))
+            .flatten()
+            .collect();
         observer.see(Event::Screened {
             levers: &levers,
-            from,
+            from: FIRST_SHOWN,
         });
     }
 

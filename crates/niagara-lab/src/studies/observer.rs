@@ -44,9 +44,9 @@ pub enum Event<'a> {
     Duel(&'a DuelRecord),
     /// What the screening knows of the levers by now, in passing: nothing is decided by it.
     Screened {
-        /// Their effects so far; empty while they cannot be told apart.
+        /// Their effects so far, roughly while there are fewer duels than levers; empty at first.
         levers: &'a [Screened],
-        /// Duels from which on they can.
+        /// Duels from which on there are some.
         from: usize,
     },
     /// The comparison under way was judged again.

@@ -254,13 +254,7 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
         let Some(from) = state.levers_from else {
             return Vec::new();
         };
-        let text = match state.screening_duels {
-            Some(planned) if planned < from => {
-                "too few duels to tell all levers apart: the strongest are found at the end"
-                    .to_owned()
-            }
-            _ => format!("the levers can be told apart from duel {from} on"),
-        };
+        let text = format!("what the levers do is told from duel {from} on");
         return vec![String::new(), frame.fit(&text)];
     }
     let ordered = by_distance(&state.levers);

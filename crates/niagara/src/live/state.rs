@@ -38,10 +38,8 @@ pub struct State {
     pub next_look: Option<usize>,
     /// The levers as the screening sees them so far, in its own order.
     pub levers: Vec<Screened>,
-    /// Duels from which on the screening can tell the levers apart.
+    /// Duels from which on the screening tells what the levers do.
     pub levers_from: Option<usize>,
-    /// Duels that the screening has at the most, where that is known.
-    pub screening_duels: Option<usize>,
 }
 
 impl State {
@@ -58,7 +56,6 @@ impl State {
         *self = Self {
             budget: self.budget,
             taken: self.taken,
-            screening_duels: self.screening_duels,
             stage: match name.strip_prefix("claim: ") {
                 Some(lever) => format!("confirming: {lever}"),
                 None => name.to_owned(),
@@ -101,7 +98,7 @@ impl State {
         }
     }
 
-    /// The levers as the screening sees them now; `from` is the duel from which on it can tell them apart.
+    /// The levers as the screening sees them now; `from` is the duel from which on it tells what they do.
     pub fn screened(&mut self, levers: Vec<Screened>, from: usize) {
         self.levers = levers;
         self.levers_from = Some(from);
