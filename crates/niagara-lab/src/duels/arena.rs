@@ -16,7 +16,7 @@ use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 use crate::duels::histogram;
 use crate::duels::replayed::{self, counts};
 use crate::duels::resource_counters::CounterReader;
-use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble};
+use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble, trouble_of};
 use crate::duels::spec::{DuelSettings, DuelSpec, Load};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
@@ -97,7 +97,7 @@ impl<'a> Arena<'a> {
         let arena = Self {
             bench,
             spec,
-            meter: DisturbanceMeter::new(pids)?,
+            meter: DisturbanceMeter::new(pids).map_err(|error| trouble_of(error, &seats))?,
             thresholds: thresholds(spec.duel_settings.disturbance, seats.len() > 1),
             seats,
             generator: Some(generator),
@@ -107,7 +107,7 @@ impl<'a> Arena<'a> {
         };
         if arena.seats.len() > 1 {
             for seat in &arena.seats {
-                seat.server.freeze()?;
+                seat.freeze()?;
             }
         }
         Ok(arena)

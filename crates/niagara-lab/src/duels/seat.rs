@@ -107,6 +107,14 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
     }
 }
 
+/// An error while handling several servers: that side's whose server has ended; ours if none has.
+pub(crate) fn trouble_of(error: anyhow::Error, seats: &[Seat]) -> Trouble {
+    match seats.iter().find(|seat| !seat.server.is_alive()) {
+        Some(seat) => seat.trouble(error),
+        None => Trouble::Fatal(error),
+    }
+}
+
 /// The seat that an error of the load generator speaks of.
 fn seat_of<'s>(error: &LoadError, seats: &'s [Seat]) -> Option<&'s Seat> {
     match error {

@@ -49,6 +49,11 @@ impl Place {
 
     /// The same with another number of duels and another budget.
     pub fn small_compare_of(&self, duels: u32, budget: &str) -> Command {
+        self.compare_of(duels, 3, budget)
+    }
+
+    /// The same with so many couples in a duel, of 300 ms each.
+    pub fn compare_of(&self, duels: u32, couples: u32, budget: &str) -> Command {
         let mut command = self.niagara(&[
             "compare",
             "base",
@@ -57,8 +62,6 @@ impl Place {
             "4",
             "--table-size",
             "1000",
-            "--couples",
-            "3",
             "--slice",
             "150ms",
             "--warm-up",
@@ -70,6 +73,7 @@ impl Place {
             "--disturbance",
             "100%",
         ]);
+        command.args(["--couples", &couples.to_string()]);
         command.args(["--max-duels", &duels.to_string(), "--budget", budget]);
         command.arg("--out").arg(self.out());
         command

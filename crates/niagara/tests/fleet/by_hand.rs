@@ -1,15 +1,15 @@
 //! Workers that are started by hand, with real servers.
 
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use niagara_store::{DuelRecord, Ending};
+use niagara_store::Ending;
 use nix::sys::signal::Signal;
 
 use crate::common::{Place, processes, run, signal, wait_until};
 use crate::logs::{arrived, attempt, check_held, check_once, head_lines, of_kind};
 use crate::replayed::{DUELS, recording};
-use crate::{cache, check_seconds, compare, shared, verdict, wait_for_study, worker};
+use crate::{cache, check_seconds, compare, on_machines, shared, verdict, wait_for_study, worker};
 
 #[test]
 fn workers_run_real_duels_and_no_server_outlives_them() {
@@ -68,32 +68,23 @@ fn workers_run_real_duels_and_no_server_outlives_them() {
 #[test]
 fn a_server_that_dies_on_a_node_is_the_outcome_of_its_side_and_no_loss() {
     let place = Place::new();
-    let mut head = compare(&place, 8, &["--on", "folder", "--nodes", "2"])
+    // Duels of three seconds under load: time to hit one in its middle.
+    let long = place.compare_of(8, 10, "20m");
+    let mut head = on_machines(&place, long, &["--on", "folder", "--nodes", "1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
     let folder = wait_for_study(&shared(&place));
-    let alone = ["--one-at-a-time"];
-    let mut workers = ["w1", "w2"].map(|name| worker(&place, &folder, name, &alone));
+    let mut only = worker(&place, &folder, "w1", &[]);
     place.wait_for_duels(1, &mut head);
-    let ids = workers.each_ref().map(Child::id);
-    let is_failed = |duel: &DuelRecord| matches!(duel.ending, Ending::Failed { .. });
-    while !place.duels().iter().any(is_failed) {
-        kill_a_server(&ids);
-        // On a busy machine its duel may have been over when it was hit: then another is.
-        let before = place.duels().len();
-        wait_until("the next duel", Duration::from_secs(120), || {
-            place.duels().len() > before
-        });
-    }
+    let ids = [only.id()];
+    kill_a_server(&ids);
     let output = head.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{stderr}");
-    for worker in &mut workers {
-        assert!(worker.wait().expect("it ends").success());
-    }
+    assert!(only.wait().expect("it ends").success());
     // The duel is in the results, with the side that failed; it was not run again in its place.
     let failed: Vec<_> = place
         .duels()
@@ -104,7 +95,7 @@ fn a_server_that_dies_on_a_node_is_the_outcome_of_its_side_and_no_loss() {
         })
         .collect();
     let [reason] = &failed[..] else {
-        panic!("{failed:?}");
+        panic!("{failed:?}\n{stderr}");
     };
     assert!(reason.starts_with("on w"), "where: {reason}");
     let scored = place.duels();

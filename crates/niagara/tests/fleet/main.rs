@@ -20,7 +20,11 @@ use niagara_store::{Store, Summary};
 
 /// A comparison of a server with itself with this many duels, on machines.
 fn compare(place: &Place, duels: u32, on: &[&str]) -> Command {
-    let mut command = place.small_compare_of(duels, "20m");
+    on_machines(place, place.small_compare_of(duels, "20m"), on)
+}
+
+/// The same of a comparison that is there.
+fn on_machines(place: &Place, mut command: Command, on: &[&str]) -> Command {
     command
         .args(on)
         .arg("--node-dir")
