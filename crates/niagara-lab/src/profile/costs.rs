@@ -139,7 +139,7 @@ pub(super) fn watch_couples(
             seen.add(without, with);
         }
         observer.see(Event::SettingUp(&format!(
-            "pair of slices {} of {all}",
+            "what observing costs: couple {} of {all}",
             number + 1
         )));
     }

@@ -135,7 +135,7 @@ pub fn profile(
     let asked = |view| options.views.contains(&view);
 
     if asked(View::Cpu) {
-        stage_of("what runs", observer);
+        stage_of("profile: what runs on the CPUs", observer);
         let view = CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer);
         let observed = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
@@ -146,7 +146,7 @@ pub fn profile(
         or_missing(bench, View::Cpu, observed, &mut found)?;
     }
     if asked(View::OffCpu) {
-        stage_of("what threads wait for", observer);
+        stage_of("profile: what threads wait for", observer);
         let threads = workers.clone();
         let view = OffCpuView::new(pid, threads, switches, &access, &mut unwinder, &symbolizer);
         let observed = view.and_then(|mut view| {

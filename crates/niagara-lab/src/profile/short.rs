@@ -64,7 +64,7 @@ pub(crate) fn look(
     }
     bench.cancel().check()?;
     observer.see(Event::Stage {
-        name: "what limits now",
+        name: &format!("what limits {subject} now"),
         seconds,
     });
     let options = options(short, seconds, study.seed());
