@@ -21,23 +21,7 @@ const TREE: [(&str, &str); 4] = [
     ("work.c", include_str!("tiny_tree/work.c")),
 ];
 
-const DESCRIPTION: &str = r#"
-title = "Tiny"
-family = "mariadb"
-series = "10.11"
-server = "usr/sbin/mariadbd"
-packages = ["none"]
-archive = { distribution = "debian", suites = ["none"] }
-[build]
-source = "none"
-targets = ["mariadbd"]
-binary = "mariadbd"
-flags = ["-O2"]
-link_flags = []
-needs = []
-[build.cmake]
-CMAKE_BUILD_TYPE = "RelWithDebInfo"
-"#;
+const DESCRIPTION: &str = include_str!("tiny_tree/tiny.toml");
 
 /// Runs the binary itself, as often as asked.
 struct Runs(u32);

@@ -1,64 +1,29 @@
 //! Data as users have them, made by real servers and tools, and what becomes of them in a copy.
 
+mod shop;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use niagara_origin::data::{DataKind, DataSource, image_of};
-use niagara_server::{
-    Cache, Cancel, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, launch,
-};
+use niagara_server::{Cancel, Config, Install, RunningServer};
+
+use shop::{Shop, assert_no_binary_log, output_of, value};
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
 
-/// The user's server, in a place of its own.
-struct Shop {
-    folder: tempfile::TempDir,
-    cache: Cache,
-    install: Install,
-}
-
 impl Shop {
     fn new() -> Result<Shop> {
-        let folder = tempfile::tempdir()?;
-        Ok(Shop {
-            cache: Cache::at(&folder.path().join("cache"))?,
-            install: Install::from_path(Path::new(SERVER))?,
-            folder,
-        })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        Shop::of(Install::from_path(Path::new(SERVER))?)
     }
 
     /// Starts it with a database that has what databases have.
     fn start(&self) -> Result<RunningServer> {
-        // The image of an empty server is shared by all tests of this machine.
-        let image = ImageStore::new(&Cache::open()?).ensure(
-            &self.install,
-            "empty",
-            "InnoDB",
-            &mut |_| Ok(()),
-            &mut |_| {},
-        )?;
-        image.clone_to(&self.path("data"))?;
-        let config = Config::from([
-            ("log_bin".to_owned(), "mysql-bin".to_owned()),
-            ("event_scheduler".to_owned(), "ON".to_owned()),
-        ]);
-        let server = launch(
-            &self.cache,
-            &LaunchSpec {
-                install: &self.install,
-                datadir: self.path("data"),
-                runtime: &Runtime::default(),
-                config: &config,
-            },
-        )?;
-        for statement in [
+        let variables = [("log_bin", "mysql-bin"), ("event_scheduler", "ON")];
+        self.start_with(&variables, &[
             "CREATE DATABASE shop",
             "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(99)) ENGINE = InnoDB",
             "CREATE TABLE shop.log (id INT) ENGINE = Aria",
@@ -70,10 +35,7 @@ impl Shop {
             "CREATE DEFINER = 'app'@'%' TRIGGER shop.written AFTER INSERT ON shop.orders FOR EACH ROW BEGIN INSERT INTO shop.log VALUES (NEW.id); END",
             "CREATE EVENT shop.soon ON SCHEDULE EVERY 1 SECOND DO DELETE FROM shop.orders WHERE id > 3",
             "INSERT INTO shop.orders (note) VALUES ('last')",
-        ] {
-            server.query(statement)?;
-        }
-        Ok(server)
+        ])
     }
 
     /// Makes the image of `source`, starts a server on a clone, and looks around.
@@ -91,20 +53,8 @@ impl Shop {
         assert_eq!(image.record()?.databases, ["shop"]);
         let clone = self.path(&format!("clone-{:08x}", rand_number()));
         image.clone_to(&clone)?;
-        let config = Config::new();
-        let server = launch(
-            &self.cache,
-            &LaunchSpec {
-                install: &self.install,
-                datadir: clone.clone(),
-                runtime: &Runtime::default(),
-                config: &config,
-            },
-        )?;
-        let value = |sql: &str| -> Result<String> {
-            let rows = server.query(sql)?;
-            rows.into_iter().flatten().next().context("a row")
-        };
+        let server = self.launch(clone.clone(), &Config::new())?;
+        let value = |sql: &str| value(&server, sql);
         assert_eq!(
             value(
                 "SELECT GROUP_CONCAT(note ORDER BY id SEPARATOR '|') FROM shop.orders WHERE id < 4"
@@ -125,14 +75,7 @@ impl Shop {
              AND JSON_VALUE(priv, '$.account_locked') IS NOT TRUE AND JSON_VALUE(priv, '$.is_role') IS NOT TRUE",
         )?;
         assert_eq!(open, "0");
-        let names: Vec<String> = fs::read_dir(&clone)?
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        assert!(
-            !names.iter().any(|name| name.starts_with("mysql-bin")),
-            "{names:?}"
-        );
+        assert_no_binary_log(&clone)?;
         // The same data are not brought in twice.
         let before = said.len();
         image_of(
@@ -155,20 +98,7 @@ fn rand_number() -> u32 {
 }
 
 fn run(program: &str, arguments: &[&str], server: &RunningServer) -> Result<Vec<u8>> {
-    let output = Command::new(program)
-        .arg("--no-defaults")
-        .arg(format!("--socket={}", server.socket().display()))
-        .arg(format!("--user={}", server.user()))
-        .args(arguments)
-        .env("MYSQL_PWD", server.password())
-        .output()
-        .with_context(|| format!("{program} (scripts/setup test installs it)"))?;
-    anyhow::ensure!(
-        output.status.success(),
-        "{program}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(output.stdout)
+    output_of(Command::new(program), server, arguments)
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! MySQL's data as users have them: dumps of its own mysqldump, data directories of its servers, and what becomes of them in a
 //! copy.
 
+mod shop;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,75 +10,31 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::archive::Apt;
-use niagara_server::{
-    Cache, Cancel, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get,
-    launch,
-};
+use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
+
+use shop::{Shop, assert_no_binary_log, output_of, value};
 
 /// The catalogue's server.
 const MYSQL: &str = "mysql-9.7";
 /// The distribution's MariaDB, which `scripts/setup test` installs.
 const MARIADB: &str = "/usr/sbin/mariadbd";
 
-/// The user's server, in a place of its own.
-struct Shop {
-    folder: tempfile::TempDir,
-    cache: Cache,
-    install: Install,
-}
-
 impl Shop {
     fn new() -> Result<Shop> {
-        let folder = tempfile::tempdir()?;
-        let install = get(
-            &Cache::open()?,
-            Catalog::load(&[])?.get(MYSQL)?,
-            &mut |_| {},
-        )?;
-        Ok(Shop {
-            cache: Cache::at(&folder.path().join("cache"))?,
-            install,
-            folder,
-        })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn launch(&self, datadir: PathBuf, config: &Config) -> Result<RunningServer> {
-        launch(
-            &self.cache,
-            &LaunchSpec {
-                install: &self.install,
-                datadir,
-                runtime: &Runtime::default(),
-                config,
-            },
-        )
+        let catalog = Catalog::load(&[])?;
+        Shop::of(get(&Cache::open()?, catalog.get(MYSQL)?, &mut |_| {})?)
     }
 
     /// Starts it with a database that has what databases have.
     fn start(&self) -> Result<RunningServer> {
-        // The image of an empty server is shared by all tests of this machine.
-        let image = ImageStore::new(&Cache::open()?).ensure(
-            &self.install,
-            "empty",
-            "InnoDB",
-            &mut |_| Ok(()),
-            &mut |_| {},
-        )?;
-        image.clone_to(&self.path("data"))?;
-        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let config = Config::from([
-            set("log_bin", "mysql-bin"),
-            set("server_id", "7"),
-            set("gtid_mode", "ON"),
-            set("enforce_gtid_consistency", "ON"),
-            set("event_scheduler", "ON"),
-        ]);
-        let server = self.launch(self.path("data"), &config)?;
-        for statement in [
+        let variables = [
+            ("log_bin", "mysql-bin"),
+            ("server_id", "7"),
+            ("gtid_mode", "ON"),
+            ("enforce_gtid_consistency", "ON"),
+            ("event_scheduler", "ON"),
+        ];
+        self.start_with(&variables, &[
             "CREATE DATABASE shop",
             "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(99), upper VARCHAR(99) AS (UPPER(note)), doc JSON, picture BLOB) \
              COLLATE utf8mb4_0900_ai_ci",
@@ -93,10 +51,7 @@ impl Shop {
             "INSERT INTO shop.orders (note) VALUES ('last')",
             // What a server keeps beside its option file is not the copy's.
             "SET PERSIST max_connections = 77",
-        ] {
-            server.query(statement)?;
-        }
-        Ok(server)
+        ])
     }
 
     /// Makes the image of `source`, starts a server on a clone, and looks around.
@@ -114,10 +69,7 @@ impl Shop {
         let clone = self.path("clone");
         image.clone_to(&clone)?;
         let server = self.launch(clone.clone(), &Config::new())?;
-        let value = |sql: &str| -> Result<String> {
-            let rows = server.query(sql)?;
-            rows.into_iter().flatten().next().context("a row")
-        };
+        let value = |sql: &str| value(&server, sql);
         for (sql, expected) in [
             (
                 "SELECT GROUP_CONCAT(note ORDER BY id SEPARATOR '|') FROM shop.orders WHERE id < 4",
@@ -146,14 +98,7 @@ impl Shop {
         server.query("INSERT INTO shop.orders (note) VALUES ('new')")?;
         assert_eq!(value("SELECT COUNT(*) > 0 FROM shop.log")?, "1");
         drop(server);
-        let names: Vec<String> = fs::read_dir(&clone)?
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        assert!(
-            !names.iter().any(|name| name.starts_with("mysql-bin")),
-            "{names:?}"
-        );
+        assert_no_binary_log(&clone)?;
         fs::remove_dir_all(&clone)?;
         image.remove()
     }
@@ -180,22 +125,12 @@ impl Shop {
             .map(|name| self.install.basedir.join(name).join("ld-linux-x86-64.so.2"))
             .find(|path| path.is_file())
             .context("the server's loader")?;
-        let output = Command::new(loader)
+        let mut program = Command::new(loader);
+        program
             .arg("--library-path")
             .arg(lib.join("x86_64-linux-gnu"))
-            .arg(mysqldump()?)
-            .arg("--no-defaults")
-            .arg(format!("--socket={}", server.socket().display()))
-            .arg(format!("--user={}", server.user()))
-            .args(arguments)
-            .env("MYSQL_PWD", server.password())
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "mysqldump: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(output.stdout)
+            .arg(mysqldump()?);
+        output_of(program, server, arguments)
     }
 }
 

@@ -128,13 +128,10 @@ pub(crate) fn better(comparison: &Comparison) -> String {
 
 /// [`better`] with what joins it to the other side: `19 % faster than`, `3.4 times as fast as`.
 pub(crate) fn better_than(comparison: &Comparison) -> String {
-    let words = better(comparison);
-    let joined = if words.ends_with(AS_FAST) {
-        "as"
-    } else {
-        "than"
-    };
-    format!("{words} {joined}")
+    let multiple =
+        comparison.goal == Goal::Throughput && is_multiple(&comparison.judged().estimate);
+    let joined = if multiple { "as" } else { "than" };
+    format!("{} {joined}", better(comparison))
 }
 
 /// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
@@ -187,15 +184,16 @@ fn percent_of(ratio: f64) -> String {
 /// The ratio from which percentages say less than multiples do.
 const TIMES_FROM: f64 = 3.0;
 
-/// What follows a multiple.
-const AS_FAST: &str = "times as fast";
+fn is_multiple(estimate: &Estimate) -> bool {
+    estimate.ratio >= TIMES_FROM
+}
 
 /// `19 % faster` for × 1.19, `3.0 % slower` for × 0.97, `3.4 times as fast` for × 3.4. The ratio with its interval stands
 /// beside it.
 fn faster(estimate: &Estimate) -> String {
-    if estimate.ratio >= TIMES_FROM {
+    if is_multiple(estimate) {
         let digits = usize::from(estimate.ratio < 10.0);
-        return format!("{:.digits$} {AS_FAST}", estimate.ratio);
+        return format!("{:.digits$} times as fast", estimate.ratio);
     }
     let word = if estimate.ratio < 1.0 {
         "slower"

@@ -266,6 +266,25 @@ fn judged() -> Vec<(Option<Verdict>, Estimate)> {
 }
 
 #[test]
+fn a_multiple_is_told_as_one() {
+    let mut compare = fixture::compare();
+    compare.comparison.throughput.verdict = Some(Verdict::Faster);
+    for (ratio, words) in [
+        (2.5, "is 150 % faster than"),
+        (3.4, "is 3.4 times as fast as"),
+        (185.2, "is 185 times as fast as"),
+    ] {
+        compare.comparison.throughput.estimate = Estimate {
+            ratio,
+            low: ratio / 1.1,
+            high: ratio * 1.1,
+        };
+        let told = niagara_report::headline(&Summary::Compare(Box::new(compare.clone())));
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
 fn every_verdict_has_its_sentence() {
     let mut compare = fixture::compare();
     let mut sentences = Vec::new();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::disk_use::free_bytes;
 use crate::process::id::ProcessId;
 
 /// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
@@ -65,9 +66,8 @@ impl Cache {
     /// Bytes free on the disk that clones and run folders are on.
     pub fn free_bytes(&self) -> Result<u64> {
         let work = self.work()?;
-        let disk = nix::sys::statvfs::statvfs(&work)
-            .with_context(|| format!("cannot tell the free space of {}", work.display()))?;
-        Ok(disk.blocks_available() * disk.fragment_size())
+        free_bytes(&work)
+            .with_context(|| format!("cannot tell the free space of {}", work.display()))
     }
 
     /// A new private folder for `kind` (`clone`, `run`), removed when dropped, and by the next start if this

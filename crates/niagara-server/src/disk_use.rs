@@ -1,8 +1,19 @@
-//! What a folder takes on disk.
+//! What a folder takes on disk, and what is free there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+
+/// Bytes that an ordinary user may still write to the disk of a folder.
+///
+/// # Errors
+/// The folder cannot be looked at.
+pub(crate) fn free_bytes(folder: &Path) -> nix::Result<u64> {
+    let disk = statvfs(folder)?;
+    Ok(disk.blocks_available() * disk.fragment_size())
+}
 
 /// Bytes a folder takes on disk.
 pub(crate) fn folder_bytes(folder: &Path) -> u64 {

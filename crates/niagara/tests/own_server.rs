@@ -37,6 +37,26 @@ fn data(place: &Place, server: &str) {
     .expect("moved");
 }
 
+/// What makes a comparison a short one.
+const SMALL: [&str; 16] = [
+    "--threads",
+    "2",
+    "--slice",
+    "50ms",
+    "--couples",
+    "2",
+    "--max-duels",
+    "2",
+    "--warm-up",
+    "100ms",
+    "--budget",
+    "2m",
+    "--seed",
+    "1",
+    "--out",
+    "study",
+];
+
 #[test]
 fn variants_are_compared_on_the_users_data_and_configuration() {
     let place = Place::new();
@@ -62,24 +82,8 @@ fn variants_are_compared_on_the_users_data_and_configuration() {
         "64G",
         "--cpus",
         "16",
-        "--threads",
-        "2",
-        "--slice",
-        "50ms",
-        "--couples",
-        "2",
-        "--max-duels",
-        "2",
-        "--warm-up",
-        "100ms",
-        "--budget",
-        "2m",
-        "--seed",
-        "1",
-        "--out",
-        "study",
     ];
-    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    let (code, stdout, stderr) = run(place.niagara(&words).args(SMALL));
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     for words in [
         "left out: datadir=/var/lib/mysql",
@@ -142,24 +146,8 @@ fn a_mysql_is_compared_on_its_users_data_directory() {
         "./orders.toml",
         "--data",
         "mysql",
-        "--threads",
-        "2",
-        "--slice",
-        "50ms",
-        "--couples",
-        "2",
-        "--max-duels",
-        "2",
-        "--warm-up",
-        "100ms",
-        "--budget",
-        "2m",
-        "--seed",
-        "1",
-        "--out",
-        "study",
     ];
-    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    let (code, stdout, stderr) = run(place.niagara(&words).args(SMALL));
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     for words in ["data directory", "of MySQL 9.7", "database shop"] {
         assert!(stderr.contains(words), "no {words} in\n{stderr}");

@@ -53,6 +53,19 @@ impl Log {
     }
 }
 
+/// Short duels, so many of them, whatever they show.
+fn to_the_end(duels: &str) -> [&str; 7] {
+    [
+        "--couples",
+        "4",
+        "--slice",
+        "100ms",
+        "--max-duels",
+        duels,
+        "--to-the-end",
+    ]
+}
+
 fn compared(place: &Place, b: &str, arguments: &[&str]) -> (CompareSummary, String) {
     let mut words = vec![
         "compare",
@@ -162,15 +175,7 @@ fn a_planted_regression_is_named_first_and_other_answers_too() {
         log.add(session, &other, 200, (2, 0));
     }
     log.import(&place);
-    let arguments = [
-        "--couples",
-        "4",
-        "--slice",
-        "100ms",
-        "--max-duels",
-        "6",
-        "--to-the-end",
-    ];
+    let arguments = to_the_end("6");
     let (compare, stdout) = compared(&place, "cfg.max_error_count=65", &arguments);
     let replay = compare.comparison.replay.as_ref().expect("a capture's");
     let first = &replay.digests[0];
@@ -201,15 +206,7 @@ fn other_contents_are_named_though_the_number_of_rows_is_the_same() {
         log.add(5 + number % 2, &sell, 300, (0, 1));
     }
     log.import(&place);
-    let arguments = [
-        "--couples",
-        "4",
-        "--slice",
-        "100ms",
-        "--max-duels",
-        "2",
-        "--to-the-end",
-    ];
+    let arguments = to_the_end("2");
     let (compare, stdout) = compared(&place, "cfg.group_concat_max_len=20", &arguments);
     let replay = compare.comparison.replay.as_ref().expect("a capture's");
     let answers = replay.same_answers.as_ref().expect("they were compared");

@@ -274,12 +274,7 @@ impl<'a> Running<'a> {
         buffer: &mut [u8],
         now: Instant,
     ) -> Result<(), LoadError> {
-        let (Event::Ready(token)
-        | Event::Received { token, .. }
-        | Event::Ended { token, .. }
-        | Event::Short { token, .. }
-        | Event::Writable(token)) = event
-        else {
+        let Some(token) = event.token() else {
             return Ok(());
         };
         let Some(connection) = connections.get_mut(token as usize) else {

@@ -74,7 +74,7 @@ impl Inline<'_> {
             }
             self.io.wait(&mut events, Coalescing::NONE, MAX_WAIT)?;
             for &event in &events {
-                if result.is_some() || token(event) != Some(link) {
+                if result.is_some() || event.token() != Some(link as u32) {
                     self.keep(event);
                     continue;
                 }
@@ -105,18 +105,6 @@ impl Inline<'_> {
     }
 }
 
-/// The link that an event is about.
-fn token(event: Event) -> Option<usize> {
-    match event {
-        Event::Wake => None,
-        Event::Ready(token)
-        | Event::Received { token, .. }
-        | Event::Ended { token, .. }
-        | Event::Short { token, .. }
-        | Event::Writable(token) => Some(token as usize),
-    }
-}
-
 /// Lets a link hear what happened to it; `None`: nobody's. `idle` says whether nothing was asked on a link.
 pub(crate) fn hear(
     event: Event,
@@ -125,7 +113,7 @@ pub(crate) fn hear(
     buffer: &mut [u8],
     idle: impl Fn(usize) -> bool,
 ) -> Option<(usize, Result<Progress, Lost>)> {
-    let number = token(event)?;
+    let number = event.token()? as usize;
     let Some(link) = wires.get(number) else {
         if let Event::Received { buffer, .. } = event {
             io.give(buffer);

@@ -23,6 +23,21 @@ pub(crate) enum Event {
     Writable(u32),
 }
 
+impl Event {
+    /// The connection that it is about.
+    #[inline]
+    pub(crate) fn token(&self) -> Option<u32> {
+        match *self {
+            Event::Wake => None,
+            Event::Ready(token)
+            | Event::Received { token, .. }
+            | Event::Ended { token, .. }
+            | Event::Short { token, .. }
+            | Event::Writable(token) => Some(token),
+        }
+    }
+}
+
 /// Wake-ups for answers coalesced into one: a loop that waits is woken for several at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Coalescing {

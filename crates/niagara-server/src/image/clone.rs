@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
 
-use crate::disk_use::room_for_copy;
+use crate::disk_use::{free_bytes, room_for_copy};
 
 /// How a clone was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +84,7 @@ fn explained(error: io::Error, from: &Path, to: &Path) -> anyhow::Error {
     ) {
         let needed = room_for_copy(from) as f64 / 1e6;
         let parent = to.parent().unwrap_or(to);
-        let free = nix::sys::statvfs::statvfs(parent)
-            .map(|s| s.blocks_available() * s.fragment_size())
-            .unwrap_or(0) as f64;
+        let free = free_bytes(parent).unwrap_or(0) as f64;
         return anyhow!(
             "no room to clone {from_name} to {to_name}: the clone takes {needed:.0} MB, {:.0} MB are free ({error})\n\
              remedy: make room, or name a folder on another disk in NIAGARA_WORK",

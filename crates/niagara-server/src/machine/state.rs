@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use nix::sys::statvfs::statvfs;
 use serde::{Deserialize, Serialize};
 
 use super::disturbance::DisturbanceMeter;
 use super::memory::meminfo;
 use super::root::Root;
+use crate::disk_use::free_bytes;
 
 /// What changes from minute to minute.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,13 +39,13 @@ impl MachineState {
         std::thread::sleep(time);
         let interval = meter.sample()?.since(&before);
         let info = root.text("proc/meminfo").unwrap_or_default();
-        let disk = work.ancestors().find_map(|folder| statvfs(folder).ok());
+        let disk_free = work.ancestors().find_map(|folder| free_bytes(folder).ok());
         Ok(Self {
             load: load_average(&root.text("proc/loadavg").unwrap_or_default()),
             steal: interval.steal,
             foreign: interval.foreign,
             memory_available_bytes: meminfo(&info, "MemAvailable").unwrap_or(0),
-            disk_free_bytes: disk.map_or(0, |disk| disk.blocks_available() * disk.fragment_size()),
+            disk_free_bytes: disk_free.unwrap_or(0),
         })
     }
 }

@@ -5,11 +5,11 @@
 
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::statvfs::statvfs;
+use crate::disk_use::free_bytes;
 
 /// The system's words where a disk is full.
 pub(super) const NO_ROOM: &str = "No space left on device";
@@ -54,14 +54,13 @@ pub(super) fn output(command: &mut Command, folder: &Path) -> io::Result<Output>
 }
 
 /// How it ended, and whether that was for want of room.
-fn wait(child: &mut Child, folder: &Path) -> io::Result<(std::process::ExitStatus, bool)> {
+fn wait(child: &mut Child, folder: &Path) -> io::Result<(ExitStatus, bool)> {
     let mut full_since = None;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok((status, false));
         }
-        let full =
-            statvfs(folder).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < FULL);
+        let full = free_bytes(folder).is_ok_and(|free| free < FULL);
         match full {
             true => {
                 let since = *full_since.get_or_insert_with(Instant::now);

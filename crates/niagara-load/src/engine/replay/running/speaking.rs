@@ -62,12 +62,7 @@ impl Running<'_, '_> {
         buffer: &mut [u8],
         now: Instant,
     ) -> Result<(), LoadError> {
-        let (Event::Ready(token)
-        | Event::Received { token, .. }
-        | Event::Ended { token, .. }
-        | Event::Short { token, .. }
-        | Event::Writable(token)) = event
-        else {
+        let Some(token) = event.token() else {
             return Ok(());
         };
         let Some(slot) = self.side.slots.get_mut(token as usize) else {
