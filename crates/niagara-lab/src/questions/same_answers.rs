@@ -17,8 +17,12 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 
-/// How long the start is asked at most: what it comes to by then is what is compared.
+/// How long the start is asked at most, and at least where the capture is that long: what it comes to by then is what
+/// is compared.
 const LONGEST: Duration = Duration::from_secs(120);
+const SHORTEST: Duration = Duration::from_secs(10);
+/// A short study is not followed by passes that take longer than itself: one takes this part of its budget.
+const PART_OF_BUDGET: u32 = 5;
 /// A server that takes so many times longer is not waited for: as much as it came to is compared.
 const SLOWER: u32 = 3;
 
@@ -54,7 +58,10 @@ impl AnswersBeside {
             end.label(),
             start.label()
         )));
-        let compared = study.aside(|| self.compared(bench, [start, end], observer));
+        let budget =
+            Duration::try_from_secs_f64(study.budget_seconds()).unwrap_or(LONGEST * PART_OF_BUDGET);
+        let longest = longest(budget);
+        let compared = study.aside(|| self.compared(bench, [start, end], longest, observer));
         let answers = match compared {
             Ok(answers) => answers,
             Err(error) if error.is::<Cancelled>() => return Err(error),
@@ -77,6 +84,7 @@ impl AnswersBeside {
         &mut self,
         bench: &Workbench,
         [start, end]: [&Variant; 2],
+        longest: Duration,
         observer: &mut dyn Observer,
     ) -> Result<SameAnswers> {
         let Some(capture) = bench.load().workload.capture() else {
@@ -84,15 +92,15 @@ impl AnswersBeside {
         };
         let trace = capture.trace()?;
         if self.start.is_none() {
-            let first = pass(bench, start, None, LONGEST, observer)?;
+            let first = pass(bench, start, None, longest, observer)?;
             let units = Some(first.units());
-            let second = pass(bench, start, units, LONGEST * SLOWER, observer)?;
+            let second = pass(bench, start, units, longest * SLOWER, observer)?;
             self.start = Some([first, second]);
         }
         let Some([first, second]) = &self.start else {
             return Ok(SameAnswers::default());
         };
-        let mut ask = || pass(bench, end, Some(first.units()), LONGEST * SLOWER, observer);
+        let mut ask = || pass(bench, end, Some(first.units()), longest * SLOWER, observer);
         let answers = ask()?;
         let mut compared = compare_answers(&trace, [first, second], &[&answers]);
         if !compared.differing.is_empty() {
@@ -102,6 +110,11 @@ impl AnswersBeside {
         }
         Ok(in_words(&compared, &trace.digests))
     }
+}
+
+/// How long the first pass of a study of this budget may take.
+fn longest(budget: Duration) -> Duration {
+    (budget / PART_OF_BUDGET).clamp(SHORTEST, LONGEST)
 }
 
 /// Adds what came of it to a comparison.
@@ -179,5 +192,19 @@ fn in_words(
         not_compared: compared.not_compared,
         differing,
         failure: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_take_a_part_of_the_budget() {
+        let longest_of = |seconds| longest(Duration::from_secs(seconds)).as_secs();
+        assert_eq!(longest_of(20), 10);
+        assert_eq!(longest_of(100), 20);
+        assert_eq!(longest_of(600), 120);
+        assert_eq!(longest_of(36_000), 120);
     }
 }
