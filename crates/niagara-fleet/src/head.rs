@@ -54,12 +54,10 @@ impl Head {
         lock(&self.office)
     }
 
-    /// From here on these duels are wanted, the most urgent first. Those that run and are not among them are stopped.
-    ///
-    /// # Errors
-    /// Their descriptions cannot be written.
-    pub fn want(&self, orders: &[Order]) -> anyhow::Result<()> {
-        self.office().want(orders)
+    /// From here on these duels are wanted, the most urgent first. Those that run and are not among them are stopped. Where the
+    /// folder cannot be written, that is tried again; [`Head::wait`] says when it was tried for too long.
+    pub fn want(&self, orders: &[Order]) {
+        self.office().want(orders);
     }
 
     /// Waits for a duel that is wanted. `tell` gets what is worth telling; `None` once `stop` says so.
@@ -120,11 +118,9 @@ impl Head {
     }
 
     /// From here on `node` gets no more duels; what it has run counts. Nothing happens where that is so already.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn set_aside_for(&self, node: &str, why: &str) -> anyhow::Result<()> {
-        self.office().set_aside_for(node, why)
+    pub fn set_aside_for(&self, node: &str, why: &str) {
+        let mut office = self.office();
+        office.unfit.insert(node.to_owned(), why.to_owned());
     }
 
     /// Attempts that were lost after they had begun: node and reason.
@@ -139,7 +135,7 @@ impl Head {
         };
         {
             let mut office = self.office();
-            let _ = office.want(&[]);
+            office.want(&[]);
             let _ = office.write(HeadLine::Ended);
             office.ending = true;
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use nix::sys::statvfs::statvfs;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,6 +23,10 @@ use crate::watch::Watch;
 const BEAT: Duration = Duration::from_secs(10);
 /// How often it is looked whether a worker was started again.
 const AGAIN: Duration = Duration::from_millis(500);
+/// How often it is looked whether the folder has room.
+const ROOM_LOOK: Duration = Duration::from_secs(2);
+/// Bytes that must be free for the folder to have room: some results.
+const ROOM: u64 = 1 << 20;
 /// How long workers are given to end by themselves.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
@@ -47,11 +52,16 @@ pub(crate) struct Office {
     pub(crate) not_wanted: BTreeSet<Attempt>,
     pub(crate) withdrawn: BTreeSet<Attempt>,
     pub(crate) trouble: Option<String>,
+    /// What the study wants, as far as it does not stand in the folder yet.
+    pub(crate) asked: Option<Vec<Order>>,
+    /// Nodes that the study wants no more duels from, each with its reason.
+    pub(crate) unfit: BTreeMap<String, String>,
     /// The study has said what it wants: before, nothing is granted or withdrawn.
     pub(crate) has_orders: bool,
     pub(crate) ending: bool,
     pub(crate) beat: Option<Instant>,
     pub(crate) looked_again: Instant,
+    pub(crate) looked_for_room: Instant,
     pub(crate) submitted_at: Option<Instant>,
     pub(crate) fruitless: u32,
     pub(crate) results_at_submission: usize,
@@ -96,10 +106,13 @@ impl Office {
             not_wanted: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             trouble: None,
+            asked: None,
+            unfit: BTreeMap::new(),
             has_orders: false,
             ending: false,
             beat: None,
             looked_again: Instant::now(),
+            looked_for_room: Instant::now(),
             submitted_at: None,
             fruitless: 0,
             results_at_submission: 0,
@@ -184,23 +197,60 @@ impl Office {
         }
     }
 
-    pub(crate) fn want(&mut self, orders: &[Order]) -> anyhow::Result<()> {
-        for order in orders {
-            if self.desk.knows(&order.duel) {
-                continue;
-            }
-            let path = self.folder.order(&order.duel);
-            publish(&path, &serde_json::to_vec(&order.document)?)?;
-            self.write(HeadLine::Wanted {
-                duel: order.duel.clone(),
-                index: order.index,
-                seconds: order.seconds,
-            })?;
+    /// From here on these duels are wanted. What cannot be written now is written in one of the next rounds.
+    pub(crate) fn want(&mut self, orders: &[Order]) {
+        self.asked = Some(orders.to_vec());
+        if let Err(error) = self.write_orders() {
+            self.tell_trying_again(&error);
+        }
+    }
+
+    fn write_orders(&mut self) -> anyhow::Result<()> {
+        let Some(orders) = self.asked.take() else {
+            return Ok(());
+        };
+        let written = orders.iter().try_for_each(|order| self.write_order(order));
+        if written.is_err() {
+            self.asked = Some(orders);
+            return written;
         }
         self.desk
-            .want(orders.iter().map(|order| order.duel.clone()).collect());
+            .want(orders.into_iter().map(|order| order.duel).collect());
         self.has_orders = true;
         Ok(())
+    }
+
+    fn write_order(&mut self, order: &Order) -> anyhow::Result<()> {
+        if self.desk.knows(&order.duel) {
+            return Ok(());
+        }
+        let path = self.folder.order(&order.duel);
+        publish(&path, &serde_json::to_vec(&order.document)?)?;
+        self.write(HeadLine::Wanted {
+            duel: order.duel.clone(),
+            index: order.index,
+            seconds: order.seconds,
+        })
+    }
+
+    fn tell_trying_again(&mut self, error: &anyhow::Error) {
+        self.notice(format!(
+            "{error:#}: workers keep what they have, trying again"
+        ));
+    }
+
+    /// Tells that the folder is full: workers who cannot write their logs have no way to.
+    fn look_for_room(&mut self) {
+        if self.looked_for_room.elapsed() < ROOM_LOOK {
+            return;
+        }
+        self.looked_for_room = Instant::now();
+        let disk = statvfs(&self.options.folder);
+        if disk.is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < ROOM) {
+            let folder = self.options.folder.display();
+            let error = anyhow::anyhow!("the shared folder {folder} has no room");
+            self.tell_trying_again(&error);
+        }
     }
 
     pub(crate) fn result(&self, duel: &str) -> anyhow::Result<Option<DuelResult>> {
@@ -237,13 +287,12 @@ impl Office {
 
     /// One round. What cannot be written now is decided again in the next one.
     pub(crate) fn step(&mut self) {
+        self.look_for_room();
         match self.round() {
             Ok(()) => self.full_since = None,
             Err(error) => {
                 let since = *self.full_since.get_or_insert_with(Instant::now);
-                self.notice(format!(
-                    "{error:#}: workers keep what they have, trying again"
-                ));
+                self.tell_trying_again(&error);
                 if since.elapsed() > self.options.patience {
                     self.trouble = Some(format!(
                         "{error:#}, for {:.0} s now\nremedy: make room; the same command continues from here",
@@ -268,10 +317,12 @@ impl Office {
             self.miss(worker)?;
         }
         self.tend_queue()?;
-        for (node, why) in self.desk.failed_too_often() {
+        let unfit = self.unfit.clone();
+        for (node, why) in unfit.into_iter().chain(self.desk.failed_too_often()) {
             self.set_aside_for(&node, &why)?;
         }
         self.let_go(&workers)?;
+        self.write_orders()?;
         if self.has_orders && !self.ending {
             self.write_all(self.desk.unwanted())?;
             self.write_all(self.desk.grant())?;
@@ -280,7 +331,7 @@ impl Office {
     }
 
     /// A node gets no more duels.
-    pub(crate) fn set_aside_for(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
+    fn set_aside_for(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
         if self.desk.is_aside(node) {
             return Ok(());
         }

@@ -118,8 +118,7 @@ fn as_a_head() {
         .open(&results)
         .expect("room");
     for place in done..orders.len() {
-        head.want(&orders[place..(place + 16).min(orders.len())])
-            .expect("room");
+        head.want(&orders[place..(place + 16).min(orders.len())]);
         let result = head
             .wait(&orders[place].duel, &|| false, &mut |text| {
                 eprintln!("{text}")
@@ -281,7 +280,7 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
         })
         .into();
     let orders = orders(20);
-    head.want(&orders[..12]).expect("room");
+    head.want(&orders[..12]);
     let mut nodes: BTreeMap<String, u32> = BTreeMap::new();
     for order in &orders[..10] {
         let result = head
@@ -338,7 +337,7 @@ fn a_result_that_comes_when_the_duel_was_granted_again_is_stale() {
     let folder = place.path().join("shared");
     let mut head = head(&folder, 2);
     let orders = orders(6);
-    head.want(&orders).expect("room");
+    head.want(&orders);
     let options = |name: &str, beat: Duration| WorkerOptions {
         folder: folder.clone(),
         node: name.to_owned(),
@@ -390,6 +389,48 @@ fn a_result_that_comes_when_the_duel_was_granted_again_is_stale() {
     }
 }
 
+/// As on a full disk: the study goes on asking, and is heard once there is room.
+#[test]
+fn what_cannot_be_written_yet_is_written_later() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let head = head(&folder, 1);
+    // Nothing can be made below a file, whoever tries.
+    let (there, aside) = (folder.join("orders"), folder.join("orders-aside"));
+    std::fs::rename(&there, &aside).expect("made by the head");
+    std::fs::write(&there, "").expect("room");
+    let orders = orders(4);
+    head.want(&orders);
+    let (mut told, began) = (Vec::new(), Instant::now());
+    let soon = || began.elapsed() > Duration::from_secs(1);
+    let result = head.wait(&orders[0].duel, &soon, &mut |text| {
+        told.push(text.to_owned())
+    });
+    assert!(result.expect("no trouble yet").is_none(), "stopped");
+    assert!(
+        told.iter().any(|text| text.contains("trying again")),
+        "{told:?}"
+    );
+    std::fs::remove_file(&there).expect("there");
+    std::fs::rename(&aside, &there).expect("there");
+    let options = WorkerOptions {
+        folder: folder.clone(),
+        node: "n1".into(),
+        name: "w1".into(),
+        patience: Duration::from_secs(30),
+        beat: Duration::from_millis(300),
+        margin: 1.0,
+    };
+    let worker = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
+    for order in &orders {
+        let result = head.wait(&order.duel, &|| false, &mut |_| {});
+        let result = result.expect("no trouble").expect("not stopped");
+        assert_eq!(result.attempt.epoch, 1);
+    }
+    drop(head);
+    worker.join().expect("no panic").expect("it works");
+}
+
 #[test]
 fn workers_without_a_head_finish_what_they_hold_and_end_by_themselves() {
     let place = tempfile::tempdir().expect("a temporary folder");
@@ -432,7 +473,7 @@ fn a_worker_without_time_gives_back_what_it_holds() {
     let place = tempfile::tempdir().expect("a temporary folder");
     let folder = place.path().join("shared");
     let head = head(&folder, 1);
-    head.want(&orders(3)).expect("room");
+    head.want(&orders(3));
     let signals = Signals::default();
     signals.soon.store(true, Ordering::Relaxed);
     let options = WorkerOptions {

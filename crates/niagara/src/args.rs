@@ -50,6 +50,18 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
+impl Cli {
+    /// The command line, read; a mistake in it is told, and ends the process with code 2.
+    pub fn read() -> Self {
+        let cli = Self::parse();
+        let fleet = cli.command.as_ref().and_then(Command::fleet);
+        if let Some(Err(mistake)) = fleet.map(FleetArgs::check) {
+            mistake.exit();
+        }
+        cli
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Tune(TuneArgs),
@@ -71,6 +83,23 @@ pub enum Command {
     #[command(hide = true)]
     LoadAgent,
     Fleet(FleetCommandArgs),
+}
+
+impl Command {
+    /// What is said of nodes, where a command takes them.
+    fn fleet(&self) -> Option<&FleetArgs> {
+        match self {
+            Self::Tune(args) => Some(&args.fleet),
+            Self::Compare(args) => Some(&args.fleet),
+            Self::Run(args) => Some(&args.fleet),
+            Self::Sweep(args) => Some(&args.fleet),
+            Self::Server(args) => match &args.verb {
+                ServerVerb::Build(build) => Some(&build.fleet),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Private servers: fetch, build, list, check, remove; nothing of the system is touched

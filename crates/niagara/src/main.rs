@@ -26,13 +26,11 @@ mod whole_file;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     niagara_script::install();
-    let cli = Cli::parse();
+    let cli = Cli::read();
     let Some(command) = cli.command else {
         return say::ending(ended(cmd::first::run()));
     };

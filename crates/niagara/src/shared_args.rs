@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
@@ -114,18 +115,18 @@ pub struct FleetArgs {
     /// Where duels are run: local, slurm or slurm:PARTITION, or folder (workers that you start yourself) (docs/fleet.md)
     #[arg(long, value_name = "WHERE", default_value_t = Where::Local)]
     pub on: Where,
-    /// Nodes that run duels at the same time
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub nodes: u32,
+    /// Nodes that run duels at the same time [default: 4]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub nodes: Option<u32>,
     /// With --on slurm: features that a node must have, as for sbatch
     #[arg(long, value_name = "FEATURES")]
     pub constraint: Option<String>,
     /// With --on slurm: a further option of sbatch, such as --sbatch=--account=db; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
-    /// With --on slurm: time limit of a job; workers that reach it are replaced
-    #[arg(long, default_value = "2h", value_parser = duration, value_name = "TIME")]
-    pub job_time: Duration,
+    /// With --on slurm: time limit of a job; workers that reach it are replaced [default: 2h]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub job_time: Option<Duration>,
     /// A folder that this host and all nodes see under the same path [default: niagara-fleet in the current folder]
     #[arg(long, value_name = "DIR")]
     pub shared: Option<PathBuf>,
@@ -139,9 +140,77 @@ pub struct FleetArgs {
     /// Further arguments of each worker
     #[arg(long, hide = true, allow_hyphen_values = true)]
     pub worker_argument: Vec<String>,
-    /// Time after which a silent worker is given up
-    #[arg(long, hide = true, default_value = "60s", value_parser = duration)]
-    pub silence: Duration,
+    /// Time after which a silent worker is given up [default: 60s]
+    #[arg(long, hide = true, value_parser = duration)]
+    pub silence: Option<Duration>,
+}
+
+impl FleetArgs {
+    /// Nodes that run duels at the same time.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.unwrap_or(4)
+    }
+
+    /// Time limit of a job.
+    pub fn job_time(&self) -> Duration {
+        self.job_time.unwrap_or(Duration::from_secs(2 * 3600))
+    }
+
+    /// Time after which a silent worker is given up.
+    pub fn silence(&self) -> Duration {
+        self.silence.unwrap_or(Duration::from_secs(60))
+    }
+
+    /// Whether everything that was said of nodes and jobs has some to speak of: an option without effect was meant to have one.
+    ///
+    /// # Errors
+    /// Options for nodes or for Slurm's jobs where duels are run elsewhere, as a mistake on the command line.
+    pub fn check(&self) -> Result<(), clap::Error> {
+        let of_nodes = [
+            ("--nodes", self.nodes.is_some()),
+            ("--shared", self.shared.is_some()),
+            ("--node-dir", self.node_dir.is_some()),
+            ("--try-nodes", self.try_nodes),
+            ("--silence", self.silence.is_some()),
+        ];
+        let of_jobs = [
+            ("--constraint", self.constraint.is_some()),
+            ("--sbatch", !self.sbatch.is_empty()),
+            ("--job-time", self.job_time.is_some()),
+            ("--worker-argument", !self.worker_argument.is_empty()),
+        ];
+        let given = |options: &[(&'static str, bool)]| -> Vec<&str> {
+            let given = options.iter().filter(|(_, given)| *given);
+            given.map(|(option, _)| *option).collect()
+        };
+        let (for_nodes, for_jobs) = (given(&of_nodes), given(&of_jobs));
+        let (useless, cause, remedy) = match self.on {
+            Where::Slurm(_) => return Ok(()),
+            Where::Folder => (
+                for_jobs,
+                "with --on folder you start the workers yourself, and nobody asks Slurm for jobs",
+                "say --on slurm",
+            ),
+            Where::Local if for_jobs.is_empty() => (
+                for_nodes,
+                "without --on slurm or --on folder there are no nodes, and everything is run on this machine",
+                "add --on slurm or --on folder (docs/fleet.md)",
+            ),
+            Where::Local => (
+                [for_nodes, for_jobs].concat(),
+                "without --on slurm nobody asks Slurm for nodes, and everything is run on this machine",
+                "add --on slurm (docs/fleet.md)",
+            ),
+        };
+        if useless.is_empty() {
+            return Ok(());
+        }
+        let useless = useless.join(", ");
+        Err(clap::Error::raw(
+            ErrorKind::ArgumentConflict,
+            format!("{useless}: {cause}\nremedy: {remedy}, or leave out {useless}\n"),
+        ))
+    }
 }
 
 #[derive(Debug, Args)]

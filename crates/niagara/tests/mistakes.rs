@@ -84,6 +84,64 @@ fn what_a_newcomer_mistypes_is_answered_with_what_to_type() {
     }
 }
 
+/// Whoever says how many nodes wants nodes: a study that quietly runs here for hours is none of that.
+#[test]
+fn options_for_nodes_without_nodes_are_refused() {
+    let compare = ["compare", "base", "base"];
+    let build = ["server", "build", "mariadb-10.11"];
+    let run_file = ["run", "none.toml"];
+    for (command, options, words) in [
+        (
+            &compare[..],
+            &["--nodes", "4"][..],
+            &["--nodes:", "--on slurm or --on folder"][..],
+        ),
+        (
+            &compare,
+            &["--on", "local", "--try-nodes"],
+            &["--try-nodes:"],
+        ),
+        (&["tune"], &["--shared", "/tmp/x"], &["--shared:"]),
+        (&["sweep"], &["--node-dir", "/tmp/x"], &["--node-dir:"]),
+        (&compare, &["--silence", "8s"], &["--silence:"]),
+        (
+            &run_file,
+            &["--job-time", "4h"],
+            &["--job-time:", "add --on slurm ("],
+        ),
+        (&build, &["--sbatch=--account=db"], &["--sbatch:"]),
+        (
+            &build,
+            &["--nodes", "1", "--constraint", "skylake"],
+            &["--nodes, --constraint:", "leave out --nodes, --constraint"],
+        ),
+        (
+            &compare,
+            &["--on", "folder", "--nodes", "2", "--constraint", "skylake"],
+            &[
+                "error: --constraint:",
+                "you start the workers yourself",
+                "say --on slurm",
+            ],
+        ),
+        (
+            &compare,
+            &["--on", "folder", "--worker-argument", "--one-at-a-time"],
+            &["--worker-argument:"],
+        ),
+    ] {
+        let place = Place::new();
+        let (code, _, stderr) = run(place.niagara(command).args(options));
+        assert_eq!(code, Some(2), "{options:?}: {stderr}");
+        for word in words.iter().chain(&["\nremedy: ", "or leave out --"]) {
+            assert!(
+                stderr.contains(word),
+                "{options:?}: no {word:?} in\n{stderr}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_report_of_nothing_says_what_to_name() {
     refused(

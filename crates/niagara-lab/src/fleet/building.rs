@@ -126,7 +126,7 @@ impl Yard<'_> {
         observer: &mut dyn Observer,
     ) -> Result<BuiltOnNodes> {
         let orders = self.orders(asked, observer)?;
-        head.want(&orders)?;
+        head.want(&orders);
         let mut done = BuiltOnNodes::default();
         for (place, (key, (recipe, _))) in asked.iter().enumerate() {
             observer.see(Event::SettingUp(&format!(

@@ -125,7 +125,7 @@ impl Fleet {
         let mut orders = vec![order];
         let ahead = self.ahead.iter();
         orders.extend(ahead.filter(|ahead| ahead.duel != duel).cloned());
-        self.head.want(&orders)?;
+        self.head.want(&orders);
         let cancel = bench.cancel();
         let waited = self.head.unattended();
         let result = self
@@ -153,7 +153,7 @@ impl Fleet {
             self.fitness.add(&result.node, &outcome.slices);
         }
         for (node, why) in self.fitness.unfit() {
-            self.head.set_aside_for(node, &why)?;
+            self.head.set_aside_for(node, &why);
         }
         for slice in &outcome.slices {
             observer.see(Event::Slice(slice));

@@ -146,12 +146,12 @@ pub fn fleet_options(
 pub fn nodes_of(fleet: &FleetArgs, servers: &[PathBuf]) -> Result<Option<FleetOptions>> {
     let cluster = match &fleet.on {
         Where::Local => return Ok(None),
-        Where::Folder => Cluster::Others(fleet.nodes),
+        Where::Folder => Cluster::Others(fleet.nodes()),
         Where::Slurm(partition) => Cluster::Slurm(SlurmOptions {
             partition: partition.clone(),
-            nodes: fleet.nodes,
+            nodes: fleet.nodes(),
             constraint: fleet.constraint.clone(),
-            minutes: (fleet.job_time.as_secs_f64() / 60.0).ceil().max(1.0) as u32,
+            minutes: (fleet.job_time().as_secs_f64() / 60.0).ceil().max(1.0) as u32,
             options: fleet.sbatch.clone(),
             program: Program::default(),
         }),
@@ -167,7 +167,7 @@ pub fn nodes_of(fleet: &FleetArgs, servers: &[PathBuf]) -> Result<Option<FleetOp
         node_dir: node_dir(fleet.node_dir.clone())?,
         arguments,
         cluster,
-        silence: fleet.silence,
+        silence: fleet.silence(),
         try_nodes: fleet.try_nodes,
     }))
 }

@@ -136,7 +136,7 @@ fn kill_a_server(workers: &[u32]) {
 }
 
 /// Servers of these workers, also of ended ones: folders of a run are named after the process that runs it.
-fn servers_of(workers: &[u32]) -> Vec<i32> {
+pub(crate) fn servers_of(workers: &[u32]) -> Vec<i32> {
     let runs: Vec<String> = workers.iter().map(|id| format!("/run-{id}-")).collect();
     processes(|command| {
         command.contains("mariadbd") && runs.iter().any(|run| command.contains(run))

@@ -263,15 +263,10 @@ fn jobs_that_run_out_of_time_are_replaced_and_nothing_is_lost() {
 fn a_shared_folder_that_is_full_is_waited_for() {
     let place = Place::new();
     let folder = shared(&place);
-    std::fs::create_dir_all(&folder).expect("made");
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=900m", "tmpfs"])
-        .arg(&folder)
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
+    let Some(mounted) = Mounted::at(&folder) else {
         eprintln!("a file system of its own cannot be mounted here: not tried");
         return;
-    }
+    };
     let mut study = OnSlurm::begin_in(place, 3.0, &["--silence", "20s"]);
     study.next(4);
     let filler = folder.join("filler");
@@ -284,9 +279,30 @@ fn a_shared_folder_that_is_full_is_waited_for() {
     let ended = study.finish();
     assert!(meanwhile < 12, "the folder was not full: {meanwhile}");
     assert!(ended.stderr.contains("trying again"), "{}", ended.stderr);
-    drop(ended);
-    let unmounted = Command::new("umount").arg("--lazy").arg(&folder).status();
-    assert!(unmounted.expect("it runs").success());
+    // Before its place is removed.
+    drop(mounted);
+}
+
+/// A small file system of its own, for as long as this is there.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// None where it cannot be had.
+    fn at(folder: &Path) -> Option<Self> {
+        std::fs::create_dir_all(folder).expect("made");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=900m", "tmpfs"])
+            .arg(folder)
+            .status();
+        let mounted = mounted.is_ok_and(|status| status.success());
+        mounted.then(|| Self(folder.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
 }
 
 /// Writes a file until nothing more can be written.

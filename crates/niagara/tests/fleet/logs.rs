@@ -52,6 +52,14 @@ fn workers(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Process ids of all workers that the head has heard of.
+pub(crate) fn worker_pids(folder: &Path) -> Vec<u32> {
+    let began = |worker: &String| worker_lines(folder, worker).into_iter().next();
+    let pids = arrived(folder).iter().filter_map(began).collect::<Vec<_>>();
+    let pids = pids.iter().filter_map(|began| began["pid"].as_u64());
+    pids.filter_map(|pid| pid.try_into().ok()).collect()
+}
+
 /// A worker whose process is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Alive {

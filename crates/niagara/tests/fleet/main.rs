@@ -1,4 +1,5 @@
-//! Studies whose duels other processes run: workers that are started by hand, and, on a cluster (`make test-fleet`), by Slurm.
+//! Studies whose duels other processes run: workers that are started by hand or by Slurm, a small cluster of which
+//! one test starts itself; the long tests are those of `make test-fleet`.
 
 mod builds;
 mod by_hand;
@@ -8,6 +9,7 @@ mod common;
 mod logs;
 mod one_by_one;
 mod replayed;
+mod small_cluster;
 mod studies;
 
 use std::collections::BTreeSet;

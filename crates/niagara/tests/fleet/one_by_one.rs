@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use crate::cluster::{OnSlurm, on_cluster, pid_in, tool};
-use crate::common::signal;
+use crate::common::{signal, wait_until};
 use crate::logs::{Alive, arrived, attempt, of_kind, text, worker_lines};
 
 /// Attempts of a worker that were withdrawn after they had begun, each with the reason.
@@ -183,11 +183,25 @@ fn a_head_that_is_killed_adopts_the_workers_and_repeats_nothing() {
 fn slurmctld_may_be_killed_and_nobody_loses_anything() {
     let mut study = OnSlurm::begin(4.0, &[]);
     study.next(3);
+    slurmctld_saves_its_jobs(&study);
     signal(pid_in(&on_cluster().join("slurmctld.pid")), Signal::SIGKILL);
     study.next(12);
     tool(&["daemon", "slurmctld"]);
     let ended = study.finish();
     nothing_was_repeated(&ended.study);
+}
+
+/// Has slurmctld write its jobs down, which it does some seconds after something happened to them. One that is killed before that
+/// starts jobs again that run: their workers are next incarnations, and what the first ones held is lost.
+fn slurmctld_saves_its_jobs(study: &OnSlurm) {
+    let file = on_cluster().join("state/job_state");
+    let saved = || file.metadata().and_then(|file| file.modified()).ok();
+    let before = saved();
+    let job = format!("JobId={}", task_of(&one_of(study).worker));
+    tool(&["scontrol", "update", &job, "Comment=to-be-saved"]);
+    wait_until("state of slurmctld", Duration::from_secs(60), || {
+        saved() != before
+    });
 }
 
 /// It is given up, what it held goes to others, and what it says afterwards does not count.
