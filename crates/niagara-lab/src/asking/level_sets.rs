@@ -62,7 +62,8 @@ impl MatrixQuestion {
             .into_iter()
             .map(|levels| LevelSet {
                 title: title(&self.axes, &levels),
-                is_left: (self.axes.iter().zip(&levels)).any(|(axis, &level)| !self.has(axis, level)),
+                is_left: (self.axes.iter().zip(&levels))
+                    .any(|(axis, &level)| !self.has(axis, level)),
                 levels,
                 beside: None,
             });
@@ -80,7 +81,9 @@ impl MatrixQuestion {
     pub(crate) fn recipes(&self, set: &LevelSet) -> Vec<&VariantRecipe> {
         match set.beside {
             Some(index) => vec![&self.beside[index]],
-            None => std::iter::once(&*self.start).chain(self.levels(set)).collect(),
+            None => std::iter::once(&*self.start)
+                .chain(self.levels(set))
+                .collect(),
         }
     }
 

@@ -54,7 +54,11 @@ pub(crate) fn keep_part(
                 level: level.trim().to_owned(),
             };
             if let Err(cause) = study.check_level(&one) {
-                mistakes.add(level.at, cause, "`part` is for a matrix: name its axes and their levels");
+                mistakes.add(
+                    level.at,
+                    cause,
+                    "`part` is for a matrix: name its axes and their levels",
+                );
                 return;
             }
             wanted.push(one);
@@ -62,52 +66,56 @@ pub(crate) fn keep_part(
     }
     let place = part.values().flatten().next().map_or(0, |level| level.at);
     if let Err(cause) = study.keep_levels(&wanted) {
-        mistakes.add(place, cause, "name a level beside the baseline, or leave `part` out");
+        mistakes.add(
+            place,
+            cause,
+            "name a level beside the baseline, or leave `part` out",
+        );
     }
 }
 
 fn recipes(axes: &[Axis], known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> Vec<AxisRecipe> {
-        let mut names = BTreeSet::new();
-        axes.iter()
-            .map(|axis| {
-                let name = axis.name.trim().to_owned();
-                if !names.insert(name.clone()) {
-                    mistakes.add(
-                        axis.name.at,
-                        format!("a second axis is called `{name}`"),
-                        "give it another name",
-                    );
-                }
-                if axis.levels.len() < 2 {
-                    mistakes.add(
-                        axis.name.at,
-                        format!("the axis `{name}` has one level"),
-                        "an axis has a baseline and at least one other level",
-                    );
-                }
-                let mut seen = BTreeSet::new();
-                let levels = axis
-                    .levels
-                    .iter()
-                    .map(|level| {
-                        let own = level.name.trim().to_owned();
-                        if !seen.insert(own.clone()) {
-                            mistakes.add(
-                                level.name.at,
-                                format!("a second level of `{name}` is called `{own}`"),
-                                "give it another name",
-                            );
-                        }
-                        LevelRecipe {
-                            name: own,
-                            recipe: of_parts(&level.parts(), known, mistakes),
-                        }
-                    })
-                    .collect();
-                AxisRecipe { name, levels }
-            })
-            .collect()
-    }
+    let mut names = BTreeSet::new();
+    axes.iter()
+        .map(|axis| {
+            let name = axis.name.trim().to_owned();
+            if !names.insert(name.clone()) {
+                mistakes.add(
+                    axis.name.at,
+                    format!("a second axis is called `{name}`"),
+                    "give it another name",
+                );
+            }
+            if axis.levels.len() < 2 {
+                mistakes.add(
+                    axis.name.at,
+                    format!("the axis `{name}` has one level"),
+                    "an axis has a baseline and at least one other level",
+                );
+            }
+            let mut seen = BTreeSet::new();
+            let levels = axis
+                .levels
+                .iter()
+                .map(|level| {
+                    let own = level.name.trim().to_owned();
+                    if !seen.insert(own.clone()) {
+                        mistakes.add(
+                            level.name.at,
+                            format!("a second level of `{name}` is called `{own}`"),
+                            "give it another name",
+                        );
+                    }
+                    LevelRecipe {
+                        name: own,
+                        recipe: of_parts(&level.parts(), known, mistakes),
+                    }
+                })
+                .collect();
+            AxisRecipe { name, levels }
+        })
+        .collect()
+}
 
 /// Results are told apart by what combinations are called, so no two may be called the same.
 fn tell_apart(

@@ -379,11 +379,7 @@ fn cells_of_a_matrix_are_told_apart() {
     let Question::Matrix(matrix) = &file.in_size(StudySize::Small).question else {
         panic!("a matrix");
     };
-    let titles: Vec<String> = matrix
-        .sets()
-        .into_iter()
-        .map(|set| set.title)
-        .collect();
+    let titles: Vec<String> = matrix.sets().into_iter().map(|set| set.title).collect();
     assert_eq!(titles, ["baseline", "huge", "off", "off + huge"]);
     // Baselines are not told: they may be called alike.
     read(&MATRIX.replace("\"small\"", "\"on\"")).expect("valid");
@@ -628,7 +624,8 @@ fn a_size_of_a_matrix_may_be_a_part_of_it_and_variants_stand_beside_it() {
         "kind = \"matrix\"\nbeside = [\"base\", \"transport=unix\"]",
         1,
     );
-    let text = format!("{text}[size.small]\npart = {{ heap = [\"huge\"], neighbours = [\"on\"] }}\n");
+    let text =
+        format!("{text}[size.small]\npart = {{ heap = [\"huge\"], neighbours = [\"on\"] }}\n");
     let file = read(&text).expect("valid");
     let rows = |size: StudySize| {
         let Question::Matrix(matrix) = &file.in_size(size).question else {
@@ -645,7 +642,11 @@ fn a_size_of_a_matrix_may_be_a_part_of_it_and_variants_stand_beside_it() {
         .collect();
     assert_eq!(now, ["baseline", "huge", "the package", "transport=unix"]);
     assert_eq!((small.len(), small[4].2, small[5].2), (6, Some(0), Some(1)));
-    assert!(rows(StudySize::Original).iter().all(|(_, is_left, _)| !is_left));
+    assert!(
+        rows(StudySize::Original)
+            .iter()
+            .all(|(_, is_left, _)| !is_left)
+    );
 
     let twice = only(&text.replace("\"transport=unix\"", "\"base\""));
     assert!(
