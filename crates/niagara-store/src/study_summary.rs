@@ -217,7 +217,7 @@ pub struct MatrixWorkload {
 /// A combination of levels at one workload and thread count, against the baseline there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Level of each axis.
+    /// Level of each axis; empty of a variant that stands beside the combinations.
     pub levels: Vec<usize>,
     /// The levels that differ from the baseline: `gcc + PGO`.
     pub title: String,

@@ -1,5 +1,7 @@
 //! The axes of a matrix, the combinations of their levels, and what those are called.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::asking::recipe::VariantRecipe;
@@ -39,6 +41,9 @@ pub struct LevelRecipe {
     pub name: String,
     /// What it changes.
     pub recipe: VariantRecipe,
+    /// Levels of other axes, by their axis, that it is combined with alone; with all levels of an axis that is not named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub only: BTreeMap<String, Vec<String>>,
 }
 
 /// A row of a matrix: a combination of levels, or a variant beside them.
@@ -60,6 +65,7 @@ impl MatrixQuestion {
         let sizes: Vec<usize> = self.axes.iter().map(|axis| axis.levels.len()).collect();
         let combined = of_sizes(&sizes, self.all)
             .into_iter()
+            .filter(|levels| self.go_together(levels))
             .map(|levels| LevelSet {
                 title: title(&self.axes, &levels),
                 is_left: (self.axes.iter().zip(&levels))
@@ -99,7 +105,7 @@ impl MatrixQuestion {
             .collect()
     }
 
-    /// How many combinations there are, without making them.
+    /// How many combinations there are at the most, without making them.
     pub(crate) fn count(&self) -> usize {
         let sizes = self.axes.iter().map(|axis| axis.levels.len());
         if self.all {
@@ -107,6 +113,23 @@ impl MatrixQuestion {
         } else {
             1 + sizes.map(|levels| levels.saturating_sub(1)).sum::<usize>()
         }
+    }
+
+    /// Whether no level of the combination is meant for other levels than those it meets; the baseline always stands.
+    fn go_together(&self, levels: &[usize]) -> bool {
+        let met = || {
+            self.axes
+                .iter()
+                .zip(levels)
+                .map(|(axis, &level)| (axis, &axis.levels[level]))
+        };
+        levels.iter().all(|&level| level == 0)
+            || met().all(|(_, one)| {
+                met().all(|(axis, other)| {
+                    let wanted = one.only.get(&axis.name);
+                    wanted.is_none_or(|names| names.contains(&other.name))
+                })
+            })
     }
 
     /// Whether a level is among what is measured now: the baseline always is, every level of an axis that is not named too.

@@ -71,11 +71,15 @@ impl StudyDescription {
                 self.question.kind()
             ));
         };
-        known(&matrix.axes, wanted)
+        check_level(&matrix.axes, wanted)
     }
 }
 
-fn known(axes: &[AxisRecipe], wanted: &WantedLevel) -> Result<(), String> {
+/// Whether there is such an axis, with such a level.
+///
+/// # Errors
+/// What is not there, with the nearest known name.
+pub(crate) fn check_level(axes: &[AxisRecipe], wanted: &WantedLevel) -> Result<(), String> {
     let Some(axis) = axes.iter().find(|axis| axis.name == wanted.axis) else {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         return Err(unknown("axis", &wanted.axis, &names));

@@ -251,6 +251,9 @@ changes!(Rung {
 changes!(Level {
     /// Short, for tables and charts
     pub name: At<Text>,
+    /// The levels of other axes that it is combined with, by axis: { compiler = ["gcc"] }; with all unless given
+    #[serde(default)]
+    pub only: BTreeMap<String, Vec<At<Text>>>,
 });
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

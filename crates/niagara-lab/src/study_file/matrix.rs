@@ -11,7 +11,7 @@ use super::read::MAX_COMBINATIONS;
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, MatrixQuestion};
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
-use crate::asking::wanted_level::WantedLevel;
+use crate::asking::wanted_level::{WantedLevel, check_level};
 
 /// The question of a matrix of these axes.
 pub(crate) fn matrix(
@@ -36,8 +36,26 @@ pub(crate) fn matrix(
             .collect(),
         part: Vec::new(),
     };
+    check_only(axes, &question.axes, mistakes);
     tell_apart(document, axes, &question, mistakes);
     question
+}
+
+/// Whether levels are combined with levels that there are.
+fn check_only(axes: &[Axis], recipes: &[AxisRecipe], mistakes: &mut Mistakes<'_>) {
+    for level in axes.iter().flat_map(|axis| &axis.levels) {
+        for (axis, names) in &level.only {
+            for name in names {
+                let one = WantedLevel {
+                    axis: axis.clone(),
+                    level: name.trim().to_owned(),
+                };
+                if let Err(cause) = check_level(recipes, &one) {
+                    mistakes.add(name.at, cause, "correct the name, or leave `only` out");
+                }
+            }
+        }
+    }
 }
 
 /// Leaves for another time what a size does not measure.
@@ -109,6 +127,12 @@ fn recipes(axes: &[Axis], known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> Vec
                     LevelRecipe {
                         name: own,
                         recipe: of_parts(&level.parts(), known, mistakes),
+                        only: (level.only.iter())
+                            .map(|(axis, names)| {
+                                let names = names.iter().map(|name| name.trim().to_owned());
+                                (axis.clone(), names.collect())
+                            })
+                            .collect(),
                     }
                 })
                 .collect();

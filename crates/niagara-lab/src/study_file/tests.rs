@@ -667,6 +667,26 @@ fn a_size_of_a_matrix_may_be_a_part_of_it_and_variants_stand_beside_it() {
     );
 }
 
+/// A level may be meant for some levels of another axis: what does not go together is no combination.
+#[test]
+fn a_level_is_combined_with_the_levels_that_it_is_meant_for() {
+    let text = MATRIX.replace(
+        "{ name = \"off\",",
+        "{ name = \"off\", only = { heap = [\"small\"] },",
+    );
+    let file = read(&text).expect("valid");
+    let Question::Matrix(matrix) = &file.in_size(StudySize::Small).question else {
+        panic!("a matrix");
+    };
+    let titles: Vec<String> = matrix.sets().into_iter().map(|set| set.title).collect();
+    assert_eq!(titles, ["baseline", "huge", "off"]);
+    let unknown = only(&text.replace("[\"small\"]", "[\"smal\"]"));
+    assert!(
+        unknown.contains("no level of the axis heap is called `smal`: did you mean `small`?"),
+        "{unknown}"
+    );
+}
+
 /// What stands in `studies/` is right, whatever machine it is read on.
 #[test]
 fn the_studies_that_come_with_the_program_are_right() {
