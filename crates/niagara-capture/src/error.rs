@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// A file cannot be opened, read or written.
-    #[error("cannot {action} {}: {cause}{}", path.display(), remedy(action, cause))]
+    #[error("cannot {action} {}: {cause}{}", path.display(), remedy(action, path, cause))]
     File {
         /// `read`, `write`, `open`.
         action: &'static str,
@@ -116,7 +116,7 @@ impl CaptureError {
 }
 
 /// What helps where a file cannot be used, as a line of its own; nothing where the system's words say it all.
-fn remedy(action: &str, cause: &io::Error) -> &'static str {
+fn remedy(action: &str, path: &Path, cause: &io::Error) -> &'static str {
     match (action, cause.kind()) {
         ("write", io::ErrorKind::NotFound) => {
             "\nremedy: make the folder first, or name another file"
@@ -126,6 +126,13 @@ fn remedy(action: &str, cause: &io::Error) -> &'static str {
         }
         ("write", io::ErrorKind::StorageFull) => {
             "\nremedy: make room, or name a file on another disk"
+        }
+        (_, io::ErrorKind::NotFound)
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "capture") =>
+        {
+            "\nremedy: name a capture that is there; `niagara capture import` makes one of logs or recorded traffic"
         }
         (_, io::ErrorKind::NotFound) => {
             "\nremedy: name a file that is there; a server says where it writes its logs: SHOW VARIABLES LIKE '%log_file'"

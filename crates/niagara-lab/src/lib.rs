@@ -21,7 +21,7 @@ mod variants;
 
 pub use asking::choose_levers::{BuildAhead, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
-pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, level_sets};
+pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
 pub use asking::load_by_name::load_of;
 pub use asking::origin::{Data, Origin};
 pub use asking::own_training::judged_apart;

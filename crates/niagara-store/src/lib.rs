@@ -31,8 +31,8 @@ pub use same_answers::{Difference, DifferingDigest, SameAnswers};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RungOutcome,
-    SweepCurve, SweepPoint, SweepSummary,
+    MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RoundRatio,
+    RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{
     CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,

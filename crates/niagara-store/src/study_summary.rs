@@ -217,7 +217,7 @@ pub struct MatrixWorkload {
 /// A combination of levels at one workload and thread count, against the baseline there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Level of each axis.
+    /// Level of each axis; empty of a variant that stands beside the combinations.
     pub levels: Vec<usize>,
     /// The levels that differ from the baseline: `gcc + PGO`.
     pub title: String,
@@ -294,11 +294,29 @@ pub struct SweepSummary {
     pub curves: Vec<SweepCurve>,
     /// The second variant over the first at each thread count, where two were interleaved.
     pub ratios: Vec<RatioAt>,
+    /// Several variants that were measured each alone: every one over the first and over the one before it, round by round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_round: Vec<RoundRatio>,
     /// What there is to know of the built servers among the variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
     /// What a reader must know before believing the rest.
     pub warnings: Vec<String>,
+}
+
+/// Two of several variants at one thread count, each measured alone in the same rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundRatio {
+    /// Connections.
+    pub threads: u32,
+    /// Index of the variant whose throughput is told.
+    pub of: usize,
+    /// Index of the one that it is set beside.
+    pub over: usize,
+    /// Throughput of the one over the other: geometric mean over rounds, interval by Student's t on the logarithms.
+    pub ratio: IntervalEstimate,
+    /// Rounds behind it.
+    pub rounds: u32,
 }
 
 /// Two variants at one thread count.
@@ -356,6 +374,19 @@ pub struct SweepPoint {
     pub errors: BTreeMap<u16, u64>,
     /// What the time went into.
     pub breakdown: Option<Breakdown>,
+    /// How unevenly connections were served; none of one connection, or of older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unevenness: Option<Unevenness>,
+}
+
+/// How unevenly the connections of a start were served: standard deviation over connections as a share of their mean, the
+/// geometric mean of that over starts, interval by Student's t on the logarithms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unevenness {
+    /// Of the transactions of a connection.
+    pub transactions: IntervalEstimate,
+    /// Of the time that it was within transactions.
+    pub seconds: IntervalEstimate,
 }
 
 /// The Universal Scalability Law (Gunther 2007), X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted by least squares
@@ -463,6 +494,10 @@ pub struct ResourceCounters {
     pub switches: [u64; 2],
     /// The server's counters that changed, by its own names.
     pub status: BTreeMap<String, i64>,
+    /// Standard deviation over connections as a share of their mean, of a connection's transactions and of its seconds within
+    /// them; none of one connection, or of older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unevenness: Option<[f64; 2]>,
 }
 
 /// Reads a map with numbers for keys, which are texts in JSON. Within an enum that is told by a tag, such as

@@ -1,6 +1,6 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
-use niagara_stats::{Estimate, Heterogeneity, Judgement};
+use niagara_stats::{Estimate, Heterogeneity, Judgement, Stability};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
@@ -49,6 +49,9 @@ pub struct Comparison {
     /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
     #[serde(deserialize_with = "numbers_or_null")]
     pub tps: [f64; 2],
+    /// How far fresh starts of A and of B lie apart, in duels; `None` of few of them, of other protocols, of older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
     /// Couples dropped, by side: a slice of theirs was of no use.
     pub dropped: [u32; 2],
     /// Couples run.

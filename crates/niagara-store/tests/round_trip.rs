@@ -159,6 +159,7 @@ fn summary(duels: usize) -> Summary {
             taken: None,
             nodes: None,
             caution: None,
+            stability: None,
             tps: [1400.0, 1410.0],
             dropped: [1, 0],
             couples: 160,
@@ -278,6 +279,7 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         disturbed: [0, 9],
         errors: [(1213, 40), (1205, 2)].into(),
         breakdown: None,
+        unevenness: None,
     };
     let curve = SweepCurve {
         title: "base".into(),
@@ -301,6 +303,7 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         complete: true,
         curves: vec![curve],
         ratios: Vec::new(),
+        by_round: Vec::new(),
         builds: Vec::new(),
         warnings: Vec::new(),
     }));

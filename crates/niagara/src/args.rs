@@ -410,7 +410,11 @@ pub struct RunArgs {
     /// Which of its sizes
     #[arg(long, value_enum, default_value_t = SizeArg::Small)]
     pub size: SizeArg,
-    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated
+    /// The server that the study starts from, in place of the file's: a name of `niagara server list`, or a path
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated. The other
+    /// combinations stay in the report as left for another time
     #[arg(long = "level", value_name = "AXIS=LEVEL")]
     pub levels: Vec<WantedLevel>,
     /// Say what would be done and what it can show, and do nothing

@@ -156,7 +156,9 @@ impl Terminal {
         match &duel.ending {
             Ending::Scored => {}
             Ending::Disturbed => self.line(
-                "  everything waited for memory in more than half of a duel's couples: repeated; end what uses the memory",
+                // Duels side by side allow for CPU time that others take; whoever is measured alone cannot.
+                "  disturbed in more than half of its slices: repeated; end what takes the memory, or (of variants measured alone) the \
+                 CPUs, or allow more: --disturbance",
             ),
             Ending::Failed { side, reason } => {
                 let side = ["A", "B"][usize::from(*side).min(1)];

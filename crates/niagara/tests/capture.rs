@@ -441,3 +441,37 @@ fn ctrl_c_leaves_no_half_capture() {
     assert_eq!(child.wait().expect("its end").code(), Some(130));
     assert_eq!(files(), ["slow.log"]);
 }
+
+/// A recording without a packet, and a capture that is not there.
+#[test]
+fn what_holds_nothing_and_what_is_not_there_have_remedies() {
+    let place = Place::new();
+    let pcap = place.folder.path().join("shop.pcap");
+    // The header of a file of tcpdump for Ethernet.
+    let header = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, 1];
+    let bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
+    std::fs::write(&pcap, bytes).expect("room");
+    let output = place.folder.path().join("shop.capture");
+    let mut import = place.niagara(&["capture", "import"]);
+    import.arg(&pcap).arg("-o").arg(&output);
+    let stdout = succeed(&mut import);
+    assert!(stdout.contains("0 statements"), "{stdout}");
+    assert!(stdout.contains("remedy: look at the recording"), "{stdout}");
+    for command in [
+        &["bench", "/nope.capture"][..],
+        &["tune", "mariadb-10.11", "--capture", "/nope.capture"],
+        &["capture", "info", "/nope.capture"],
+        &[
+            "compare",
+            "base",
+            "malloc=jemalloc",
+            "--workload",
+            "/nope.capture",
+        ],
+    ] {
+        refused(
+            &mut place.niagara(command),
+            &["/nope.capture", "remedy: name a"],
+        );
+    }
+}

@@ -33,6 +33,7 @@ fn tuned(proven: bool) -> TuneSummary {
         taken: None,
         nodes: None,
         caution: None,
+        stability: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
         goal: niagara_store::Goal::Throughput,

@@ -248,6 +248,38 @@ fn two_variants_of_a_sweep_meet_in_duels() {
 }
 
 #[test]
+fn several_variants_of_a_sweep_are_set_beside_each_other_round_by_round() {
+    let place = Place::new();
+    let path = file(
+        &place,
+        "sweep",
+        "threads = [1, 4]\nsweep = [\"base\", \"transport=unix\", \"cfg.innodb_flush_neighbors=0\"]",
+        "",
+    );
+    let (code, stdout, stderr) = run(study(&place, &path).arg("--no-profile"));
+    assert_eq!(code, Some(0), "{stderr}");
+    let Summary::Sweep(sweep) = summary(&place) else {
+        panic!("a sweep");
+    };
+    assert!(sweep.ratios.is_empty(), "nobody met in duels");
+    let pairs: Vec<(u32, usize, usize, u32)> = (sweep.by_round.iter())
+        .map(|one| (one.threads, one.of, one.over, one.rounds))
+        .collect();
+    let both = [1, 4].map(|threads| [(1, 0), (2, 0), (2, 1)].map(|(a, b)| (threads, a, b, 2)));
+    assert_eq!(pairs, both.concat());
+    assert!(stdout.contains("round by round"), "{stdout}");
+    for curve in &sweep.curves {
+        let [alone, together] = curve.points.as_slice() else {
+            panic!("two points");
+        };
+        assert_eq!(alone.unevenness, None, "one connection is served as itself");
+        let unevenness = together.unevenness.as_ref().expect("four connections");
+        assert!(unevenness.transactions.value > 0.0, "{unevenness:?}");
+    }
+    assert!(report(&place).contains("Fairness"));
+}
+
+#[test]
 fn engines_meet_in_duels() {
     let place = Place::new();
     let engines = "threads = 2\nsweep = [\"engine=Aria\", \"engine=MyISAM\"]";
@@ -414,6 +446,88 @@ levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } 
             }
         }
     }
+}
+
+/// Part of a matrix, a variant beside it, and how far starts lie apart. What is left for another time builds nothing.
+#[test]
+fn a_part_of_a_matrix_leaves_the_rest_in_the_report() {
+    let place = Place::new();
+    let axes = r#"
+[[axes]]
+name = "neighbours"
+levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } }, { name = "built", build = { compiler = "gcc" } }]
+[size.small]
+part = { neighbours = ["0"] }
+duels = 4
+"#;
+    let top = "threads = [1, 2]\nbeside = [\"transport=unix\"]\ncontrols = false";
+    let path = file(&place, "matrix", top, axes);
+    let (code, stdout, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(0), "{stderr}");
+    let Summary::Matrix(matrix) = summary(&place) else {
+        panic!("a matrix");
+    };
+    let titles: Vec<&str> = matrix
+        .cells
+        .iter()
+        .map(|cell| cell.title.as_str())
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "0",
+            "0",
+            "built",
+            "built",
+            "transport=unix",
+            "transport=unix"
+        ]
+    );
+    for cell in &matrix.cells {
+        match &cell.outcome {
+            CellOutcome::Measured { comparison } => {
+                assert_ne!(cell.title, "built");
+                if comparison.throughput.duels == 4 {
+                    let stability = comparison.stability.expect("four starts");
+                    assert!(stability.ratio.low < stability.ratio.high, "{stability:?}");
+                }
+            }
+            CellOutcome::NotTried { reason } => {
+                assert_eq!(cell.title, "built", "{reason}");
+                assert!(reason.contains("left for another time"), "{reason}");
+            }
+        }
+    }
+    assert!(stdout.contains("4 of 6 cells"), "{stdout}");
+    let page = report(&place);
+    for words in ["built, all 2 cells", "Part of the matrix: neighbours 1, 0."] {
+        assert!(page.contains(words), "no {words:?} on the page");
+    }
+}
+
+/// Another server than the file's; a name that is none is told before anything is set up.
+#[test]
+fn a_study_is_asked_of_another_server() {
+    let place = Place::new();
+    let path = file(
+        &place,
+        "compare",
+        "a = \"base\"\nb = \"transport=unix\"",
+        "",
+    );
+    let plan = |server: &str| {
+        let mut command = place.niagara(&["run"]);
+        run(command.arg(&path).args(["--plan", "--server", server]))
+    };
+    let (code, _, stderr) = plan("mariadb-11.8");
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = plan("mariadb-11.9");
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("no server is called `mariadb-11.9`")
+            && stderr.contains("remedy: did you mean"),
+        "{stderr}"
+    );
 }
 
 #[test]

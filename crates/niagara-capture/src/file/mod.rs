@@ -1,4 +1,4 @@
-//! The capture file. docs/capture.md describes it for who writes another reader.
+//! The capture file. [`DESCRIPTION`] describes it for who writes another reader.
 //!
 //! A dictionary of digests, statement templates and names grows as the file is written; events come in blocks of columns,
 //! compressed by Zstandard. Writer and reader hold one block and the dictionary.
@@ -20,6 +20,9 @@ pub use event::{Event, EventKind, Measured, Parts, Place, Transaction};
 pub use reader::CaptureReader;
 pub use summary::{BlockEntry, Order, Source, Summary};
 pub(crate) use writer::CaptureWriter;
+
+/// The format, byte by byte, as Markdown.
+pub const DESCRIPTION: &str = include_str!("format.md");
 
 /// The number of the format, raised with every change that an older reader cannot read.
 const FORMAT: u32 = 1;

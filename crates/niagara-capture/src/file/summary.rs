@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::ServerCounts;
-use crate::dropped::Dropped;
+use crate::dropped::{Cause, Dropped};
 use crate::log::{Dialect, LogKind, Meaning};
 
 /// The order of the events.
@@ -87,4 +87,73 @@ pub struct Summary {
     pub counted: Option<ServerCounts>,
     /// Where the events are.
     pub blocks: Vec<BlockEntry>,
+}
+
+impl Summary {
+    /// What to look at where not a single statement was found; `None` where there are some.
+    pub fn remedy_for_nothing(&self) -> Option<&'static str> {
+        if self.statements > 0 {
+            return None;
+        }
+        let dropped = |cause| self.dropped.count(cause) > 0;
+        let is_traffic = (self.sources.iter()).any(|source| source.kind == LogKind::Traffic);
+        Some(if dropped(Cause::Filtered) {
+            "nothing fits the filter: `niagara capture info` on what it was taken from shows what there is"
+        } else if !is_traffic {
+            "give logs with entries; `niagara capture advise` says what to set on the server for them"
+        } else if dropped(Cause::Encrypted) || dropped(Cause::Compressed) {
+            "what is encrypted or compressed cannot be read: import a slow log (`niagara capture start` makes one), or record clients \
+             that connect in clear (--skip-ssl, --ssl-mode=DISABLED)"
+        } else if dropped(Cause::LostPackets) {
+            "record packets whole and without loss: tcpdump -s 0 -B 65536, until it says `0 packets dropped by kernel`"
+        } else {
+            "look at the recording (`tcpdump -r FILE | head`). Is it the interface that clients come by (-i any, -i lo on the \
+             server's own host; a Unix socket is on none)? The server's port (port 3306; a server of another port is known when \
+             its greeting to a new connection was recorded)? Both directions (no `src` or `dst` in the filter)? Whole packets (-s 0)?"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_statement_says_what_to_look_at() {
+        let source = |kind| Source {
+            file: "shop".to_owned(),
+            kind,
+            dialect: Dialect::Mariadb,
+            version: None,
+            seconds_mean: Meaning::default(),
+            entries: 0,
+            bytes: 0,
+        };
+        let told = |kind, causes: &[Cause]| {
+            let mut summary = Summary {
+                sources: vec![source(kind)],
+                ..Summary::default()
+            };
+            for &cause in causes {
+                summary.dropped.add_without_place(cause, 1);
+            }
+            summary
+                .remedy_for_nothing()
+                .expect("no statement")
+                .to_owned()
+        };
+        assert!(told(LogKind::Slow, &[]).contains("capture advise"));
+        let packets = told(LogKind::Traffic, &[]);
+        for word in ["-i any", "port 3306", "directions", "-s 0"] {
+            assert!(packets.contains(word), "{packets}");
+        }
+        assert!(told(LogKind::Traffic, &[Cause::Encrypted]).contains("--skip-ssl"));
+        assert!(told(LogKind::Traffic, &[Cause::LostPackets]).contains("-B 65536"));
+        assert!(told(LogKind::Traffic, &[Cause::Filtered]).contains("filter"));
+        let some = Summary {
+            statements: 1,
+            ..Summary::default()
+        };
+        assert_eq!(some.remedy_for_nothing(), None);
+    }
 }

@@ -1,8 +1,29 @@
 //! The axes of a matrix, the combinations of their levels, and what those are called.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::asking::recipe::VariantRecipe;
+use crate::asking::wanted_level::WantedLevel;
+
+/// What a matrix fills in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MatrixQuestion {
+    /// What the levels are applied to.
+    pub start: Box<VariantRecipe>,
+    /// What is combined.
+    pub axes: Vec<AxisRecipe>,
+    /// Every combination, or one axis at a time beside the baseline.
+    pub all: bool,
+    /// Variants that are no combination of levels, such as the package itself: a row each, against the same baseline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<VariantRecipe>,
+    /// The levels that are measured now, of the axes that are named; without any, all. The other combinations are left
+    /// for another time, and stay in the report.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub part: Vec<WantedLevel>,
+}
 
 /// An axis of a matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,37 +41,124 @@ pub struct LevelRecipe {
     pub name: String,
     /// What it changes.
     pub recipe: VariantRecipe,
+    /// Levels of other axes, by their axis, that it is combined with alone; with all levels of an axis that is not named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub only: BTreeMap<String, Vec<String>>,
 }
 
-/// A combination of levels.
+/// A row of a matrix: a combination of levels, or a variant beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelSet {
-    /// Level of each axis.
+    /// Level of each axis; none of a variant beside the combinations.
     pub levels: Vec<usize>,
-    /// The names of those that differ from the baseline; `baseline` where none does.
+    /// The names of those that differ from the baseline; `baseline` where none does. Of a variant beside them its own.
     pub title: String,
+    /// Which of the variants beside the combinations it is.
+    pub beside: Option<usize>,
+    /// Whether it is left for another time.
+    pub is_left: bool,
 }
 
-/// Every combination, or the baseline and every level beside it; the baseline first.
-pub fn level_sets(axes: &[AxisRecipe], all: bool) -> Vec<LevelSet> {
-    let sizes: Vec<usize> = axes.iter().map(|axis| axis.levels.len()).collect();
-    of_sizes(&sizes, all)
-        .into_iter()
-        .map(|levels| LevelSet {
-            title: title(axes, &levels),
-            levels,
-        })
-        .collect()
-}
-
-/// How many there are, without making them.
-pub(crate) fn count(axes: &[AxisRecipe], all: bool) -> usize {
-    let sizes = axes.iter().map(|axis| axis.levels.len());
-    if all {
-        sizes.fold(1, usize::saturating_mul)
-    } else {
-        1 + sizes.map(|levels| levels.saturating_sub(1)).sum::<usize>()
+impl MatrixQuestion {
+    /// Every combination, or the baseline and every level beside it, the baseline first; then the variants beside them.
+    pub fn sets(&self) -> Vec<LevelSet> {
+        let sizes: Vec<usize> = self.axes.iter().map(|axis| axis.levels.len()).collect();
+        let combined = of_sizes(&sizes, self.all)
+            .into_iter()
+            .filter(|levels| self.go_together(levels))
+            .map(|levels| LevelSet {
+                title: title(&self.axes, &levels),
+                is_left: (self.axes.iter().zip(&levels))
+                    .any(|(axis, &level)| !self.has(axis, level)),
+                levels,
+                beside: None,
+            });
+        let beside = self.beside.iter().enumerate();
+        let beside = beside.map(|(index, recipe)| LevelSet {
+            levels: Vec::new(),
+            title: title_beside(recipe),
+            beside: Some(index),
+            is_left: false,
+        });
+        combined.chain(beside).collect()
     }
+
+    /// What a row is made by, one after the other.
+    pub(crate) fn recipes(&self, set: &LevelSet) -> Vec<&VariantRecipe> {
+        match set.beside {
+            Some(index) => vec![&self.beside[index]],
+            None => std::iter::once(&*self.start)
+                .chain(self.levels(set))
+                .collect(),
+        }
+    }
+
+    /// What a combination changes of the start, as one, so that a build with two options is built once.
+    pub(crate) fn changes(&self, set: &LevelSet) -> VariantRecipe {
+        VariantRecipe::together(self.levels(set))
+    }
+
+    fn levels(&self, set: &LevelSet) -> Vec<&VariantRecipe> {
+        let levels = self.axes.iter().zip(&set.levels);
+        levels
+            .map(|(axis, &level)| &axis.levels[level].recipe)
+            .collect()
+    }
+
+    /// How many combinations there are at the most, without making them.
+    pub(crate) fn count(&self) -> usize {
+        let sizes = self.axes.iter().map(|axis| axis.levels.len());
+        if self.all {
+            sizes.fold(1, usize::saturating_mul)
+        } else {
+            1 + sizes.map(|levels| levels.saturating_sub(1)).sum::<usize>()
+        }
+    }
+
+    /// Whether no level of the combination is meant for other levels than those it meets; the baseline always stands.
+    fn go_together(&self, levels: &[usize]) -> bool {
+        let met = || {
+            self.axes
+                .iter()
+                .zip(levels)
+                .map(|(axis, &level)| (axis, &axis.levels[level]))
+        };
+        levels.iter().all(|&level| level == 0)
+            || met().all(|(_, one)| {
+                met().all(|(axis, other)| {
+                    let wanted = one.only.get(&axis.name);
+                    wanted.is_none_or(|names| names.contains(&other.name))
+                })
+            })
+    }
+
+    /// Whether a level is among what is measured now: the baseline always is, every level of an axis that is not named too.
+    fn has(&self, axis: &AxisRecipe, level: usize) -> bool {
+        let named = self.part.iter().filter(|one| one.axis == axis.name);
+        let mut named = named.peekable();
+        level == 0
+            || named.peek().is_none()
+            || named.any(|one| one.level == axis.levels[level].name)
+    }
+
+    /// What is measured now, in words; `None` when that is everything.
+    pub(crate) fn part_in_words(&self) -> Option<String> {
+        let in_words = |axis: &AxisRecipe| {
+            let levels = axis.levels.iter().enumerate();
+            let kept = levels.filter(|&(level, _)| self.has(axis, level));
+            let kept: Vec<&str> = kept.map(|(_, level)| level.name.as_str()).collect();
+            format!("{} {}", axis.name, kept.join(", "))
+        };
+        let kept: Vec<String> = self.axes.iter().map(in_words).collect();
+        (!self.part.is_empty()).then(|| format!("Part of the matrix: {}.", kept.join("; ")))
+    }
+}
+
+/// What a variant beside the combinations is called.
+fn title_beside(recipe: &VariantRecipe) -> String {
+    let names = [&recipe.title, &recipe.spelling, &recipe.server];
+    let found = names.into_iter().find_map(Clone::clone);
+    found.unwrap_or_else(|| "the package".to_owned())
 }
 
 fn of_sizes(sizes: &[usize], all: bool) -> Vec<Vec<usize>> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
-use crate::asking::level_sets::AxisRecipe;
+use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::origin::Origin;
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::{DuelSettings, Load, Protocol};
@@ -219,7 +219,19 @@ impl StudyDescription {
 
     /// Its words, where it has any: a question of the command line has none.
     pub(crate) fn words(&self) -> Option<About> {
-        (!self.about.asked.is_empty()).then(|| self.about.clone())
+        if self.about.asked.is_empty() {
+            return None;
+        }
+        let mut words = self.about.clone();
+        if let Question::Matrix(matrix) = &self.question
+            && let Some(part) = matrix.part_in_words()
+        {
+            words.note = Some(match words.note.take() {
+                Some(note) => format!("{note} {part}"),
+                None => part,
+            });
+        }
+        Some(words)
     }
 }
 
@@ -254,14 +266,7 @@ pub enum Question {
         rungs: Vec<RungRecipe>,
     },
     /// Which combination is best?
-    Matrix {
-        /// What the levels are applied to.
-        start: Box<VariantRecipe>,
-        /// What is combined.
-        axes: Vec<AxisRecipe>,
-        /// Every combination, or one axis at a time beside the baseline.
-        all: bool,
-    },
+    Matrix(MatrixQuestion),
     /// Where does it stop scaling?
     Sweep {
         /// Whose curves are drawn.
@@ -279,7 +284,7 @@ impl Question {
         match self {
             Self::Compare { .. } => StudyKind::Compare,
             Self::Ladder { .. } => StudyKind::Ladder,
-            Self::Matrix { .. } => StudyKind::Matrix,
+            Self::Matrix(_) => StudyKind::Matrix,
             Self::Sweep { .. } => StudyKind::Sweep,
             Self::Tune(_) => StudyKind::Tune,
             Self::Noise => StudyKind::Noise,

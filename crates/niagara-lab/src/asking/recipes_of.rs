@@ -2,7 +2,6 @@
 
 use niagara_build::Recipe;
 
-use crate::asking::level_sets::level_sets;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::fleet::ServerRecipe;
@@ -19,13 +18,9 @@ pub fn recipes_of(study: &StudyDescription) -> Vec<ServerRecipe> {
         Question::Ladder { start, rungs } => std::iter::once(vec![&**start])
             .chain(rungs.iter().map(|rung| vec![&**start, &rung.recipe]))
             .collect(),
-        Question::Matrix { start, axes, all } => level_sets(axes, *all)
-            .iter()
-            .map(|set| {
-                let levels = set.levels.iter().zip(axes);
-                let levels = levels.map(|(&level, axis)| &axis.levels[level].recipe);
-                std::iter::once(&**start).chain(levels).collect()
-            })
+        Question::Matrix(matrix) => (matrix.sets().iter())
+            .filter(|set| !set.is_left)
+            .map(|set| matrix.recipes(set))
             .collect(),
     };
     let mut found: Vec<ServerRecipe> = Vec::new();

@@ -3,12 +3,14 @@
 
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use crate::asking::level_sets::AxisRecipe;
 use crate::asking::question::{Question, StudyDescription};
 use niagara_server::did_you_mean;
 
 /// A level that is wanted, as `AXIS=LEVEL`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WantedLevel {
     /// The axis, by its name.
     pub axis: String,
@@ -33,53 +35,51 @@ impl FromStr for WantedLevel {
 }
 
 impl StudyDescription {
-    /// Leaves out the levels of a matrix that are not wanted: an axis that is named keeps its baseline and the levels named,
-    /// one that is not keeps all. The study's note says so. Without any wanted level nothing changes.
+    /// Leaves for another time the combinations of a matrix that are not wanted: of an axis that is named its baseline and the
+    /// levels named are measured, of one that is not all. It replaces what the file says of that; without any wanted level
+    /// nothing changes.
     ///
     /// # Errors
-    /// The study is no matrix; it has no such axis or level; nothing beside the baseline is left.
+    /// The study is no matrix, or has no such axis or level; nothing beside the baseline would be measured.
     pub fn keep_levels(&mut self, wanted: &[WantedLevel]) -> Result<(), String> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let kind = self.question.kind();
-        let Question::Matrix { axes, .. } = &mut self.question else {
-            return Err(format!(
-                "this study is a {kind}: only a matrix has axes with levels\n\
-                 remedy: leave --level out, or give a file of kind = \"matrix\""
-            ));
-        };
         for one in wanted {
-            known(axes, one)?;
+            self.check_level(one)?;
         }
-        for axis in axes.iter_mut() {
-            let names: Vec<&str> = wanted
-                .iter()
-                .filter(|one| one.axis == axis.name)
-                .map(|one| one.level.as_str())
-                .collect();
-            if !names.is_empty() {
-                let mut index = 0;
-                axis.levels.retain(|level| {
-                    index += 1;
-                    index == 1 || names.contains(&level.name.as_str())
-                });
-            }
-        }
-        if axes.iter().all(|axis| axis.levels.len() < 2) {
+        let Question::Matrix(matrix) = &mut self.question else {
+            return Ok(());
+        };
+        matrix.part = wanted.to_vec();
+        let sets = matrix.sets();
+        let mut combined = sets.iter().filter(|set| set.beside.is_none()).skip(1);
+        if combined.all(|set| set.is_left) {
             return Err("only the baseline is left: name a level beside it".to_owned());
         }
-        let kept: Vec<String> = axes.iter().map(kept).collect();
-        let part = format!("Part of the matrix: {}.", kept.join("; "));
-        self.about.note = Some(match self.about.note.take() {
-            Some(note) => format!("{note} {part}"),
-            None => part,
-        });
         Ok(())
+    }
+
+    /// Whether it is a matrix with that level of that axis.
+    ///
+    /// # Errors
+    /// Why not, with the nearest known name.
+    pub(crate) fn check_level(&self, wanted: &WantedLevel) -> Result<(), String> {
+        let Question::Matrix(matrix) = &self.question else {
+            return Err(format!(
+                "this study is a {}: only a matrix has axes with levels",
+                self.question.kind()
+            ));
+        };
+        check_level(&matrix.axes, wanted)
     }
 }
 
-fn known(axes: &[AxisRecipe], wanted: &WantedLevel) -> Result<(), String> {
+/// Whether there is such an axis, with such a level.
+///
+/// # Errors
+/// What is not there, with the nearest known name.
+pub(crate) fn check_level(axes: &[AxisRecipe], wanted: &WantedLevel) -> Result<(), String> {
     let Some(axis) = axes.iter().find(|axis| axis.name == wanted.axis) else {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         return Err(unknown("axis", &wanted.axis, &names));
@@ -102,13 +102,4 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
         did_you_mean(name, known.iter().copied()),
         known.join(", ")
     )
-}
-
-fn kept(axis: &AxisRecipe) -> String {
-    let levels: Vec<&str> = axis
-        .levels
-        .iter()
-        .map(|level| level.name.as_str())
-        .collect();
-    format!("{} {}", axis.name, levels.join(", "))
 }

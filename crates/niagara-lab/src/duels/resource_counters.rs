@@ -16,6 +16,8 @@ pub(crate) struct CounterReader {
     run_delay: Option<Duration>,
     meter: UsageMeter,
     usage: UsageSample,
+    /// Transactions and seconds within them, by connection.
+    connections: Vec<(u64, f64)>,
 }
 
 impl CounterReader {
@@ -32,6 +34,7 @@ impl CounterReader {
             run_delay: server.run_delay(),
             usage: meter.sample()?,
             meter,
+            connections: vec![(0, 0.0); threads as usize],
         })
     }
 
@@ -50,6 +53,12 @@ impl CounterReader {
         record.transactions += stats.transactions_whole;
         record.server_cpu_seconds += server_cpu;
         record.client_cpu_seconds += client_cpu;
+        let served = stats.per_connection_transactions.iter();
+        let served = served.zip(&stats.per_connection_busy_seconds);
+        for (sum, (transactions, seconds)) in self.connections.iter_mut().zip(served) {
+            sum.0 += transactions;
+            sum.1 += seconds;
+        }
         let grown = |now: f64, then: f64| (now - then).max(0.0);
         let iowait = grown(after.cpu.iowait, before.cpu.iowait);
         record.iowait_seconds += iowait;
@@ -77,6 +86,7 @@ impl CounterReader {
             .run_delay
             .zip(server.run_delay())
             .map(|(before, after)| after.saturating_sub(before).as_secs_f64());
+        self.record.unevenness = unevenness(&self.connections);
         let now = counters(server)?;
         self.record.status = now
             .into_iter()
@@ -89,6 +99,20 @@ impl CounterReader {
     }
 }
 
+/// Standard deviation over connections as a share of their mean, of both figures; `None` of one connection, or of none that
+/// did anything.
+fn unevenness(connections: &[(u64, f64)]) -> Option<[f64; 2]> {
+    let share = |figures: Vec<f64>| {
+        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+        let sd = niagara_stats::standard_deviation(&figures)?;
+        (mean > 0.0).then(|| sd / mean)
+    };
+    let (transactions, seconds): (Vec<f64>, Vec<f64>) = (connections.iter())
+        .map(|&(transactions, seconds)| (transactions as f64, seconds))
+        .unzip();
+    Some([share(transactions)?, share(seconds)?])
+}
+
 /// The server's whole-number counters.
 fn counters(server: &RunningServer) -> Result<BTreeMap<String, i64>> {
     Ok(server
@@ -96,4 +120,19 @@ fn counters(server: &RunningServer) -> Result<BTreeMap<String, i64>> {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unevenness_is_a_share_of_the_mean() {
+        let [transactions, seconds] =
+            unevenness(&[(90, 2.0), (110, 2.0)]).expect("two connections");
+        assert!((transactions - 0.1 * 2_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(seconds, 0.0);
+        assert_eq!(unevenness(&[(100, 2.0)]), None);
+        assert_eq!(unevenness(&[(0, 0.0), (0, 0.0)]), None);
+    }
 }

@@ -6,14 +6,16 @@ use anyhow::Result;
 use niagara_load::WorkloadSpec;
 use niagara_store::{Axis, MatrixWorkload};
 
-use crate::asking::level_sets::{AxisRecipe, level_sets};
-use crate::asking::recipe::VariantRecipe;
+use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::questions::matrix::{Combination, MatrixOptions};
 use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
+
+/// Why a combination is not measured that is not wanted now.
+const LEFT: &str = "left for another time: --level names what is measured";
 
 /// What a matrix is filled from.
 pub(crate) struct Combinations {
@@ -25,29 +27,33 @@ pub(crate) struct Combinations {
 /// Sets up every load and every combination; one that is not to be had here is kept with its reason.
 pub(crate) fn combinations(
     set_up: &SetUp<'_>,
-    start: &VariantRecipe,
-    axes: &[AxisRecipe],
-    all: bool,
+    matrix: &MatrixQuestion,
     observer: &mut dyn Observer,
 ) -> Result<Combinations> {
     let study = set_up.study;
-    let mut combinations: Vec<Combination> = level_sets(axes, all)
-        .into_iter()
+    let sets = matrix.sets();
+    let mut combinations: Vec<Combination> = sets
+        .iter()
         .map(|set| Combination {
-            title: set.title,
-            levels: set.levels,
+            title: set.title.clone(),
+            levels: set.levels.clone(),
             variants: Vec::new(),
         })
         .collect();
     let mut benches = BTreeMap::new();
     for workload in 0..study.workloads.len() {
         let mut first = set_up.bench(study.load(workload, study.threads[0]));
-        let base = set_up.variant_for_any_threads(start, &mut first, observer)?;
-        for combination in &mut combinations {
-            let levels = axes.iter().zip(&combination.levels);
-            let recipes = levels.map(|(axis, &level)| &axis.levels[level].recipe);
-            let recipe = VariantRecipe::together(recipes);
-            let made = resolve_or_reason(&recipe, &base, set_up.inventory, &mut first, observer)?;
+        let start = set_up.variant_for_any_threads(&matrix.start, &mut first, observer)?;
+        for (set, combination) in sets.iter().zip(&mut combinations) {
+            let made = if set.is_left {
+                Err(LEFT.to_owned())
+            } else {
+                let (recipe, on) = match set.beside {
+                    Some(index) => (matrix.beside[index].clone(), &set_up.base),
+                    None => (matrix.changes(set), &start),
+                };
+                resolve_or_reason(&recipe, on, set_up.inventory, &mut first, observer)?
+            };
             combination.variants.push(made);
         }
         // What was made for one thread count is there for the others too: the same servers, the same data.
@@ -63,7 +69,8 @@ pub(crate) fn combinations(
         benches.insert((workload, study.threads[0]), first);
     }
     Ok(Combinations {
-        axes: axes
+        axes: matrix
+            .axes
             .iter()
             .map(|axis| Axis {
                 name: axis.name.clone(),

@@ -2,12 +2,14 @@
 
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
-use niagara_stats::{heterogeneity, judge_beside, signed_rank, taken_more_from};
+use niagara_stats::{
+    Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
+};
 use niagara_store::{
     Comparison, DuelRecord, Goal, OnNodes, ReplayRecord, ReplaySummary, SliceRecord,
 };
 
-use crate::duels::score::mean_difference;
+use crate::duels::score::{mean_difference, throughput};
 use crate::questions::by_digest::replay_summary;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
@@ -78,6 +80,7 @@ pub(crate) fn comparison(
         caution: limited_by_generator(&slices, test, outcome)
             .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
+        stability: from_start_to_start(&slices, test, outcome),
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
         replay: replayed(study, test, outcome)?,
@@ -180,6 +183,25 @@ fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<
         "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
          throughput as measured, without allowing for it, is the figure to go by"
     ))
+}
+
+/// How far the fresh starts of either side lie apart, by what its undisturbed slices did in the middle.
+fn from_start_to_start(
+    slices: &[SliceRecord],
+    test: &SequentialTest<'_>,
+    outcome: &TestOutcome,
+) -> Option<Stability> {
+    let level = |duel: &DuelRecord, side: u8| {
+        let own = slices
+            .iter()
+            .filter(|slice| (slice.duel, slice.side) == (duel.seq, side) && !slice.disturbed);
+        niagara_stats::median(&own.map(throughput).collect::<Vec<_>>())
+    };
+    let duels = outcome.duels.iter().filter(|duel| duel.score.is_some());
+    let pairs: Vec<[f64; 2]> = duels
+        .filter_map(|duel| Some([level(duel, 0)?, level(duel, 1)?]))
+        .collect();
+    stability(&pairs, test.errors.alpha)
 }
 
 /// The mean of a figure over A's and over B's slices of the duels that count.

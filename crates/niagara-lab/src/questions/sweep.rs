@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
-    About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, SliceRecord,
-    Summary, SweepCurve, SweepPoint, SweepSummary,
+    About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, RoundRatio,
+    SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -23,6 +23,7 @@ use crate::duels::workbench::Workbench;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::build_notes;
+use crate::questions::by_round::round_ratios;
 use crate::questions::ladder::in_short;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
@@ -34,6 +35,8 @@ use niagara_stats::derive_seed;
 
 /// A thread count this close to the best is as good.
 const AS_GOOD: f64 = 0.02;
+/// The bits of a start's seed that are its round's: repeats are marked in the others.
+const ROUND_BITS: u64 = (1 << 48) - 1;
 /// Failed starts of a point after which it is given up.
 const MAX_FAILURES: u32 = 2;
 
@@ -298,11 +301,7 @@ impl<'a> Run<'a> {
             if let Some(reason) = self.failed.get(&point) {
                 failures.insert(threads, reason.clone());
             }
-            let subject = point.subject();
-            let of_point: Vec<Measured<'_>> = study
-                .done()
-                .iter()
-                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+            let of_point: Vec<Measured<'_>> = scored(study, point)
                 .filter_map(|duel| {
                     Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, counters)
                 })
@@ -367,6 +366,7 @@ impl<'a> Run<'a> {
             load_seconds: study.load_seconds(),
             complete,
             ratios: self.ratios(study),
+            by_round: self.by_round(study, &by_duel, &counters),
             builds: self.builds()?,
             warnings: self.warnings(&curves),
             curves,
@@ -392,15 +392,11 @@ impl<'a> Run<'a> {
             return Vec::new();
         }
         let at = |&threads: &u32| {
-            let subject = Point {
+            let point = Point {
                 threads,
                 variant: 0,
-            }
-            .subject();
-            let ratios: Vec<f64> = study
-                .done()
-                .iter()
-                .filter(|duel| duel.subject == subject && duel.ending == Ending::Scored)
+            };
+            let ratios: Vec<f64> = scored(study, point)
                 .filter_map(|duel| Some(duel.score?.exp()))
                 .collect();
             Some(RatioAt {
@@ -410,6 +406,42 @@ impl<'a> Run<'a> {
             })
         };
         self.options.benches.keys().filter_map(at).collect()
+    }
+
+    /// Each variant over the first and over the one before it, where they were measured each alone.
+    fn by_round(
+        &self,
+        study: &Study,
+        by_duel: &BTreeMap<u32, Vec<&SliceRecord>>,
+        counters: &[(u32, u8, ResourceCounters)],
+    ) -> Vec<RoundRatio> {
+        if self.interleaved {
+            return Vec::new();
+        }
+        let options = self.options;
+        let rounds_of = |point: Point| -> BTreeMap<u32, f64> {
+            let subject = point.subject();
+            // A repeat's seed differs in its highest bits alone.
+            let seed = |round: u32| derive_seed(options.seed, &subject, round.into()) & ROUND_BITS;
+            let known: BTreeMap<u64, u32> = (0..options.rounds)
+                .map(|round| (seed(round), round))
+                .collect();
+            let starts = scored(study, point).filter_map(|duel| {
+                let round = known.get(&(duel.seed & ROUND_BITS))?;
+                let start = Measured::of(duel, 0, by_duel.get(&duel.seq)?, counters)?;
+                Some((*round, start.tps))
+            });
+            starts.collect()
+        };
+        let counts = options.benches.keys();
+        counts
+            .flat_map(|&threads| {
+                let variants = 0..options.variants.len();
+                let points = variants.map(|variant| Point { threads, variant });
+                let rounds: Vec<_> = points.map(rounds_of).collect();
+                round_ratios(threads, &rounds, options.alpha)
+            })
+            .collect()
     }
 
     fn warnings(&self, curves: &[SweepCurve]) -> Vec<String> {
@@ -468,6 +500,13 @@ impl Measuring for Run<'_> {
         let summary = self.summary(study, complete)?;
         Ok(Found::Summary(Summary::Sweep(Box::new(summary))))
     }
+}
+
+/// The starts of a point that count.
+fn scored(study: &Study, point: Point) -> impl Iterator<Item = &DuelRecord> {
+    let subject = point.subject();
+    let done = study.done().iter();
+    done.filter(move |duel| duel.subject == subject && duel.ending == Ending::Scored)
 }
 
 fn typical_seconds(study: &Study) -> f64 {
@@ -547,6 +586,21 @@ fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<Sw
         ],
         errors,
         breakdown: together(&counters).and_then(|sum| breakdown(&sum)),
+        unevenness: unevenness(&counters, alpha),
+    })
+}
+
+/// How unevenly connections were served, over the starts that tell it.
+fn unevenness(counters: &[&ResourceCounters], alpha: f64) -> Option<Unevenness> {
+    let of = |place: usize| {
+        let shares: Vec<f64> = (counters.iter())
+            .filter_map(|record| Some(record.unevenness?[place]))
+            .collect();
+        IntervalEstimate::geometric(&shares, alpha)
+    };
+    Some(Unevenness {
+        transactions: of(0)?,
+        seconds: of(1)?,
     })
 }
 

@@ -85,8 +85,8 @@ pub fn answer(
             let found = conduct(&mut climbing, &mut study, observer)?;
             (study, found)
         }
-        Question::Matrix { start, axes, all } => {
-            let parts = combinations(&set_up, start, axes, *all, observer)?;
+        Question::Matrix(matrix) => {
+            let parts = combinations(&set_up, matrix, observer)?;
             let mut study = open(observer)?;
             let options = parts.options(&set_up, duel_settings, study.seed())?;
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;

@@ -170,10 +170,13 @@ fn recipes(question: &Question) -> Vec<&VariantRecipe> {
             let rungs = rungs.iter().map(|rung| &rung.recipe);
             std::iter::once(&**start).chain(rungs).collect()
         }
-        Question::Matrix { start, axes, .. } => {
-            let levels = axes.iter().flat_map(|axis| &axis.levels);
+        Question::Matrix(matrix) => {
+            let levels = matrix.axes.iter().flat_map(|axis| &axis.levels);
             let levels = levels.map(|level| &level.recipe);
-            std::iter::once(&**start).chain(levels).collect()
+            std::iter::once(&*matrix.start)
+                .chain(levels)
+                .chain(&matrix.beside)
+                .collect()
         }
         Question::Sweep { variants } => variants.iter().collect(),
         Question::Tune(_) | Question::Noise => Vec::new(),

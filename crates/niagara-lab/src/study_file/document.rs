@@ -58,6 +58,10 @@ pub(crate) struct Document {
     pub axes: Option<At<Vec<Axis>>>,
     /// matrix: every combination of levels (all), or one axis at a time beside the baseline (each)
     pub combine: Option<At<Combine>>,
+    /// matrix: variants that are no combination of levels, a row each against the same baseline: names or expressions; "base" is
+    /// the package
+    #[schemars(length(min = 1))]
+    pub beside: Option<At<Vec<At<Text>>>>,
     /// sweep: the variants, names or expressions; base unless given
     pub sweep: Option<At<Vec<At<Text>>>>,
     /// compare, ladder, matrix: how variants meet (docs/methodology.md); duel unless given, pair of jobs; trimmed is for compare
@@ -155,6 +159,10 @@ pub(crate) struct SizeEntry {
     pub slice: Option<DurationText>,
     /// Longest warm-up of a side
     pub warm_up: Option<DurationText>,
+    /// matrix: what this size measures, levels by axis: { compiler = ["clang"] }. Of an axis that is named the baseline and these
+    /// levels; the other combinations stay in the report as left for another time
+    #[serde(default)]
+    pub part: BTreeMap<String, Vec<At<Text>>>,
     /// Options of every workload that has them: table_size = 10000
     #[serde(default)]
     pub options: BTreeMap<String, At<Scalar>>,
@@ -243,6 +251,9 @@ changes!(Rung {
 changes!(Level {
     /// Short, for tables and charts
     pub name: At<Text>,
+    /// The levels of other axes that it is combined with, by axis: { compiler = ["gcc"] }; with all unless given
+    #[serde(default)]
+    pub only: BTreeMap<String, Vec<At<Text>>>,
 });
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

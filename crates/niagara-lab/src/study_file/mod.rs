@@ -7,6 +7,7 @@ mod build_table;
 mod changes;
 mod document;
 mod known;
+mod matrix;
 mod quantities;
 mod read;
 #[cfg(test)]

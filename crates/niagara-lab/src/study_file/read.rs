@@ -11,10 +11,10 @@ use niagara_store::About;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
 use super::changes::{engine, of_parts, of_variant, reference, server};
-use super::document::{Axis, Combine, Document, Meeting, Rung, SizeEntry, Workload};
+use super::document::{Document, Meeting, Rung, SizeEntry, Workload};
 use super::known::Known;
+use super::matrix::{keep_part, matrix};
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
-use crate::asking::level_sets::{AxisRecipe, LevelRecipe, count, level_sets};
 use crate::asking::load_by_name::{load_of, settings_of};
 use crate::asking::origin::{Data, Origin};
 use crate::asking::quantity;
@@ -87,7 +87,7 @@ const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
 /// Fresh starts of a sweep's point.
 const SWEEP_STARTS: usize = 8;
 /// Combinations of a matrix; more is surely a mistake.
-const MAX_COMBINATIONS: usize = 1_000;
+pub(crate) const MAX_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
     fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<Question> {
@@ -133,22 +133,14 @@ impl Reader<'_> {
                 }
             }
             StudyKind::Matrix => {
-                let start = Box::new(spoken_of(&document.start, mistakes));
+                let start = spoken_of(&document.start, mistakes);
                 let Some(axes) = &document.axes else {
                     self.missing("axes", "an [[axes]] for each", kind, mistakes);
                     return None;
                 };
-                let all = document
-                    .combine
-                    .as_ref()
-                    .is_none_or(|word| word.value == Combine::All);
-                let recipes = self.axes(axes, mistakes);
-                tell_apart(axes, &recipes, all, mistakes);
-                Question::Matrix {
-                    start,
-                    axes: recipes,
-                    all,
-                }
+                Question::Matrix(matrix(
+                    document, axes, start, &variants, self.known, mistakes,
+                ))
             }
             // The command line alone asks these.
             StudyKind::Tune | StudyKind::Noise => return None,
@@ -192,7 +184,7 @@ impl Reader<'_> {
     fn refuse_keys_of_others(&self, kind: StudyKind, mistakes: &mut Mistakes<'_>) {
         let document = self.document;
         use StudyKind::{Compare, Ladder, Matrix, Sweep};
-        let keys: [(&str, Option<usize>, &[StudyKind]); 11] = [
+        let keys: [(&str, Option<usize>, &[StudyKind]); 12] = [
             ("controls", place(&document.controls), &[Ladder, Matrix]),
             ("a", place(&document.a), &[Compare]),
             ("b", place(&document.b), &[Compare]),
@@ -208,6 +200,7 @@ impl Reader<'_> {
             ),
             ("rungs", place(&document.rungs), &[Ladder]),
             ("axes", place(&document.axes), &[Matrix]),
+            ("beside", place(&document.beside), &[Matrix]),
             ("sweep", place(&document.sweep), &[Sweep]),
         ];
         for (name, at, kinds) in keys {
@@ -258,49 +251,6 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn axes(&self, axes: &[Axis], mistakes: &mut Mistakes<'_>) -> Vec<AxisRecipe> {
-        let mut names = BTreeSet::new();
-        axes.iter()
-            .map(|axis| {
-                let name = axis.name.trim().to_owned();
-                if !names.insert(name.clone()) {
-                    mistakes.add(
-                        axis.name.at,
-                        format!("a second axis is called `{name}`"),
-                        "give it another name",
-                    );
-                }
-                if axis.levels.len() < 2 {
-                    mistakes.add(
-                        axis.name.at,
-                        format!("the axis `{name}` has one level"),
-                        "an axis has a baseline and at least one other level",
-                    );
-                }
-                let mut known = BTreeSet::new();
-                let levels = axis
-                    .levels
-                    .iter()
-                    .map(|level| {
-                        let own = level.name.trim().to_owned();
-                        if !known.insert(own.clone()) {
-                            mistakes.add(
-                                level.name.at,
-                                format!("a second level of `{name}` is called `{own}`"),
-                                "give it another name",
-                            );
-                        }
-                        LevelRecipe {
-                            name: own,
-                            recipe: of_parts(&level.parts(), self.known, mistakes),
-                        }
-                    })
-                    .collect();
-                AxisRecipe { name, levels }
-            })
-            .collect()
-    }
-
     fn sized(
         &self,
         size: StudySize,
@@ -326,7 +276,7 @@ impl Reader<'_> {
         // Reading has checked how quantities are written.
         let time = |value: &Option<DurationText>| value.as_ref().and_then(DurationText::value);
         let share = |value: &Option<ShareText>| value.as_ref().and_then(ShareText::value);
-        Some(StudyDescription {
+        let mut study = StudyDescription {
             about: self.about(size, entry),
             server: document.server.as_ref().map_or_else(
                 || DEFAULT_SERVER.to_owned(),
@@ -373,7 +323,9 @@ impl Reader<'_> {
                 .map(|host| host.trim().to_owned()),
             profile: true,
             question: question.clone(),
-        })
+        };
+        keep_part(&mut study, &entry.part, mistakes);
+        Some(study)
     }
 
     /// The study's words for people.
@@ -795,44 +747,4 @@ fn misfit(
             "jobs meet in pairs, loads in duels: give each a study of its own",
         )
     })
-}
-
-/// Results are told apart by what combinations are called, so no two may be called the same.
-fn tell_apart(
-    axes: &At<Vec<Axis>>,
-    recipes: &[AxisRecipe],
-    all: bool,
-    mistakes: &mut Mistakes<'_>,
-) {
-    let combinations = count(recipes, all);
-    if combinations > MAX_COMBINATIONS {
-        mistakes.add(
-            axes.at,
-            format!("more than {MAX_COMBINATIONS} combinations of levels"),
-            "take fewer axes or levels, or combine = \"each\"",
-        );
-        return;
-    }
-    let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for set in level_sets(recipes, all) {
-        let Some(other) = seen.insert(set.title.clone(), set.levels.clone()) else {
-            continue;
-        };
-        // The last axis in which they differ; at least one of the two levels there is beside the baseline.
-        let axis = (0..recipes.len()).rfind(|&axis| other[axis] != set.levels[axis]);
-        let Some(axis) = axis else { continue };
-        let level = other[axis].max(set.levels[axis]);
-        let levels = &recipes[axis].levels;
-        if levels[other[axis]].name == levels[set.levels[axis]].name {
-            // Two levels of one axis: said already.
-            continue;
-        }
-        let name = &axes[axis].levels[level].name;
-        mistakes.add(
-            name.at,
-            format!("two combinations of levels are called `{}`", set.title),
-            "results are told apart by that: give this level another name",
-        );
-        return;
-    }
 }

@@ -5,7 +5,6 @@ use niagara_server::Catalog;
 use niagara_toml::{FileError, Mistake};
 
 use super::*;
-use crate::asking::level_sets::level_sets;
 use crate::asking::question::{Question, StudySize};
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::wanted_level::WantedLevel;
@@ -377,13 +376,10 @@ fn only(text: &str) -> String {
 #[test]
 fn cells_of_a_matrix_are_told_apart() {
     let file = read(MATRIX).expect("valid");
-    let Question::Matrix { axes, all, .. } = &file.in_size(StudySize::Small).question else {
+    let Question::Matrix(matrix) = &file.in_size(StudySize::Small).question else {
         panic!("a matrix");
     };
-    let titles: Vec<String> = level_sets(axes, *all)
-        .into_iter()
-        .map(|set| set.title)
-        .collect();
+    let titles: Vec<String> = matrix.sets().into_iter().map(|set| set.title).collect();
     assert_eq!(titles, ["baseline", "huge", "off", "off + huge"]);
     // Baselines are not told: they may be called alike.
     read(&MATRIX.replace("\"small\"", "\"on\"")).expect("valid");
@@ -572,12 +568,15 @@ fn part_of_a_matrix_keeps_the_baseline_and_the_levels_named() {
             .collect();
         let mut study = file.in_size(StudySize::Small).clone();
         study.keep_levels(&wanted)?;
-        let Question::Matrix { axes, .. } = &study.question else {
+        let Question::Matrix(matrix) = &study.question else {
             panic!("a matrix");
         };
-        let sets = level_sets(axes, true);
-        let titles: Vec<String> = sets.into_iter().map(|set| set.title).collect();
-        Ok::<_, String>((titles, study.about.note.unwrap_or_default()))
+        let sets = matrix.sets();
+        assert_eq!(sets.len(), 6, "what is left stays in the matrix");
+        let now = sets.into_iter().filter(|set| !set.is_left);
+        let titles: Vec<String> = now.map(|set| set.title).collect();
+        let words = study.words().expect("words");
+        Ok::<_, String>((titles, words.note.unwrap_or_default()))
     };
     assert_eq!(part(&[]).expect("all").0.len(), 6);
     let (titles, note) = part(&["neighbours=off"]).expect("a part");
@@ -612,8 +611,79 @@ fn part_of_a_matrix_keeps_the_baseline_and_the_levels_named() {
     let refused = ladder.keep_levels(&["heap=huge".parse().expect("AXIS=LEVEL")]);
     let refused = refused.expect_err("a mistake");
     assert!(
-        refused.starts_with("this study is a ladder: only a matrix has axes with levels\nremedy: "),
+        refused.starts_with("this study is a ladder: only a matrix has axes with levels"),
         "{refused}"
+    );
+}
+
+/// A size may measure a part, and the package itself may stand beside the combinations: a row without levels.
+#[test]
+fn a_size_of_a_matrix_may_be_a_part_of_it_and_variants_stand_beside_it() {
+    let text = MATRIX.replacen(
+        "kind = \"matrix\"",
+        "kind = \"matrix\"\nbeside = [\"base\", \"transport=unix\"]",
+        1,
+    );
+    let text =
+        format!("{text}[size.small]\npart = {{ heap = [\"huge\"], neighbours = [\"on\"] }}\n");
+    let file = read(&text).expect("valid");
+    let rows = |size: StudySize| {
+        let Question::Matrix(matrix) = &file.in_size(size).question else {
+            panic!("a matrix");
+        };
+        let sets = matrix.sets().into_iter();
+        let rows = sets.map(|set| (set.title, set.is_left, set.beside));
+        rows.collect::<Vec<_>>()
+    };
+    let small = rows(StudySize::Small);
+    let now: Vec<&str> = (small.iter())
+        .filter(|(_, is_left, _)| !is_left)
+        .map(|(title, ..)| title.as_str())
+        .collect();
+    assert_eq!(now, ["baseline", "huge", "the package", "transport=unix"]);
+    assert_eq!((small.len(), small[4].2, small[5].2), (6, Some(0), Some(1)));
+    assert!(
+        rows(StudySize::Original)
+            .iter()
+            .all(|(_, is_left, _)| !is_left)
+    );
+
+    let twice = only(&text.replace("\"transport=unix\"", "\"base\""));
+    assert!(
+        twice.contains("two rows are called `the package`"),
+        "{twice}"
+    );
+    let unknown = only(&text.replace("[\"huge\"]", "[\"hugs\"]"));
+    assert!(
+        unknown.contains("no level of the axis heap is called `hugs`"),
+        "{unknown}"
+    );
+    let ladder = only(&LADDER.replace("budget = \"5m\"", "part = { heap = [\"huge\"] }"));
+    assert!(ladder.contains("this study is a ladder"), "{ladder}");
+    let sweep = only(&LADDER.replacen("threads = 8", "threads = 8\nbeside = [\"base\"]", 1));
+    assert!(
+        sweep.contains("`beside` has no meaning in a ladder"),
+        "{sweep}"
+    );
+}
+
+/// A level may be meant for some levels of another axis: what does not go together is no combination.
+#[test]
+fn a_level_is_combined_with_the_levels_that_it_is_meant_for() {
+    let text = MATRIX.replace(
+        "{ name = \"off\",",
+        "{ name = \"off\", only = { heap = [\"small\"] },",
+    );
+    let file = read(&text).expect("valid");
+    let Question::Matrix(matrix) = &file.in_size(StudySize::Small).question else {
+        panic!("a matrix");
+    };
+    let titles: Vec<String> = matrix.sets().into_iter().map(|set| set.title).collect();
+    assert_eq!(titles, ["baseline", "huge", "off"]);
+    let unknown = only(&text.replace("[\"small\"]", "[\"smal\"]"));
+    assert!(
+        unknown.contains("no level of the axis heap is called `smal`: did you mean `small`?"),
+        "{unknown}"
     );
 }
 

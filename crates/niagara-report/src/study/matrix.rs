@@ -3,6 +3,7 @@
 use niagara_stats::Verdict;
 use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
 
+use super::interval_estimate;
 use crate::grid::Grid;
 use crate::number;
 use crate::wording::{better_than, judged_by, verdict_on_goal};
@@ -77,7 +78,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             format!("{}{kind}: {goal} over the baseline", workload.name),
             &all,
         );
-        for title in titles(matrix) {
+        for title in measured_titles(matrix) {
             let mut row = vec![title.to_owned()];
             for &threads in &matrix.threads {
                 row.push(cell(matrix, title, index, threads).map_or(String::new(), in_words));
@@ -95,32 +96,110 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             ),
         ];
         grids.push(grid);
+        grids.extend(stability(matrix, index));
     }
-    let not_tried: Vec<&Cell> = matrix
-        .cells
-        .iter()
-        .filter(|cell| cell.comparison().is_none())
-        .collect();
-    if !not_tried.is_empty() {
-        let mut grid = Grid::new("Not measured", &[("Cell", false), ("Why", false)]);
-        grid.long = true;
-        for cell in not_tried {
-            if let CellOutcome::NotTried { reason } = &cell.outcome {
-                let place = format!(
-                    "{}, {}, {}",
-                    cell.title,
-                    matrix.workloads[cell.workload].name,
-                    number::count(cell.threads as usize, "thread")
-                );
-                grid.rows.push(vec![
-                    place,
-                    reason.lines().next().unwrap_or_default().to_owned(),
-                ]);
+    grids.extend(not_measured(matrix));
+    grids
+}
+
+/// How far fresh starts lie apart, of each combination and of the baseline that it met.
+fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
+    let mut grid = Grid::new(
+        format!(
+            "{}: how far fresh starts lie apart",
+            matrix.workloads[workload].name
+        ),
+        &[
+            ("Combination", false),
+            ("Threads", true),
+            ("Baseline", true),
+            ("Combination's", true),
+            ("Over the baseline's", true),
+        ],
+    );
+    grid.long = true;
+    for cell in matrix.cells.iter().filter(|cell| cell.workload == workload) {
+        let Some(found) = cell.comparison().and_then(|found| found.stability) else {
+            continue;
+        };
+        let [baseline, own] = found
+            .sides
+            .map(|side| interval_estimate(&side, number::percent));
+        grid.rows.push(vec![
+            cell.title.clone(),
+            cell.threads.to_string(),
+            baseline,
+            own,
+            format!(
+                "× {}",
+                interval_estimate(&found.ratio, |value| format!("{value:.2}"))
+            ),
+        ]);
+    }
+    grid.notes.push(format!(
+        "Standard deviation of throughput from start to start; both were alive in each duel, so what moves the machine is in both \
+         columns, and the ratio allows for it (Morgan 1939): below 1 the combination is the steadier one. {} % intervals, each on \
+         its own.",
+        (1.0 - matrix.alpha) * 100.0
+    ));
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// What was not measured and why: a row for a combination where that is so of all of its cells.
+fn not_measured(matrix: &MatrixSummary) -> Option<Grid> {
+    let mut grid = Grid::new("Not measured", &[("Cell", false), ("Why", false)]);
+    grid.long = true;
+    for title in titles(matrix) {
+        let cells: Vec<&Cell> = (matrix.cells.iter())
+            .filter(|cell| cell.title == title)
+            .collect();
+        let reasons: Vec<Option<&str>> = cells.iter().map(|cell| reason(cell)).collect();
+        if let [Some(first), others @ ..] = reasons.as_slice()
+            && others.iter().all(|other| other == &Some(*first))
+        {
+            let place = match cells.len() {
+                1 => place(matrix, cells[0]),
+                many => format!("{title}, all {many} cells"),
+            };
+            grid.rows.push(vec![place, (*first).to_owned()]);
+            continue;
+        }
+        for (cell, reason) in cells.into_iter().zip(reasons) {
+            if let Some(reason) = reason {
+                grid.rows.push(vec![place(matrix, cell), reason.to_owned()]);
             }
         }
-        grids.push(grid);
     }
-    grids
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+fn place(matrix: &MatrixSummary, cell: &Cell) -> String {
+    format!(
+        "{}, {}, {}",
+        cell.title,
+        matrix.workloads[cell.workload].name,
+        number::count(cell.threads as usize, "thread")
+    )
+}
+
+/// Why a cell was not measured, in a line; `None` of one that was.
+fn reason(cell: &Cell) -> Option<&str> {
+    match &cell.outcome {
+        CellOutcome::NotTried { reason } => Some(reason.lines().next().unwrap_or_default()),
+        CellOutcome::Measured { .. } => None,
+    }
+}
+
+/// The combinations of which something was measured; all, as long as that is none.
+fn measured_titles(matrix: &MatrixSummary) -> Vec<&str> {
+    let mut all = titles(matrix);
+    if matrix.cells.iter().any(|cell| cell.comparison().is_some()) {
+        all.retain(|title| {
+            let mut own = matrix.cells.iter().filter(|cell| cell.title == *title);
+            own.any(|cell| cell.comparison().is_some())
+        });
+    }
+    all
 }
 
 /// The combinations, in the order of the file.

@@ -66,12 +66,91 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
         ));
         grids.push(grid);
     }
+    grids.extend(by_round(sweep));
     for curve in &sweep.curves {
         grids.push(throughput(curve, sweep.alpha));
         grids.push(where_time_goes(curve));
     }
+    grids.extend(unevenness(sweep));
     grids.push(laws(sweep));
     grids
+}
+
+/// Each of several variants over the first and over the one before it.
+fn by_round(sweep: &SweepSummary) -> Option<Grid> {
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for one in &sweep.by_round {
+        if !pairs.contains(&(one.of, one.over)) {
+            pairs.push((one.of, one.over));
+        }
+    }
+    let title = |index: usize| {
+        let curve = sweep.curves.get(index);
+        curve.map_or("", |curve| curve.title.as_str())
+    };
+    let mut grid = Grid::new(
+        "Variants over each other, round by round",
+        &[
+            ("Variant", false),
+            ("Threads", true),
+            ("Throughput ratio", true),
+            ("Rounds", true),
+        ],
+    );
+    for (of, over) in pairs {
+        let found = sweep.by_round.iter();
+        for one in found.filter(|one| (one.of, one.over) == (of, over)) {
+            grid.rows.push(vec![
+                format!("{} over {}", title(of), title(over)),
+                one.threads.to_string(),
+                format!(
+                    "× {}",
+                    interval_estimate(&one.ratio, |value| format!("{value:.3}"))
+                ),
+                one.rounds.to_string(),
+            ]);
+        }
+    }
+    grid.notes.push(format!(
+        "Each was measured alone, in rounds of random order; a ratio is of two starts of one round, so that an hour in which \
+         the machine is slow counts for both. {} % intervals over rounds, for each row on its own.",
+        (1.0 - sweep.alpha) * 100.0
+    ));
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// How unevenly connections were served, all variants beside each other.
+fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
+    let mut grid = Grid::new(
+        "Fairness: how far connections lie apart",
+        &[
+            ("Variant", false),
+            ("Threads", true),
+            ("Transactions of a connection", true),
+            ("Its time in them", true),
+        ],
+    );
+    grid.long = true;
+    for curve in &sweep.curves {
+        for point in &curve.points {
+            let Some(found) = &point.unevenness else {
+                continue;
+            };
+            let share = |figure| interval_estimate(figure, number::percent);
+            grid.rows.push(vec![
+                curve.title.clone(),
+                point.threads.to_string(),
+                share(&found.transactions),
+                share(&found.seconds),
+            ]);
+        }
+    }
+    grid.notes.push(format!(
+        "Standard deviation over the connections of a start as a share of their mean: 0 where all are served alike. sysbench prints \
+         the same as threads fairness. Geometric means and {} % intervals over fresh starts.",
+        (1.0 - sweep.alpha) * 100.0
+    ));
+    (!grid.rows.is_empty()).then_some(grid)
 }
 
 fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {

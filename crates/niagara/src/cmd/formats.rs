@@ -17,7 +17,7 @@ use serde_json::Value;
 pub fn page() -> Result<String> {
     let mut page = "# File formats\n\n\
         What people write is TOML: study, lever, workload and server files. What Niagara writes: the results of a study, reports, \
-        [captures](capture.md). Each mistake in a file is told with its line and remedy.\n"
+        [captures](#capture-files). Each mistake in a file is told with its line and remedy.\n"
         .to_owned();
     let studies: Value = serde_json::from_str(&study_file::schema())?;
     let written = [
@@ -69,6 +69,12 @@ pub fn page() -> Result<String> {
         SCHEMA.trim(),
         columns.join(", ")
     );
+    // Writing to a string cannot fail.
+    let _ = write!(
+        page,
+        "\n## Capture files\n\n[What they are for](capture.md).\n\n{}",
+        niagara_capture::file::DESCRIPTION
+    );
     Ok(page)
 }
 
@@ -106,6 +112,8 @@ mod tests {
             "CREATE TABLE duel",
             "`server_cpu_seconds`",
             "`only_in`",
+            "## Capture files",
+            "| lengths | a varint for each place of the template |",
         ] {
             assert!(page.contains(words), "{words}");
         }

@@ -254,7 +254,12 @@ impl CaptureWorkload {
 
 /// xxh3 (128 bits) of a file, in hexadecimal digits.
 pub(crate) fn content_of(path: &Path) -> Result<String, LoadError> {
-    let failed = |error| LoadError::Invalid(format!("cannot read {}: {error}", path.display()));
+    let failed = |error| {
+        LoadError::Invalid(format!(
+            "cannot read {}: {error}\nremedy: name a file that is there and that you may read",
+            path.display()
+        ))
+    };
     let mut file = File::open(path).map_err(failed)?;
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     let mut buffer = vec![0; 1 << 20];

@@ -16,6 +16,10 @@ pub fn say_summary(path: &Path, summary: &Summary) {
         span(summary)
     );
     say_dropped(summary);
+    if let Some(remedy) = summary.remedy_for_nothing() {
+        say!("remedy: {remedy}");
+        return;
+    }
     say!(
         "`niagara capture info {}` shows what is in it",
         path.display()

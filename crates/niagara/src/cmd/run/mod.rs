@@ -4,10 +4,10 @@ mod plan;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use niagara_build::BuildStore;
-use niagara_lab::{History, StudyDescription, StudySize, answer};
-use niagara_server::Cache;
+use niagara_lab::{History, StudyDescription, StudySize, answer, looks_like_path};
+use niagara_server::{Cache, did_you_mean};
 
 use crate::args::{RunArgs, SizeArg};
 use crate::cmd::run::plan::RunPlan;
@@ -34,6 +34,10 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     study
         .keep_levels(&args.levels)
         .map_err(|cause| anyhow!("{}: {cause}", args.file.display()))?;
+    if let Some(server) = &args.server {
+        check_server(server, &servers)?;
+        study.server.clone_from(server);
+    }
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
     study.origin = args.origin.over(study.origin)?;
@@ -53,7 +57,10 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    let name = format!("{stem}-{size}");
+    let name = match &args.server {
+        Some(server) => format!("{stem}-{server}-{size}"),
+        None => format!("{stem}-{size}"),
+    };
     let mut terminal = Terminal::new(study.budget);
     let opened = OpenSession::open(
         &study,
@@ -67,6 +74,19 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
+}
+
+/// Refuses a name that is no server's: it would otherwise come out after the plan.
+fn check_server(name: &str, servers: &[String]) -> Result<()> {
+    if looks_like_path(name) || servers.iter().any(|server| server == name) {
+        return Ok(());
+    }
+    let names = servers.iter().map(String::as_str);
+    bail!(
+        "no server is called `{name}`\nremedy: {}known: {}; or give the path of a server's binary",
+        did_you_mean(name, names),
+        servers.join(", ")
+    )
 }
 
 /// What `study` is about to do, as far as that is known before anything is set up.

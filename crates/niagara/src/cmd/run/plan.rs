@@ -4,7 +4,7 @@ use niagara_build::{Forecast, Recipe};
 use niagara_fleet::Plan;
 use niagara_lab::{
     DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, client_host_remark,
-    couples_of, expected_sd, level_sets, recipes_of, rung_errors, unit_seconds,
+    couples_of, expected_sd, recipes_of, rung_errors, unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -39,6 +39,8 @@ pub struct RunPlan {
     pub question: String,
     /// Rungs that the file says cannot be tried today.
     pub cannot: usize,
+    /// Combinations of a matrix that are left for another time.
+    pub left: usize,
     /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
     pub protocol: String,
     /// Duels (pairs, fresh starts) of a question at the most.
@@ -90,7 +92,7 @@ pub fn plan(
     forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
 ) -> RunPlan {
     let duel_settings = duel_settings_of(study, history);
-    let mut cannot = 0;
+    let (mut cannot, mut left) = (0, 0);
     let (questions, question) = match &study.question {
         Question::Compare { .. } => (1, "1 comparison".to_owned()),
         Question::Ladder { rungs, .. } => {
@@ -99,8 +101,10 @@ pub fn plan(
             let rungs = number::count(tried, "rung");
             (tried + 1, format!("{rungs} and the total"))
         }
-        Question::Matrix { axes, all, .. } => {
-            let combinations = level_sets(axes, *all).len() - 1;
+        Question::Matrix(matrix) => {
+            let sets = matrix.sets();
+            left = sets.iter().filter(|set| set.is_left).count();
+            let combinations = sets.len() - left - 1;
             let cells = combinations * study.workloads.len() * study.threads.len();
             let told = number::count(cells, "cell") + " and the confirmation of the best";
             (cells + 1, told)
@@ -151,6 +155,7 @@ pub fn plan(
         questions,
         question,
         cannot,
+        left,
         protocol: study.protocol.to_string(),
         duels_each,
         time,
@@ -243,7 +248,7 @@ fn detectable_of(
         Question::Ladder { .. } => rung_errors(study.alpha, questions - 1, study.duels),
         // The total of a tuning claims a gain alone.
         Question::Tune(_) => ErrorBudget::one_sided(study.alpha, study.duels),
-        Question::Compare { .. } | Question::Matrix { .. } | Question::Noise => {
+        Question::Compare { .. } | Question::Matrix(_) | Question::Noise => {
             ErrorBudget::two_sided(study.alpha, study.duels)
         }
     };
@@ -329,6 +334,12 @@ impl RunPlan {
             lines.push(format!(
                 "  {} of the original cannot be tried today: the report says why",
                 number::count(self.cannot, "rung")
+            ));
+        }
+        if self.left > 0 {
+            lines.push(format!(
+                "  {} left for another time: --level names what is measured, the report lists the rest",
+                number::count(self.left, "combination")
             ));
         }
         lines.push(self.builds_text());
