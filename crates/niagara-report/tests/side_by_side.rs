@@ -3,7 +3,7 @@
 mod fixture;
 
 use niagara_report::{Report, SideBySide, side_by_side_html};
-use niagara_stats::Estimate;
+use niagara_stats::{Estimate, IntervalEstimate};
 use niagara_store::{Goal, Summary, TuneSummary};
 use serde_json::json;
 
@@ -186,6 +186,37 @@ fn different_questions_share_what_they_decided_by() {
     assert!(both.total.as_ref().is_some_and(|total| total.differs));
     assert!(both.parts.is_empty());
     assert!(both.warnings[0].starts_with("Different questions were asked (tune and compare)"));
+}
+
+/// By what the variants are called: the other sweep has one more, and another order.
+#[test]
+fn sweeps_of_several_variants_share_their_ratios() {
+    let of = |sweep| report(&Summary::Sweep(Box::new(sweep)));
+    let first = fixture::sweep_of_three();
+    let mut second = fixture::sweep_of_three();
+    second.curves.swap(1, 2);
+    for one in &mut second.by_round {
+        let swapped = |index: usize| [0, 2, 1][index];
+        (one.of, one.over) = (swapped(one.of), swapped(one.over));
+    }
+    second.by_round[0].ratio = IntervalEstimate {
+        value: 1.4,
+        low: 1.38,
+        high: 1.42,
+    };
+    second.curves[1].title = "patched twice".into();
+    let both = beside(&[of(first), of(second)]);
+    let [part] = both.parts.as_slice() else {
+        panic!("one ratio in both: {:?}", both.parts);
+    };
+    assert_eq!(part.title, "built over packaged, 8 threads");
+    assert!(part.differs, "{part:?}");
+    assert_eq!(part.standings, ["n = 3", "n = 3"]);
+    let alone = [
+        "patched over packaged, 8 threads",
+        "patched over built, 8 threads",
+    ];
+    assert_eq!(both.only_in[0], alone);
 }
 
 #[test]

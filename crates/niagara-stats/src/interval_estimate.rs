@@ -40,6 +40,26 @@ impl IntervalEstimate {
         })
     }
 
+    /// The arithmetic mean of independent figures of which none is negative, with an interval that covers at 1 − `alpha` when
+    /// they are normal: mean ± t · s / √n, and nothing below 0. One figure alone has no interval; `None` of none, or when one
+    /// of them is negative or not finite.
+    pub fn arithmetic(figures: &[f64], alpha: f64) -> Option<Self> {
+        if figures.is_empty() || figures.iter().any(|f| !f.is_finite() || *f < 0.0) {
+            return None;
+        }
+        let n = figures.len() as f64;
+        let mean = figures.iter().sum::<f64>() / n;
+        let half = match crate::standard_deviation(figures) {
+            Some(sd) => student::quantile(1.0 - alpha / 2.0, n - 1.0) * sd / n.sqrt(),
+            None => f64::INFINITY,
+        };
+        Some(Self {
+            value: mean,
+            low: (mean - half).max(0.0),
+            high: mean + half,
+        })
+    }
+
     /// Whether both ends are bounded by something.
     pub fn is_bounded(&self) -> bool {
         self.low > 0.0 && self.high.is_finite()
@@ -69,6 +89,24 @@ mod tests {
         assert!((estimate.value.ln() - 1.0).abs() < 1e-9);
         assert!((estimate.low.ln() - (1.0 - half)).abs() < 1e-5);
         assert!((estimate.high.ln() - (1.0 + half)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_mean_may_be_nothing_and_its_interval_is_not_below_nothing() {
+        // s = 1, t(0.975, 2) = 4.302653.
+        let estimate = IntervalEstimate::arithmetic(&[9.0, 10.0, 11.0], 0.05).expect("figures");
+        let half = 4.302_653 / 3f64.sqrt();
+        assert!((estimate.value - 10.0).abs() < 1e-9);
+        assert!((estimate.low - (10.0 - half)).abs() < 1e-5);
+        assert!((estimate.high - (10.0 + half)).abs() < 1e-5);
+        let estimate = IntervalEstimate::arithmetic(&[0.0, 0.1], 0.05).expect("figures");
+        assert_eq!((estimate.value, estimate.low), (0.05, 0.0));
+        let none = IntervalEstimate::arithmetic(&[0.0, 0.0], 0.05).expect("figures");
+        assert_eq!((none.value, none.low, none.high), (0.0, 0.0, 0.0));
+        let one = IntervalEstimate::arithmetic(&[0.0], 0.05).expect("a figure");
+        assert_eq!((one.value, one.low, one.high), (0.0, 0.0, f64::INFINITY));
+        assert_eq!(IntervalEstimate::arithmetic(&[], 0.05), None);
+        assert_eq!(IntervalEstimate::arithmetic(&[1.0, -0.1], 0.05), None);
     }
 
     #[test]

@@ -379,14 +379,16 @@ pub struct SweepPoint {
     pub unevenness: Option<Unevenness>,
 }
 
-/// How unevenly the connections of a start were served: standard deviation over connections as a share of their mean, the
-/// geometric mean of that over starts, interval by Student's t on the logarithms.
+/// How unevenly the connections of a start were served: standard deviation over connections as a share of their mean (0: all
+/// alike), the arithmetic mean of that over starts, interval by Student's t, not below 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unevenness {
     /// Of the transactions of a connection.
-    pub transactions: IntervalEstimate,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<IntervalEstimate>,
     /// Of the time that it was within transactions.
-    pub seconds: IntervalEstimate,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<IntervalEstimate>,
 }
 
 /// The Universal Scalability Law (Gunther 2007), X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted by least squares

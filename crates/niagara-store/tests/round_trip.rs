@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{duel, slices, study, variant};
-use niagara_stats::{Estimate, IntervalEstimate, Judgement, Verdict};
+use common::{comparison, duel, interval, slices, study, variant};
+use niagara_stats::Estimate;
 use niagara_store::{
-    CompareSummary, Comparison, Ending, EventRecord, Phase, ProfileRecord, Store, StoreError,
-    Summary, SweepCurve, SweepPoint, SweepSummary,
+    CompareSummary, Ending, EventRecord, Phase, ProfileRecord, ResourceCounters, RoundRatio, Store,
+    StoreError, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
+use serde_json::Value;
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
     Store::create(&folder.path().join("results.db"), &study()).expect("a fresh folder")
@@ -132,39 +133,10 @@ fn summary(duels: usize) -> Summary {
         complete: true,
         builds: Vec::new(),
         deployment: None,
-        comparison: Comparison {
-            a: "base".into(),
-            b: "jemalloc".into(),
-            goal: niagara_store::Goal::Throughput,
-            on_goal: None,
-            throughput: Judgement {
-                duels,
-                verdict: Some(Verdict::Undetected),
-                estimate: Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),
-                w: 3.0,
-                critical: None,
-                predictive_power: 0.01,
-                called_at: None,
-                confidence: None,
-                looks: Vec::new(),
-                one_sided: false,
-                next_look: Some(16),
-                alpha: 0.05,
-            },
-            cpu_per_transaction: None,
-            latency_p50: None,
-            latency_p95: None,
-            latency_p99: None,
-            unadjusted: None,
-            taken: None,
-            nodes: None,
-            caution: None,
-            stability: None,
-            tps: [1400.0, 1410.0],
-            dropped: [1, 0],
-            couples: 160,
-            replay: None,
-        },
+        comparison: comparison(
+            duels,
+            Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),
+        ),
         sd_duel: Some(0.012),
         warnings: vec![],
     }))
@@ -261,14 +233,9 @@ fn a_damaged_file_is_called_damaged() {
     ));
 }
 
-/// Codes of errors and thread counts are keys.
-#[test]
-fn a_sweep_with_errors_and_failures_comes_back() {
-    let level = IntervalEstimate {
-        value: 5.0,
-        low: 4.0,
-        high: 6.0,
-    };
+/// A sweep of two variants that were measured each alone; codes of errors and thread counts are keys.
+fn swept() -> Summary {
+    let level = interval(5.0, 4.0, 6.0);
     let point = SweepPoint {
         threads: 8,
         starts: 3,
@@ -279,7 +246,10 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         disturbed: [0, 9],
         errors: [(1213, 40), (1205, 2)].into(),
         breakdown: None,
-        unevenness: None,
+        unevenness: Some(Unevenness {
+            transactions: Some(interval(0.01, 0.0, 0.02)),
+            seconds: None,
+        }),
     };
     let curve = SweepCurve {
         title: "base".into(),
@@ -291,7 +261,7 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         knee: None,
         failures: [(1024, "it did not start".into())].into(),
     };
-    let summary = Summary::Sweep(Box::new(SweepSummary {
+    Summary::Sweep(Box::new(SweepSummary {
         about: None,
         protocol: "solo".into(),
         workload: "tpcc".into(),
@@ -301,16 +271,71 @@ fn a_sweep_with_errors_and_failures_comes_back() {
         elapsed_seconds: 60.0,
         load_seconds: 50.0,
         complete: true,
-        curves: vec![curve],
+        curves: vec![curve.clone(), curve],
         ratios: Vec::new(),
-        by_round: Vec::new(),
+        by_round: vec![RoundRatio {
+            threads: 8,
+            of: 1,
+            over: 0,
+            ratio: interval(1.1, 0.0, f64::INFINITY),
+            rounds: 1,
+        }],
         builds: Vec::new(),
         warnings: Vec::new(),
-    }));
+    }))
+}
+
+#[test]
+fn a_sweep_with_errors_and_failures_comes_back() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = new_store(&folder);
-    store.set_summary(&summary).expect("room");
-    assert_eq!(store.summary().expect("there"), Some(summary));
+    store.set_summary(&swept()).expect("room");
+    assert_eq!(store.summary().expect("there"), Some(swept()));
+}
+
+/// The JSON of older results, which lacks what was added since.
+#[test]
+fn summaries_from_before_a_key_are_read() {
+    let without = |value: &mut Value, key: &str| {
+        let removed = value.as_object_mut().and_then(|map| map.remove(key));
+        assert!(removed.is_some(), "no {key}");
+    };
+    let read = |value: Value| serde_json::from_value::<Summary>(value).expect("readable");
+
+    let mut value = serde_json::to_value(swept()).expect("plain data");
+    without(&mut value, "by_round");
+    for curve in 0..2 {
+        without(&mut value["curves"][curve]["points"][0], "unevenness");
+    }
+    let Summary::Sweep(mut older) = swept() else {
+        unreachable!("made above as a sweep")
+    };
+    older.by_round.clear();
+    for curve in &mut older.curves {
+        curve.points[0].unevenness = None;
+    }
+    assert_eq!(read(value), Summary::Sweep(older));
+
+    let mut value = serde_json::to_value(summary(8)).expect("plain data");
+    without(&mut value["comparison"], "stability");
+    let Summary::Compare(mut older) = summary(8) else {
+        unreachable!("made above as a comparison")
+    };
+    older.comparison.stability = None;
+    assert_eq!(read(value), Summary::Compare(older));
+
+    let counters = ResourceCounters {
+        unevenness: Some([0.1, 0.0]),
+        ..ResourceCounters::default()
+    };
+    let mut value = serde_json::to_value(&counters).expect("plain data");
+    assert_eq!(
+        serde_json::from_value::<ResourceCounters>(value.clone()).expect("readable"),
+        counters
+    );
+    without(&mut value, "unevenness");
+    let older: ResourceCounters = serde_json::from_value(value).expect("readable");
+    assert_eq!(older, ResourceCounters::default());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
-use niagara_lab::{Event, Observer};
+use niagara_lab::{Event, Observer, Protocol};
 use niagara_report::wrapped;
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
@@ -151,15 +151,11 @@ impl Terminal {
         self.show();
     }
 
-    fn duel(&mut self, duel: &DuelRecord) {
+    fn duel(&mut self, duel: &DuelRecord, protocol: Protocol) {
         self.state.duel();
         match &duel.ending {
             Ending::Scored => {}
-            Ending::Disturbed => self.line(
-                // Duels side by side allow for CPU time that others take; whoever is measured alone cannot.
-                "  disturbed in more than half of its slices: repeated; end what takes the memory, or (of variants measured alone) the \
-                 CPUs, or allow more: --disturbance",
-            ),
+            Ending::Disturbed => self.line(disturbed(protocol)),
             Ending::Failed { side, reason } => {
                 let side = ["A", "B"][usize::from(*side).min(1)];
                 self.line(&format!("  side {side} of a duel failed: {reason}"));
@@ -195,7 +191,7 @@ impl Observer for Terminal {
                 self.show();
             }
             Event::Slice(slice) => self.slice(slice),
-            Event::Duel(duel) => self.duel(duel),
+            Event::Duel { record, protocol } => self.duel(record, protocol),
             Event::Screened { levers, from } => {
                 self.state.screened(levers.to_vec(), from);
                 self.drawn = None;
@@ -206,6 +202,20 @@ impl Observer for Terminal {
                 self.drawn = None;
                 self.show();
             }
+        }
+    }
+}
+
+/// What disturbed a duel, and what to do. Where both variants are alive, CPU time that others take is allowed for; a variant that
+/// is measured alone cannot.
+fn disturbed(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Duel => {
+            "  disturbed: in more than half of its couples the machine waited for memory. It is repeated; end what takes the memory"
+        }
+        Protocol::Pair | Protocol::Trimmed | Protocol::Solo => {
+            "  disturbed: in more than half of its slices others took the CPUs, or the machine waited for memory. It is repeated; end \
+             what takes them, or allow more: --disturbance"
         }
     }
 }
@@ -293,6 +303,14 @@ mod tests {
             in_columns(text, 30),
             "short  as it is\n  a remark that is longer than\n  the terminal is wide"
         );
+    }
+
+    #[test]
+    fn only_what_is_measured_alone_is_told_of_the_share_that_others_may_take() {
+        assert!(!disturbed(Protocol::Duel).contains("--disturbance"));
+        for alone in [Protocol::Pair, Protocol::Trimmed, Protocol::Solo] {
+            assert!(disturbed(alone).contains("--disturbance"));
+        }
     }
 
     #[test]

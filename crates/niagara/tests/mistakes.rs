@@ -143,6 +143,29 @@ fn options_for_nodes_without_nodes_are_refused() {
 }
 
 #[test]
+fn a_level_that_a_study_does_not_have_is_told_with_a_remedy() {
+    let study = |name: &str| format!("{}/../../studies/{name}", env!("CARGO_MANIFEST_DIR"));
+    for (name, level, cause) in [
+        ("t2000-ladder.toml", "a=b", "this study is a ladder"),
+        (
+            "compiler-matrix.toml",
+            "compilr=clang",
+            "did you mean `compiler`?",
+        ),
+        (
+            "compiler-matrix.toml",
+            "compiler=clangg",
+            "no level of the axis compiler is called `clangg`",
+        ),
+    ] {
+        refused(
+            &["run", &study(name), "--plan", "--level", level],
+            &[name, cause, "\nremedy: ", "--level"],
+        );
+    }
+}
+
+#[test]
 fn a_report_of_nothing_says_what_to_name() {
     refused(
         &["report", "no-such-folder"],

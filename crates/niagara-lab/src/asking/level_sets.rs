@@ -19,8 +19,8 @@ pub struct MatrixQuestion {
     /// Variants that are no combination of levels, such as the package itself: a row each, against the same baseline.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<VariantRecipe>,
-    /// The levels that are measured now, of the axes that are named; without any, all. The other combinations are left
-    /// for another time, and stay in the report.
+    /// The levels that are measured now, of the axes that are named; without any, all. The report lists the other combinations as
+    /// not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub part: Vec<WantedLevel>,
 }
@@ -55,7 +55,7 @@ pub struct LevelSet {
     pub title: String,
     /// Which of the variants beside the combinations it is.
     pub beside: Option<usize>,
-    /// Whether it is left for another time.
+    /// Whether it is not measured this time.
     pub is_left: bool,
 }
 

@@ -35,9 +35,8 @@ impl FromStr for WantedLevel {
 }
 
 impl StudyDescription {
-    /// Leaves for another time the combinations of a matrix that are not wanted: of an axis that is named its baseline and the
-    /// levels named are measured, of one that is not all. It replaces what the file says of that; without any wanted level
-    /// nothing changes.
+    /// Leaves out the combinations of a matrix that are not wanted: of an axis that is named its baseline and the levels named are
+    /// measured, of one that is not all. It replaces what the file says of that; without any wanted level nothing changes.
     ///
     /// # Errors
     /// The study is no matrix, or has no such axis or level; nothing beside the baseline would be measured.
@@ -53,9 +52,9 @@ impl StudyDescription {
         };
         matrix.part = wanted.to_vec();
         let sets = matrix.sets();
-        let mut combined = sets.iter().filter(|set| set.beside.is_none()).skip(1);
-        if combined.all(|set| set.is_left) {
-            return Err("only the baseline is left: name a level beside it".to_owned());
+        // Variants beside the combinations are measured with any part.
+        if sets.iter().skip(1).all(|set| set.is_left) {
+            return Err("nothing but the baseline would be measured".to_owned());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_load::SliceStats;
+use niagara_load::{Fairness, SliceStats};
 use niagara_server::machine::Sample;
 use niagara_server::{RunningServer, UsageMeter, UsageSample};
 use niagara_store::ResourceCounters;
@@ -16,8 +16,10 @@ pub(crate) struct CounterReader {
     run_delay: Option<Duration>,
     meter: UsageMeter,
     usage: UsageSample,
-    /// Transactions and seconds within them, by connection.
-    connections: Vec<(u64, f64)>,
+    /// Transactions by connection.
+    transactions: Vec<u64>,
+    /// Seconds within them by connection.
+    busy_seconds: Vec<f64>,
 }
 
 impl CounterReader {
@@ -34,7 +36,8 @@ impl CounterReader {
             run_delay: server.run_delay(),
             usage: meter.sample()?,
             meter,
-            connections: vec![(0, 0.0); threads as usize],
+            transactions: vec![0; threads as usize],
+            busy_seconds: vec![0.0; threads as usize],
         })
     }
 
@@ -53,11 +56,13 @@ impl CounterReader {
         record.transactions += stats.transactions_whole;
         record.server_cpu_seconds += server_cpu;
         record.client_cpu_seconds += client_cpu;
-        let served = stats.per_connection_transactions.iter();
-        let served = served.zip(&stats.per_connection_busy_seconds);
-        for (sum, (transactions, seconds)) in self.connections.iter_mut().zip(served) {
-            sum.0 += transactions;
-            sum.1 += seconds;
+        let transactions = &stats.per_connection_transactions;
+        for (sum, one) in self.transactions.iter_mut().zip(transactions) {
+            *sum += one;
+        }
+        let seconds = &stats.per_connection_busy_seconds;
+        for (sum, one) in self.busy_seconds.iter_mut().zip(seconds) {
+            *sum += one;
         }
         let grown = |now: f64, then: f64| (now - then).max(0.0);
         let iowait = grown(after.cpu.iowait, before.cpu.iowait);
@@ -86,7 +91,7 @@ impl CounterReader {
             .run_delay
             .zip(server.run_delay())
             .map(|(before, after)| after.saturating_sub(before).as_secs_f64());
-        self.record.unevenness = unevenness(&self.connections);
+        self.record.unevenness = unevenness(&self.transactions, &self.busy_seconds);
         let now = counters(server)?;
         self.record.status = now
             .into_iter()
@@ -101,16 +106,16 @@ impl CounterReader {
 
 /// Standard deviation over connections as a share of their mean, of both figures; `None` of one connection, or of none that
 /// did anything.
-fn unevenness(connections: &[(u64, f64)]) -> Option<[f64; 2]> {
-    let share = |figures: Vec<f64>| {
-        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
-        let sd = niagara_stats::standard_deviation(&figures)?;
-        (mean > 0.0).then(|| sd / mean)
-    };
-    let (transactions, seconds): (Vec<f64>, Vec<f64>) = (connections.iter())
-        .map(|&(transactions, seconds)| (transactions as f64, seconds))
-        .unzip();
-    Some([share(transactions)?, share(seconds)?])
+fn unevenness(transactions: &[u64], seconds: &[f64]) -> Option<[f64; 2]> {
+    if transactions.len() < 2 {
+        return None;
+    }
+    let fairness = Fairness::of(transactions, seconds);
+    let share = |sd: f64, mean: f64| (mean > 0.0).then(|| sd / mean);
+    Some([
+        share(fairness.transactions_sd, fairness.transactions_mean)?,
+        share(fairness.seconds_sd, fairness.seconds_mean)?,
+    ])
 }
 
 /// The server's whole-number counters.
@@ -128,11 +133,10 @@ mod tests {
 
     #[test]
     fn unevenness_is_a_share_of_the_mean() {
-        let [transactions, seconds] =
-            unevenness(&[(90, 2.0), (110, 2.0)]).expect("two connections");
-        assert!((transactions - 0.1 * 2_f64.sqrt()).abs() < 1e-12);
+        let [transactions, seconds] = unevenness(&[90, 110], &[2.0, 2.0]).expect("two connections");
+        assert!((transactions - 0.1).abs() < 1e-12);
         assert_eq!(seconds, 0.0);
-        assert_eq!(unevenness(&[(100, 2.0)]), None);
-        assert_eq!(unevenness(&[(0, 0.0), (0, 0.0)]), None);
+        assert_eq!(unevenness(&[100], &[2.0]), None);
+        assert_eq!(unevenness(&[0, 0], &[0.0, 0.0]), None);
     }
 }

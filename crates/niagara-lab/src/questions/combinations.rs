@@ -15,7 +15,8 @@ use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
 
 /// Why a combination is not measured that is not wanted now.
-const LEFT: &str = "left for another time: --level names what is measured";
+const LEFT: &str =
+    "not measured this time: `--level AXIS=LEVEL` (or `--size original`) measures it";
 
 /// What a matrix is filled from.
 pub(crate) struct Combinations {

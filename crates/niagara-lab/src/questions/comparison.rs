@@ -10,6 +10,7 @@ use niagara_store::{
 };
 
 use crate::duels::score::{mean_difference, throughput};
+use crate::duels::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
@@ -80,7 +81,7 @@ pub(crate) fn comparison(
         caution: limited_by_generator(&slices, test, outcome)
             .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
-        stability: from_start_to_start(&slices, test, outcome),
+        stability: from_start_to_start(study.protocol(), &slices, test, outcome),
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
         replay: replayed(study, test, outcome)?,
@@ -185,12 +186,17 @@ fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<
     ))
 }
 
-/// How far the fresh starts of either side lie apart, by what its undisturbed slices did in the middle.
+/// How far the fresh starts of either side lie apart, by what its undisturbed slices did in the middle. Of duels alone: by the
+/// other protocols the two sides of a pair are not alive together, and a series of runs is no start.
 fn from_start_to_start(
+    protocol: Protocol,
     slices: &[SliceRecord],
     test: &SequentialTest<'_>,
     outcome: &TestOutcome,
 ) -> Option<Stability> {
+    if protocol != Protocol::Duel {
+        return None;
+    }
     let level = |duel: &DuelRecord, side: u8| {
         let own = slices
             .iter()

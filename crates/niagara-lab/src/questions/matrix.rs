@@ -11,7 +11,7 @@ use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
     About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
-    MatrixSummary, MatrixWorkload, MethodControl, Phase, Summary,
+    MatrixSummary, MatrixWorkload, MethodControl, Phase, Summary, best_combination,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -311,35 +311,31 @@ impl<'a> Filling<'a> {
             .extend(all.map(|text| format!("{what}: {}", in_short(text))));
     }
 
-    /// The combination with the highest mean gain, over held-out workloads where builds were trained on others.
+    /// The combination with the highest mean gain: the one that is confirmed.
     fn best(&self) -> Option<usize> {
         let options = self.options;
-        let held_out = options.workloads.iter().any(|workload| !workload.trained);
-        let gain = |combination: usize| {
-            let logs: Vec<f64> = self
-                .places
-                .iter()
-                .zip(&self.outcomes)
-                .filter(|(place, _)| {
-                    place.combination == combination
-                        && !(held_out && options.workloads[place.workload].trained)
-                })
-                .map(|(_, outcome)| match outcome {
-                    Some(CellOutcome::Measured { comparison }) => {
-                        comparison.throughput.estimate.ratio.ln()
-                    }
-                    _ => f64::NAN,
-                })
-                .collect();
-            // One that is not measured everywhere is not chosen.
-            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-            mean.is_finite().then_some(mean)
-        };
-        (1..options.combinations.len())
-            .filter_map(|combination| Some((combination, gain(combination)?)))
-            .max_by(|one, other| one.1.total_cmp(&other.1))
-            .filter(|(_, gain)| *gain > 0.0)
-            .map(|(combination, _)| combination)
+        let cells = self.cells();
+        // No two rows are called the same: reading the file has seen to that.
+        let title = best_combination(&cells, &options.workloads)?;
+        let mut combinations = options.combinations.iter();
+        combinations.position(|combination| combination.title == title)
+    }
+
+    /// All cells, with what came of them so far.
+    fn cells(&self) -> Vec<Cell> {
+        let combinations = &self.options.combinations;
+        let cells = self.places.iter().zip(&self.outcomes);
+        cells
+            .map(|(place, outcome)| Cell {
+                levels: combinations[place.combination].levels.clone(),
+                title: combinations[place.combination].title.clone(),
+                workload: place.workload,
+                threads: place.threads,
+                outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
+                    reason: "not yet: the study was stopped before it".to_owned(),
+                }),
+            })
+            .collect()
     }
 
     fn confirm(
@@ -462,20 +458,6 @@ impl<'a> Filling<'a> {
             .and_then(|(bench, baseline)| bench.install_of(baseline).ok())
             .map(|install| install.version_string.clone())
             .unwrap_or_default();
-        let cells = self
-            .places
-            .iter()
-            .zip(&self.outcomes)
-            .map(|(place, outcome)| Cell {
-                levels: options.combinations[place.combination].levels.clone(),
-                title: options.combinations[place.combination].title.clone(),
-                workload: place.workload,
-                threads: place.threads,
-                outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
-                    reason: "not yet: the study was stopped before it".to_owned(),
-                }),
-            })
-            .collect();
         let builds = self.builds()?;
         let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
         let mut warnings: Vec<String> = not_recommended.into_iter().collect();
@@ -502,7 +484,7 @@ impl<'a> Filling<'a> {
             axes: options.axes.clone(),
             workloads: options.workloads.clone(),
             threads: options.threads.clone(),
-            cells,
+            cells: self.cells(),
             controls: self.controls.clone(),
             confirmed: self.confirmed.clone(),
             builds,

@@ -31,3 +31,4 @@ pub(crate) mod tune_options;
 pub(crate) mod tune_plan;
 pub(crate) mod tune_set_up;
 pub(crate) mod tuned;
+pub(crate) mod unevenness;

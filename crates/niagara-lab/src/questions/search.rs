@@ -465,7 +465,7 @@ mod tests {
 
     impl Observer for Stopping {
         fn see(&mut self, event: Event<'_>) {
-            if let Event::Duel(_) = event {
+            if let Event::Duel { .. } = event {
                 self.after = self.after.saturating_sub(1);
                 if self.after == 0 {
                     self.cancel.cancel();

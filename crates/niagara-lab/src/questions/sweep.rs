@@ -10,7 +10,7 @@ use niagara_load::counted;
 use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
     About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, RoundRatio,
-    SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+    SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -25,6 +25,7 @@ use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::build_notes;
 use crate::questions::by_round::round_ratios;
 use crate::questions::ladder::in_short;
+use crate::questions::unevenness::unevenness;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::series::DuelRequest;
@@ -587,20 +588,6 @@ fn sweep_point(threads: u32, measured: &[Measured<'_>], alpha: f64) -> Option<Sw
         errors,
         breakdown: together(&counters).and_then(|sum| breakdown(&sum)),
         unevenness: unevenness(&counters, alpha),
-    })
-}
-
-/// How unevenly connections were served, over the starts that tell it.
-fn unevenness(counters: &[&ResourceCounters], alpha: f64) -> Option<Unevenness> {
-    let of = |place: usize| {
-        let shares: Vec<f64> = (counters.iter())
-            .filter_map(|record| Some(record.unevenness?[place]))
-            .collect();
-        IntervalEstimate::geometric(&shares, alpha)
-    };
-    Some(Unevenness {
-        transactions: of(0)?,
-        seconds: of(1)?,
     })
 }
 

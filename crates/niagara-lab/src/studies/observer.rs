@@ -6,6 +6,7 @@ use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Screened, SliceRecord};
 
 use crate::asking::choose_levers::BuildAhead;
+use crate::duels::spec::Protocol;
 use crate::studies::announced::Announced;
 
 /// Something happened.
@@ -41,7 +42,12 @@ pub enum Event<'a> {
     /// A slice was counted.
     Slice(&'a SliceRecord),
     /// A duel ended.
-    Duel(&'a DuelRecord),
+    Duel {
+        /// What came of it.
+        record: &'a DuelRecord,
+        /// How the variants met in it.
+        protocol: Protocol,
+    },
     /// What the screening knows of the levers by now, in passing: nothing is decided by it.
     Screened {
         /// Their effects so far, roughly while there are fewer duels than levers; empty at first.

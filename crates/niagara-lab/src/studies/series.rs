@@ -177,7 +177,10 @@ impl Study {
         loop {
             let spec = self.spec(bench, request, repeats);
             let record = self.recalled_or_fought(bench, &spec, observer)?;
-            observer.see(Event::Duel(&record));
+            observer.see(Event::Duel {
+                record: &record,
+                protocol: self.protocol,
+            });
             self.done.push(record.clone());
             repeats += 1;
             let no_more = match self.recalled.get(self.next) {

@@ -332,6 +332,11 @@ impl Study {
         self.rate
     }
 
+    /// How variants meet.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
     /// Seconds that were asked for.
     pub fn budget_seconds(&self) -> f64 {
         self.clock.budget_seconds()

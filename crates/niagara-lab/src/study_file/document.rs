@@ -160,13 +160,17 @@ pub(crate) struct SizeEntry {
     /// Longest warm-up of a side
     pub warm_up: Option<DurationText>,
     /// matrix: what this size measures, levels by axis: { compiler = ["clang"] }. Of an axis that is named the baseline and these
-    /// levels; the other combinations stay in the report as left for another time
+    /// levels; the report lists the other combinations as not measured
     #[serde(default)]
-    pub part: BTreeMap<String, Vec<At<Text>>>,
+    pub part: BTreeMap<String, At<LevelNames>>,
     /// Options of every workload that has them: table_size = 10000
     #[serde(default)]
     pub options: BTreeMap<String, At<Scalar>>,
 }
+
+/// Levels of an axis, by their names
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct LevelNames(#[schemars(length(min = 1))] pub Vec<At<Text>>);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -253,7 +257,7 @@ changes!(Level {
     pub name: At<Text>,
     /// The levels of other axes that it is combined with, by axis: { compiler = ["gcc"] }; with all unless given
     #[serde(default)]
-    pub only: BTreeMap<String, Vec<At<Text>>>,
+    pub only: BTreeMap<String, At<LevelNames>>,
 });
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

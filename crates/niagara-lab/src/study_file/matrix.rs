@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use niagara_toml::{At, Mistakes, Text};
+use niagara_toml::{At, Mistakes};
 
 use super::changes::{of_parts, reference};
-use super::document::{Axis, Combine, Document};
+use super::document::{Axis, Combine, Document, LevelNames};
 use super::known::Known;
 use super::read::MAX_COMBINATIONS;
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, MatrixQuestion};
@@ -36,37 +36,97 @@ pub(crate) fn matrix(
             .collect(),
         part: Vec::new(),
     };
-    check_only(axes, &question.axes, mistakes);
+    let combinations = question.count();
+    if combinations > MAX_COMBINATIONS {
+        mistakes.add(
+            axes.at,
+            format!("more than {MAX_COMBINATIONS} combinations of levels"),
+            "take fewer axes or levels, or combine = \"each\"",
+        );
+        return question;
+    }
+    if check_only(axes, &question.axes, mistakes) {
+        check_combined(axes, &question, mistakes);
+    }
     tell_apart(document, axes, &question, mistakes);
     question
 }
 
-/// Whether levels are combined with levels that there are.
-fn check_only(axes: &[Axis], recipes: &[AxisRecipe], mistakes: &mut Mistakes<'_>) {
-    for level in axes.iter().flat_map(|axis| &axis.levels) {
+/// Whether levels are combined with levels that there are, of other axes.
+fn check_only(axes: &[Axis], recipes: &[AxisRecipe], mistakes: &mut Mistakes<'_>) -> bool {
+    let mut are_right = true;
+    let mut wrong = |at: usize, cause: String, remedy: &str| {
+        are_right = false;
+        mistakes.add(at, cause, remedy);
+    };
+    for (own, level) in axes
+        .iter()
+        .flat_map(|axis| axis.levels.iter().map(move |level| (axis, level)))
+    {
         for (axis, names) in &level.only {
-            for name in names {
+            if *axis == own.name.trim() {
+                let cause = format!(
+                    "the level `{}` of `{axis}` names under `only` levels of its own axis",
+                    level.name.trim()
+                );
+                wrong(
+                    names.at,
+                    cause,
+                    "name levels of other axes there, or leave it out",
+                );
+                continue;
+            }
+            for name in &names.value.0 {
                 let one = WantedLevel {
                     axis: axis.clone(),
                     level: name.trim().to_owned(),
                 };
                 if let Err(cause) = check_level(recipes, &one) {
-                    mistakes.add(name.at, cause, "correct the name, or leave `only` out");
+                    wrong(name.at, cause, "correct the name, or leave `only` out");
                 }
             }
         }
     }
+    are_right
 }
 
-/// Leaves for another time what a size does not measure.
+/// Whether every level is in some combination: one that `only` leaves none would vanish without a word.
+fn check_combined(axes: &[Axis], matrix: &MatrixQuestion, mistakes: &mut Mistakes<'_>) {
+    let sets = matrix.sets();
+    for (place, axis) in axes.iter().enumerate() {
+        for (number, level) in axis.levels.iter().enumerate().skip(1) {
+            if sets
+                .iter()
+                .any(|set| set.levels.get(place) == Some(&number))
+            {
+                continue;
+            }
+            let cause = format!(
+                "the level `{}` of `{}` is combined with nothing",
+                level.name.trim(),
+                axis.name.trim()
+            );
+            let remedy = match matrix.all {
+                true => "name more levels under `only`, here or at the other axes, or leave it out",
+                false => {
+                    "one axis at a time, it meets the baselines of the others: name these under `only`, leave that out, or write \
+                     combine = \"all\""
+                }
+            };
+            mistakes.add(level.name.at, cause, remedy);
+        }
+    }
+}
+
+/// Leaves out what a size does not measure.
 pub(crate) fn keep_part(
     study: &mut StudyDescription,
-    part: &BTreeMap<String, Vec<At<Text>>>,
+    part: &BTreeMap<String, At<LevelNames>>,
     mistakes: &mut Mistakes<'_>,
 ) {
     let mut wanted = Vec::new();
     for (axis, levels) in part {
-        for level in levels {
+        for level in &levels.value.0 {
             let one = WantedLevel {
                 axis: axis.clone(),
                 level: level.trim().to_owned(),
@@ -82,7 +142,7 @@ pub(crate) fn keep_part(
             wanted.push(one);
         }
     }
-    let place = part.values().flatten().next().map_or(0, |level| level.at);
+    let place = part.values().next().map_or(0, |levels| levels.at);
     if let Err(cause) = study.keep_levels(&wanted) {
         mistakes.add(
             place,
@@ -129,7 +189,8 @@ fn recipes(axes: &[Axis], known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> Vec
                         recipe: of_parts(&level.parts(), known, mistakes),
                         only: (level.only.iter())
                             .map(|(axis, names)| {
-                                let names = names.iter().map(|name| name.trim().to_owned());
+                                let names = names.value.0.iter();
+                                let names = names.map(|name| name.trim().to_owned());
                                 (axis.clone(), names.collect())
                             })
                             .collect(),
@@ -149,15 +210,6 @@ fn tell_apart(
     mistakes: &mut Mistakes<'_>,
 ) {
     let recipes = &matrix.axes;
-    let combinations = matrix.count();
-    if combinations > MAX_COMBINATIONS {
-        mistakes.add(
-            axes.at,
-            format!("more than {MAX_COMBINATIONS} combinations of levels"),
-            "take fewer axes or levels, or combine = \"each\"",
-        );
-        return;
-    }
     let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for set in matrix.sets() {
         let Some(other) = seen.insert(set.title.clone(), set.levels.clone()) else {

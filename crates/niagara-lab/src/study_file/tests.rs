@@ -598,7 +598,7 @@ fn part_of_a_matrix_keeps_the_baseline_and_the_levels_named() {
         ),
         (
             &["heap=small", "neighbours=on"],
-            "only the baseline is left: name a level beside it",
+            "nothing but the baseline would be measured",
         ),
     ] {
         assert_eq!(part(wanted).expect_err("a mistake"), cause);
@@ -653,6 +653,22 @@ fn a_size_of_a_matrix_may_be_a_part_of_it_and_variants_stand_beside_it() {
         twice.contains("two rows are called `the package`"),
         "{twice}"
     );
+    // They alone are something to measure.
+    let alone = text.replace("[\"huge\"]", "[\"small\"]");
+    let file = read(&alone).expect("valid");
+    let Question::Matrix(matrix) = &file.in_size(StudySize::Small).question else {
+        panic!("a matrix");
+    };
+    assert_eq!(matrix.sets().iter().filter(|set| !set.is_left).count(), 3);
+    let nothing = alone.replace("beside = [\"base\", \"transport=unix\"]\n", "");
+    let nothing = only(&nothing);
+    assert!(
+        nothing.contains("nothing but the baseline would be measured")
+            && nothing.contains("remedy: name a level beside the baseline"),
+        "{nothing}"
+    );
+    let empty = only(&text.replace("[\"huge\"]", "[]"));
+    assert!(empty.contains("`heap` is empty"), "{empty}");
     let unknown = only(&text.replace("[\"huge\"]", "[\"hugs\"]"));
     assert!(
         unknown.contains("no level of the axis heap is called `hugs`"),
@@ -685,6 +701,49 @@ fn a_level_is_combined_with_the_levels_that_it_is_meant_for() {
         unknown.contains("no level of the axis heap is called `smal`: did you mean `small`?"),
         "{unknown}"
     );
+}
+
+/// A level that meets nothing would vanish without a word.
+#[test]
+fn a_level_without_any_combination_is_a_mistake() {
+    let with = |names: &str| {
+        let off = format!("{{ name = \"off\", only = {names},");
+        MATRIX.replace("{ name = \"off\",", &off)
+    };
+    let on_huge = with("{ heap = [\"huge\"] }");
+    read(&on_huge).expect("valid");
+    let each = on_huge.replacen(
+        "kind = \"matrix\"",
+        "kind = \"matrix\"\ncombine = \"each\"",
+        1,
+    );
+    let crossed = on_huge.replace(
+        "{ name = \"huge\",",
+        "{ name = \"huge\", only = { neighbours = [\"on\"] },",
+    );
+    let nothing = "the level `off` of `neighbours` is combined with nothing";
+    for (text, cause, remedy) in [
+        (
+            with("{ neighbours = [\"on\"] }"),
+            "the level `off` of `neighbours` names under `only` levels of its own axis",
+            "name levels of other axes there",
+        ),
+        (with("{ heap = [] }"), "`heap` is empty", "write at least 1"),
+        (with("{ hep = [] }"), "`hep` is empty", "write at least 1"),
+        (
+            with("{ hep = [\"small\"] }"),
+            "no axis is called `hep`: did you mean `heap`?",
+            "correct the name",
+        ),
+        (each, nothing, "combine = \"all\""),
+        (crossed, nothing, "name more levels under `only`"),
+    ] {
+        let found = only(&text);
+        assert!(
+            found.starts_with("x.toml:1") && found.contains(cause) && found.contains(remedy),
+            "{found}"
+        );
+    }
 }
 
 /// What stands in `studies/` is right, whatever machine it is read on.

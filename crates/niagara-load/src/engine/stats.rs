@@ -113,6 +113,21 @@ pub struct Fairness {
     pub seconds_sd: f64,
 }
 
+impl Fairness {
+    /// Of what each connection did: its transactions, and the seconds that it was within them. Zeros of no connection.
+    pub fn of(transactions: &[u64], seconds: &[f64]) -> Self {
+        let counts = transactions.iter().map(|&count| count as f64);
+        let (transactions_mean, transactions_sd) = mean_and_sd(counts);
+        let (seconds_mean, seconds_sd) = mean_and_sd(seconds.iter().copied());
+        Self {
+            transactions_mean,
+            transactions_sd,
+            seconds_mean,
+            seconds_sd,
+        }
+    }
+}
+
 impl SliceStats {
     pub(crate) fn new(started: SystemTime, kinds: &Kinds) -> Self {
         SliceStats {
@@ -217,17 +232,10 @@ impl SliceStats {
 
     /// How evenly the connections were served. All zeros for an interval.
     pub fn fairness(&self) -> Fairness {
-        let transactions = self.per_connection_transactions.iter();
-        let (transactions_mean, transactions_sd) =
-            mean_and_sd(transactions.map(|&count| count as f64));
-        let (seconds_mean, seconds_sd) =
-            mean_and_sd(self.per_connection_busy_seconds.iter().copied());
-        Fairness {
-            transactions_mean,
-            transactions_sd,
-            seconds_mean,
-            seconds_sd,
-        }
+        Fairness::of(
+            &self.per_connection_transactions,
+            &self.per_connection_busy_seconds,
+        )
     }
 
     /// CPU time of the busiest loop as a share of the time under load: 1.0 is a whole CPU.

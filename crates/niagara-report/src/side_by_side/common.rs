@@ -1,7 +1,7 @@
 //! Figures that both studies have, and whether they differ.
 
-use niagara_stats::{Estimate, difference, widened};
-use niagara_store::{Comparison, Goal, RungOutcome, Screened, Summary, TuneSummary};
+use niagara_stats::{Estimate, IntervalEstimate, difference, student, widened};
+use niagara_store::{Comparison, Goal, RungOutcome, Screened, Summary, SweepSummary, TuneSummary};
 use serde::Serialize;
 
 use crate::wording;
@@ -114,23 +114,48 @@ pub fn parts(summary: &Summary) -> Vec<Figure> {
                 Some(claimed(&title, cell.comparison()?, None))
             })
             .collect(),
-        Summary::Sweep(sweep) => sweep
-            .ratios
-            .iter()
-            .map(|at| Figure {
-                key: at.threads.to_string(),
-                title: crate::number::count(at.threads as usize, "thread"),
-                estimate: Estimate {
-                    ratio: at.ratio.value,
-                    low: at.ratio.low,
-                    high: at.ratio.high,
-                },
-                std_err: None,
-                standing: format!("n = {}", at.duels),
-                kept: None,
-            })
-            .collect(),
+        Summary::Sweep(sweep) => swept(sweep),
     }
+}
+
+/// Of two variants that met in duels their ratio at each number of threads; of several each over the first and over the one before it.
+fn swept(sweep: &SweepSummary) -> Vec<Figure> {
+    let threads = |count: u32| crate::number::count(count as usize, "thread");
+    let figure = |key: String, title: String, ratio: &IntervalEstimate, n: u32| Figure {
+        key,
+        title,
+        estimate: Estimate {
+            ratio: ratio.value,
+            low: ratio.low,
+            high: ratio.high,
+        },
+        std_err: std_err(ratio, n, sweep.alpha),
+        standing: format!("n = {n}"),
+        kept: None,
+    };
+    let ratios = sweep.ratios.iter().map(|at| {
+        let key = at.threads.to_string();
+        figure(key, threads(at.threads), &at.ratio, at.duels)
+    });
+    let curve = |index: usize| {
+        let curve = sweep.curves.get(index);
+        curve.map_or("", |curve| curve.title.as_str())
+    };
+    // By what they are called: another sweep may have them in another order.
+    let by_round = sweep.by_round.iter().map(|one| {
+        let (of, over) = (curve(one.of), curve(one.over));
+        let key = format!("{}/{of}/{over}", one.threads);
+        let title = format!("{of} over {over}, {}", threads(one.threads));
+        figure(key, title, &one.ratio, one.rounds)
+    });
+    ratios.chain(by_round).collect()
+}
+
+/// Standard error of the logarithm of a ratio whose interval at 1 − `alpha` is Student's over `n` figures; `None` of one figure.
+fn std_err(ratio: &IntervalEstimate, n: u32, alpha: f64) -> Option<f64> {
+    let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
+    let t = student::quantile(1.0 - alpha / 2.0, f64::from(n) - 1.0);
+    Some(half / t).filter(|std_err| std_err.is_finite())
 }
 
 /// What [`parts`] are called.

@@ -1,7 +1,9 @@
 //! A matrix: a table for each workload, combinations down, thread counts across.
 
 use niagara_stats::Verdict;
-use niagara_store::{Cell, CellOutcome, Goal, MatrixSummary};
+use niagara_store::{
+    Cell, CellOutcome, Comparison, Goal, MatrixSummary, best_combination, mean_gains,
+};
 
 use super::interval_estimate;
 use crate::grid::Grid;
@@ -16,14 +18,11 @@ pub fn headline(matrix: &MatrixSummary) -> String {
         .count();
     let cells = format!("{measured} of {} cells measured", matrix.cells.len());
     let Some(confirmed) = &matrix.confirmed else {
-        return if matrix.complete && measured == matrix.cells.len() {
-            format!(
-                "{}: no combination was better on the whole than the baseline ({cells})",
-                matrix.server
-            )
-        } else {
-            format!("{}: {cells}, nothing confirmed yet", matrix.server)
-        };
+        return format!(
+            "{}: {}",
+            matrix.server,
+            without_confirmation(matrix, &cells)
+        );
     };
     let comparison = &confirmed.comparison;
     let judgement = comparison.judged();
@@ -47,6 +46,26 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             verdict_on_goal(comparison)
         ),
     }
+}
+
+/// The finding of a matrix in which nothing was confirmed; `cells` says how many were measured.
+fn without_confirmation(matrix: &MatrixSummary, cells: &str) -> String {
+    let measured = matrix.cells.iter().filter_map(Cell::comparison).count();
+    if !matrix.complete || measured == 0 {
+        return format!("{cells}, nothing confirmed yet");
+    }
+    if let Some(best) = best_combination(&matrix.cells, &matrix.workloads) {
+        return format!("{cells}; {best} looked best, and could not be confirmed");
+    }
+    let gains = mean_gains(&matrix.cells, &matrix.workloads);
+    if gains.iter().all(|(_, gain)| gain.is_none()) {
+        return format!("no combination was measured in all of its cells ({cells})");
+    }
+    let which = match measured == matrix.cells.len() {
+        true => "no combination was",
+        false => "none of the combinations measured was",
+    };
+    format!("{which} better on the whole than the baseline ({cells})")
 }
 
 pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
@@ -102,8 +121,18 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     grids
 }
 
-/// How far fresh starts lie apart, of each combination and of the baseline that it met.
+/// Whether starts were on several machines, whose differences would be in the spread of either side.
+fn on_several_machines(comparison: &Comparison) -> bool {
+    let nodes = comparison.nodes.as_ref();
+    nodes.is_some_and(|nodes| nodes.names.len() > 1)
+}
+
+/// How far fresh starts lie apart, of each combination and of the baseline that it met; of duels alone.
 fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
+    if matrix.protocol != "duel" {
+        return None;
+    }
+    let mut several = false;
     let mut grid = Grid::new(
         format!(
             "{}: how far fresh starts lie apart",
@@ -113,18 +142,24 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
             ("Combination", false),
             ("Threads", true),
             ("Baseline", true),
-            ("Combination's", true),
+            ("Combination", true),
             ("Over the baseline's", true),
         ],
     );
     grid.long = true;
     for cell in matrix.cells.iter().filter(|cell| cell.workload == workload) {
-        let Some(found) = cell.comparison().and_then(|found| found.stability) else {
+        let Some(comparison) = cell.comparison() else {
             continue;
         };
-        let [baseline, own] = found
-            .sides
-            .map(|side| interval_estimate(&side, number::percent));
+        let Some(found) = comparison.stability else {
+            continue;
+        };
+        let mixed = on_several_machines(comparison);
+        several |= mixed;
+        let [baseline, own] = found.sides.map(|side| match mixed {
+            true => number::NOTHING.to_owned(),
+            false => interval_estimate(&side, number::percent),
+        });
         grid.rows.push(vec![
             cell.title.clone(),
             cell.threads.to_string(),
@@ -142,6 +177,13 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
          its own.",
         (1.0 - matrix.alpha) * 100.0
     ));
+    if several {
+        grid.notes.push(format!(
+            "{}: starts were on several machines, whose differences would be in both columns; in the ratio they cancel, as far as \
+             they are the same for both.",
+            number::NOTHING
+        ));
+    }
     (!grid.rows.is_empty()).then_some(grid)
 }
 

@@ -104,26 +104,31 @@ pub fn opening(about: &About) -> Vec<(&'static str, &str)> {
 
 /// `1 234 [1 200, 1 270]`; without brackets where there is no interval.
 pub fn interval_estimate(estimate: &IntervalEstimate, write: impl Fn(f64) -> String) -> String {
-    let end = |value: f64, open: &str| {
-        if value.is_finite() && value > 0.0 {
-            write(value)
-        } else {
-            open.to_owned()
-        }
+    interval_over("one start", estimate, write)
+}
+
+/// The same; `alone` stands in the brackets where there is no interval: what the only figure is of.
+pub(crate) fn interval_over(
+    alone: &str,
+    estimate: &IntervalEstimate,
+    write: impl Fn(f64) -> String,
+) -> String {
+    let end = |value: f64| match value.is_finite() {
+        true => write(value),
+        false => "∞".to_owned(),
     };
     if !estimate.is_bounded()
         && estimate.value.is_finite()
         && estimate.low <= 0.0
         && estimate.high.is_infinite()
     {
-        return format!("{} [one start]", write(estimate.value));
+        return format!("{} [{alone}]", write(estimate.value));
     }
-    format!(
-        "{} [{}, {}]",
-        end(estimate.value, "∞"),
-        end(estimate.low, "0"),
-        end(estimate.high, "∞")
-    )
+    let low = match estimate.low > 0.0 {
+        true => end(estimate.low),
+        false => "0".to_owned(),
+    };
+    format!("{} [{low}, {}]", end(estimate.value), end(estimate.high))
 }
 
 /// Three significant digits, without an exponent for what people read without one.
@@ -150,6 +155,8 @@ mod tests {
         assert_eq!(of(1234.0, 1200.0, 1270.0), "1234 [1200, 1270]");
         assert_eq!(of(12.0, 0.0, f64::INFINITY), "12.0 [one start]");
         assert_eq!(of(f64::INFINITY, 30.0, f64::INFINITY), "∞ [30.0, ∞]");
+        assert_eq!(of(0.0, 0.0, 0.0), "0 [0, 0]");
+        assert_eq!(of(0.05, 0.0, 0.7), "0.0500 [0, 0.700]");
         assert_eq!(three_digits(0.0123), "0.0123");
         assert_eq!(three_digits(0.000012), "1.2e-5");
     }

@@ -1,8 +1,9 @@
 //! A sweep: throughput by thread count, the law, the knee, and where the time goes.
 
+use niagara_stats::IntervalEstimate;
 use niagara_store::{Breakdown, SweepCurve, SweepSummary};
 
-use super::{interval_estimate, three_digits};
+use super::{interval_estimate, interval_over, three_digits};
 use crate::grid::Grid;
 use crate::number;
 
@@ -54,7 +55,7 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
                 at.threads.to_string(),
                 format!(
                     "× {}",
-                    interval_estimate(&at.ratio, |value| format!("{value:.3}"))
+                    interval_over("one duel", &at.ratio, |value| format!("{value:.3}"))
                 ),
                 at.duels.to_string(),
             ]);
@@ -105,7 +106,7 @@ fn by_round(sweep: &SweepSummary) -> Option<Grid> {
                 one.threads.to_string(),
                 format!(
                     "× {}",
-                    interval_estimate(&one.ratio, |value| format!("{value:.3}"))
+                    interval_over("one round", &one.ratio, |value| format!("{value:.3}"))
                 ),
                 one.rounds.to_string(),
             ]);
@@ -136,7 +137,10 @@ fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
             let Some(found) = &point.unevenness else {
                 continue;
             };
-            let share = |figure| interval_estimate(figure, number::percent);
+            let share = |figure: &Option<IntervalEstimate>| match figure {
+                Some(figure) => interval_estimate(figure, number::percent),
+                None => number::NOTHING.to_owned(),
+            };
             grid.rows.push(vec![
                 curve.title.clone(),
                 point.threads.to_string(),
@@ -146,8 +150,8 @@ fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
         }
     }
     grid.notes.push(format!(
-        "Standard deviation over the connections of a start as a share of their mean: 0 where all are served alike. sysbench prints \
-         the same as threads fairness. Geometric means and {} % intervals over fresh starts.",
+        "Standard deviation over the connections of a start as a share of their mean: 0 where all are served alike. sysbench's \
+         threads fairness prints the same deviation, not divided by the mean. Means and {} % intervals over fresh starts.",
         (1.0 - sweep.alpha) * 100.0
     ));
     (!grid.rows.is_empty()).then_some(grid)

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::{DuelRecord, Ending, Phase, SliceRecord, StudyRecord, VariantRecord};
+use niagara_stats::{Estimate, IntervalEstimate, Judgement, Stability, Verdict};
+use niagara_store::{
+    Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord, StudyRecord, VariantRecord,
+};
 use serde_json::json;
 
 pub fn study() -> StudyRecord {
@@ -78,4 +81,47 @@ pub fn slices(seq: u32) -> Vec<SliceRecord> {
             })
         })
         .collect()
+}
+
+pub fn interval(value: f64, low: f64, high: f64) -> IntervalEstimate {
+    IntervalEstimate { value, low, high }
+}
+
+pub fn comparison(duels: usize, estimate: Estimate) -> Comparison {
+    Comparison {
+        a: "base".into(),
+        b: "jemalloc".into(),
+        goal: Goal::Throughput,
+        on_goal: None,
+        throughput: Judgement {
+            duels,
+            verdict: Some(Verdict::Undetected),
+            estimate,
+            w: 3.0,
+            critical: None,
+            predictive_power: 0.01,
+            called_at: None,
+            confidence: None,
+            looks: Vec::new(),
+            one_sided: false,
+            next_look: Some(16),
+            alpha: 0.05,
+        },
+        cpu_per_transaction: None,
+        latency_p50: None,
+        latency_p95: None,
+        latency_p99: None,
+        unadjusted: None,
+        taken: None,
+        nodes: None,
+        caution: None,
+        stability: Some(Stability {
+            sides: [interval(0.03, 0.02, 0.06), interval(0.02, 0.01, 0.04)],
+            ratio: interval(0.67, 0.3, f64::INFINITY),
+        }),
+        tps: [1400.0, 1410.0],
+        dropped: [1, 0],
+        couples: 160,
+        replay: None,
+    }
 }

@@ -62,7 +62,7 @@ impl Observer for Watching {
                 name: "search",
                 seconds,
             } => self.search_seconds = seconds,
-            Event::Duel(record) => {
+            Event::Duel { record, .. } => {
                 let was_fought = std::mem::take(&mut self.slices) > 0;
                 self.duels.push((record.phase, was_fought));
                 let searched = self.duels.iter().filter(|duel| duel.0 == Phase::Search);

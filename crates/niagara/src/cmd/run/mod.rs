@@ -15,6 +15,9 @@ use crate::cmd::session::{OpenSession, known};
 use crate::cmd::study::read;
 use crate::progress::Terminal;
 
+/// What to do about a level that the study does not have.
+const LEVEL_REMEDY: &str = "name by --level an axis of a matrix and one of its levels beside the baseline, or leave it out";
+
 pub fn run(args: RunArgs) -> Result<ExitCode> {
     let (levers, servers) = known(&args.study)?;
     let file = match read(&args.file, &levers, &servers)? {
@@ -33,7 +36,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let mut study = file.in_size(size).clone();
     study
         .keep_levels(&args.levels)
-        .map_err(|cause| anyhow!("{}: {cause}", args.file.display()))?;
+        .map_err(|cause| anyhow!("{}: {cause}\nremedy: {LEVEL_REMEDY}", args.file.display()))?;
     if let Some(server) = &args.server {
         check_server(server, &servers)?;
         study.server.clone_from(server);

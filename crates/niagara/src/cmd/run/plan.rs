@@ -39,7 +39,7 @@ pub struct RunPlan {
     pub question: String,
     /// Rungs that the file says cannot be tried today.
     pub cannot: usize,
-    /// Combinations of a matrix that are left for another time.
+    /// Combinations of a matrix that are not measured this time.
     pub left: usize,
     /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
     pub protocol: String,
@@ -338,7 +338,7 @@ impl RunPlan {
         }
         if self.left > 0 {
             lines.push(format!(
-                "  {} left for another time: --level names what is measured, the report lists the rest",
+                "  {} not measured this time: `--level AXIS=LEVEL` (or `--size original`) measures more, the report lists the rest",
                 number::count(self.left, "combination")
             ));
         }

@@ -1,0 +1,186 @@
+//! The words of matrices and sweeps.
+
+mod fixture;
+
+use niagara_report::{Report, headline, markdown};
+use niagara_stats::{IntervalEstimate, Stability, Verdict};
+use niagara_store::{
+    Axis, Cell, CellOutcome, MatrixSummary, MatrixWorkload, OnNodes, Summary, Unevenness,
+};
+
+fn page(summary: &Summary) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.27);
+    markdown(&Report::load(&store).expect("just written"))
+}
+
+fn interval(value: f64, low: f64, high: f64) -> IntervalEstimate {
+    IntervalEstimate { value, low, high }
+}
+
+fn has(text: &str, words: &[&str]) {
+    for words in words {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+}
+
+#[test]
+fn a_sweep_of_three_sets_each_beside_the_first_and_the_one_before() {
+    let mut sweep = fixture::sweep_of_three();
+    sweep.curves[0].points[0].unevenness = Some(Unevenness {
+        transactions: Some(interval(0.05, 0.0, 0.12)),
+        seconds: None,
+    });
+    sweep.curves[1].points[0].unevenness = Some(Unevenness {
+        transactions: Some(interval(0.0, 0.0, 0.0)),
+        seconds: Some(interval(0.0, 0.0, f64::INFINITY)),
+    });
+    let text = page(&Summary::Sweep(Box::new(sweep)));
+    has(
+        &text,
+        &[
+            "Variants over each other, round by round",
+            "| built over packaged | 8 | × 1.100 [1.050, 1.150] | 3 |",
+            "| patched over packaged | 8 | × 1.200 [1.120, 1.280] | 3 |",
+            "| patched over built | 8 | × 1.090 [one round] | 1 |",
+            "| packaged | 1 | 5.0 % [0, 12 %] | – |",
+            "| built | 1 | 0.0 % [0, 0.0 %] | 0.0 % [one start] |",
+            "threads fairness prints the same deviation, not divided by the mean. Means and 95 % intervals",
+        ],
+    );
+}
+
+/// A matrix of which a size measured a part, with a variant beside the combinations; the ratio of the one that was measured.
+fn matrix(ratio: f64) -> MatrixSummary {
+    let measured = |ratio: f64, duels: usize| {
+        let estimate = fixture::estimate(ratio, ratio * 0.98, ratio * 1.02);
+        let mut comparison = fixture::claim("base", "other", duels, Verdict::Undetected, estimate);
+        comparison.stability = Some(Stability {
+            sides: [interval(0.03, 0.02, 0.06), interval(0.012, 0.008, 0.024)],
+            ratio: interval(0.4, 0.2, 0.8),
+        });
+        CellOutcome::Measured {
+            comparison: Box::new(comparison),
+        }
+    };
+    let left = || CellOutcome::NotTried {
+        reason: "not measured this time".into(),
+    };
+    let cell = |title: &str, levels: &[usize], outcome| Cell {
+        levels: levels.to_vec(),
+        title: title.into(),
+        workload: 0,
+        threads: 16,
+        outcome,
+    };
+    MatrixSummary {
+        about: None,
+        protocol: "duel".into(),
+        server: "mariadb-10.11".into(),
+        server_version: "10.11.14-MariaDB".into(),
+        seed: 7,
+        alpha: 0.05,
+        budget_seconds: 3600.0,
+        elapsed_seconds: 3500.0,
+        load_seconds: 3000.0,
+        complete: true,
+        axes: vec![Axis {
+            name: "options".into(),
+            levels: vec!["-O2".into(), "-O3".into(), "PGO".into()],
+        }],
+        workloads: vec![MatrixWorkload {
+            name: "oltp_read_only".into(),
+            one_line: "oltp_read_only, 1 table of 1000 rows, InnoDB".into(),
+            trained: false,
+        }],
+        threads: vec![16],
+        cells: vec![
+            cell("-O3", &[1], measured(ratio, 8)),
+            cell("PGO", &[2], left()),
+            cell("the package", &[], measured(1.4, 8)),
+        ],
+        confirmed: None,
+        controls: Vec::new(),
+        builds: Vec::new(),
+        checks: Vec::new(),
+        deployment: None,
+        sd_duel: Some(0.012),
+        warnings: Vec::new(),
+    }
+}
+
+fn told(matrix: &MatrixSummary) -> String {
+    headline(&Summary::Matrix(Box::new(matrix.clone())))
+}
+
+#[test]
+fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
+    let text = page(&Summary::Matrix(Box::new(matrix(0.99))));
+    has(
+        &text,
+        &[
+            "oltp_read_only: how far fresh starts lie apart",
+            "| Combination | Threads | Baseline | Combination | Over the baseline's |",
+            "| -O3 | 16 | 3.0 % [2.0 %, 6.0 %] | 1.2 % [0.8 %, 2.4 %] | × 0.40 [0.20, 0.80] |",
+            "| PGO, oltp_read_only, 16 threads | not measured this time |",
+        ],
+    );
+    assert!(!text.contains("several machines"), "{text}");
+}
+
+#[test]
+fn the_spread_of_several_machines_is_not_told_of_either_side() {
+    let mut several = matrix(0.99);
+    let CellOutcome::Measured { comparison } = &mut several.cells[0].outcome else {
+        panic!("measured");
+    };
+    comparison.nodes = Some(OnNodes {
+        names: vec!["n1".into(), "n2".into()],
+        heterogeneity: None,
+    });
+    let text = page(&Summary::Matrix(Box::new(several)));
+    has(
+        &text,
+        &[
+            "| -O3 | 16 | – | – | × 0.40 [0.20, 0.80] |",
+            "| the package | 16 | 3.0 % [2.0 %, 6.0 %] |",
+            "starts were on several machines",
+        ],
+    );
+    // Where the two are not alive together, the columns would say what they do not mean.
+    let mut pairs = matrix(0.99);
+    pairs.protocol = "pair".into();
+    let text = page(&Summary::Matrix(Box::new(pairs)));
+    assert!(!text.contains("lie apart"), "{text}");
+}
+
+#[test]
+fn the_headline_of_a_matrix_says_how_far_it_came() {
+    let part = matrix(0.99);
+    assert_eq!(
+        told(&part),
+        "mariadb-10.11: none of the combinations measured was better on the whole than the baseline (2 of 3 cells measured)"
+    );
+    let mut whole = part.clone();
+    whole.cells.remove(1);
+    has(
+        &told(&whole),
+        &["no combination was better on the whole than the baseline (2 of 2 cells measured)"],
+    );
+    let mut stopped = part.clone();
+    stopped.complete = false;
+    has(
+        &told(&stopped),
+        &["2 of 3 cells measured, nothing confirmed yet"],
+    );
+    let mut beside = part;
+    beside.cells.remove(0);
+    has(
+        &told(&beside),
+        &["no combination was measured in all of its cells (1 of 2 cells measured)"],
+    );
+    has(
+        &told(&matrix(1.1)),
+        &["-O3 looked best, and could not be confirmed"],
+    );
+}
