@@ -16,6 +16,7 @@ mod message;
 mod office;
 mod options;
 mod queue;
+mod room;
 mod slurm;
 mod tending;
 mod watch;

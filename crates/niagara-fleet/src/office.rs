@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use nix::sys::statvfs::statvfs;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,16 +16,13 @@ use crate::line::{FORMAT, Log, Tail, publish};
 use crate::message::{Attempt, HeadLine, incarnation, name_of};
 use crate::options::{Cluster, DuelResult, HeadOptions, Order};
 use crate::queue::Queue;
+use crate::room::{Remedy, Room};
 use crate::watch::Watch;
 
 /// How often the head says that it is there.
 const BEAT: Duration = Duration::from_secs(10);
 /// How often it is looked whether a worker was started again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How often it is looked whether the folder has room.
-const ROOM_LOOK: Duration = Duration::from_secs(2);
-/// Bytes that must be free for the folder to have room: some results.
-const ROOM: u64 = 1 << 20;
 /// How long workers are given to end by themselves.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
@@ -61,13 +57,13 @@ pub(crate) struct Office {
     pub(crate) ending: bool,
     pub(crate) beat: Option<Instant>,
     pub(crate) looked_again: Instant,
-    pub(crate) looked_for_room: Instant,
+    pub(crate) room: Room,
     pub(crate) submitted_at: Option<Instant>,
     pub(crate) fruitless: u32,
     pub(crate) results_at_submission: usize,
     pub(crate) results: usize,
     /// Since when the folder cannot be written.
-    pub(crate) full_since: Option<Instant>,
+    pub(crate) failing_since: Option<Instant>,
     pub(crate) running_since: BTreeMap<String, Instant>,
     pub(crate) not_alive_since: BTreeMap<String, Instant>,
 }
@@ -112,12 +108,12 @@ impl Office {
             ending: false,
             beat: None,
             looked_again: Instant::now(),
-            looked_for_room: Instant::now(),
+            room: Room::new(),
             submitted_at: None,
             fruitless: 0,
             results_at_submission: 0,
             results: 0,
-            full_since: None,
+            failing_since: None,
             running_since: BTreeMap::new(),
             not_alive_since: BTreeMap::new(),
             options,
@@ -201,7 +197,7 @@ impl Office {
     pub(crate) fn want(&mut self, orders: &[Order]) {
         self.asked = Some(orders.to_vec());
         if let Err(error) = self.write_orders() {
-            self.tell_trying_again(&error);
+            self.cannot(&error);
         }
     }
 
@@ -225,7 +221,7 @@ impl Office {
             return Ok(());
         }
         let path = self.folder.order(&order.duel);
-        publish(&path, &serde_json::to_vec(&order.document)?)?;
+        publish(&path, order.document.to_string().as_bytes())?;
         self.write(HeadLine::Wanted {
             duel: order.duel.clone(),
             index: order.index,
@@ -233,23 +229,22 @@ impl Office {
         })
     }
 
-    fn tell_trying_again(&mut self, error: &anyhow::Error) {
+    /// The folder cannot be written: that is tried again, for a while, where it may pass by itself.
+    fn cannot(&mut self, error: &anyhow::Error) {
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        let Remedy { text, at_once } = Remedy::of(error, &self.options.folder);
+        if at_once {
+            self.trouble = Some(format!("{error:#}\nremedy: {text}"));
+            return;
+        }
         self.notice(format!(
             "{error:#}: workers keep what they have, trying again"
         ));
-    }
-
-    /// Tells that the folder is full: workers who cannot write their logs have no way to.
-    fn look_for_room(&mut self) {
-        if self.looked_for_room.elapsed() < ROOM_LOOK {
-            return;
-        }
-        self.looked_for_room = Instant::now();
-        let disk = statvfs(&self.options.folder);
-        if disk.is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < ROOM) {
-            let folder = self.options.folder.display();
-            let error = anyhow::anyhow!("the shared folder {folder} has no room");
-            self.tell_trying_again(&error);
+        if since.elapsed() > self.options.patience {
+            self.trouble = Some(format!(
+                "{error:#}, for {:.0} s now\nremedy: {text}",
+                since.elapsed().as_secs_f64()
+            ));
         }
     }
 
@@ -287,19 +282,12 @@ impl Office {
 
     /// One round. What cannot be written now is decided again in the next one.
     pub(crate) fn step(&mut self) {
-        self.look_for_room();
+        if let Some(told) = self.room.look(&self.options.folder) {
+            self.notices.push(told);
+        }
         match self.round() {
-            Ok(()) => self.full_since = None,
-            Err(error) => {
-                let since = *self.full_since.get_or_insert_with(Instant::now);
-                self.tell_trying_again(&error);
-                if since.elapsed() > self.options.patience {
-                    self.trouble = Some(format!(
-                        "{error:#}, for {:.0} s now\nremedy: make room; the same command continues from here",
-                        since.elapsed().as_secs_f64()
-                    ));
-                }
-            }
+            Ok(()) => self.failing_since = None,
+            Err(error) => self.cannot(&error),
         }
     }
 

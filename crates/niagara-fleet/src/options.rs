@@ -33,7 +33,7 @@ pub struct HeadOptions {
     /// Items that a worker holds at most, the one that it runs among them: more than one where they take seconds, so that
     /// looking into the folder costs no time between them.
     pub held: usize,
-    /// How long a full folder is waited for.
+    /// How long a folder is waited for that is full, or cannot be written for another reason that may pass.
     pub patience: Duration,
 }
 

@@ -23,12 +23,17 @@ pub struct SlurmOptions {
     pub program: Program,
 }
 
+/// Days after which a program is removed from a node's disk that no worker was started from. One that still runs goes on: its file
+/// is there until it ends.
+const KEPT_DAYS: u32 = 7;
+
 /// The program of a worker.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     /// Where all nodes see it.
     pub shared: PathBuf,
-    /// Where it is copied to on a node's own disk: what runs there is not read over the network.
+    /// Where it is copied to on a node's own disk: what runs there is not read over the network. Its name is `niagara-` and 16
+    /// hexadecimal digits; others so named beside it are removed after a week without a start.
     pub local: PathBuf,
     /// Its arguments behind `fleet worker FOLDER`.
     pub arguments: Vec<String>,
@@ -41,9 +46,13 @@ impl Program {
         let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
         let (shared, local) = (path(&self.shared), path(&self.local));
         let place = path(self.local.parent().unwrap_or(Path::new("/")));
+        // Torn copies, too.
+        let programs = format!("niagara-{}*", "[0-9a-f]".repeat(16));
         format!(
             "#!/bin/sh\n\
              program={local}\n\
+             touch -c \"$program\" 2>/dev/null\n\
+             find {place} -maxdepth 1 -type f -name '{programs}' -mtime +{KEPT_DAYS} -delete 2>/dev/null\n\
              [ -x \"$program\" ] || {{ mkdir -p {place} && cp {shared} \"$program.$$\" && mv \"$program.$$\" \"$program\"; }}\n\
              [ -x \"$program\" ] || program={shared}\n\
              exec \"$program\" fleet worker {} --name {name} {}\n",
@@ -332,6 +341,8 @@ fn output(command: &mut Command) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -413,5 +424,52 @@ mod tests {
         assert!(script.starts_with("#!/bin/sh\n"), "{script}");
         let last = r#"exec "$program" fleet worker '/f' --name "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" '--node-dir' '/it'\''s here'"#;
         assert_eq!(script.lines().last(), Some(last));
+    }
+
+    #[test]
+    fn a_worker_runs_on_the_nodes_disk_and_removes_programs_that_nobody_starts_any_more() {
+        use std::os::unix::fs::PermissionsExt;
+        use std::time::SystemTime;
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let age = |file: &Path, days: u32| {
+            let at = SystemTime::now() - Duration::from_secs(u64::from(days) * 86_400 + 3600);
+            let file = std::fs::File::open(file).expect("there");
+            file.set_modified(at).expect("ours");
+        };
+        let make = |name: &str, days: u32| {
+            let file = place.path().join(name);
+            std::fs::write(&file, "#!/bin/sh\necho \"$0 $*\"\n").expect("room");
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("ours");
+            age(&file, days);
+            file
+        };
+        let old = KEPT_DAYS + 1;
+        let local = place.path().join("niagara-0123456789abcdef");
+        let gone = [
+            make("niagara-00000000000000aa", old),
+            make("niagara-00000000000000bb.4711", old),
+        ];
+        let kept = [
+            make("niagara-00000000000000cc", 1),
+            make("niagara-of-somebody-else", old),
+        ];
+        let shared = make("shared", old);
+        // Copied by the first start, started again after a long while by the second.
+        for copied in [false, true] {
+            let program = Program {
+                shared: shared.clone(),
+                local: local.clone(),
+                arguments: Vec::new(),
+            };
+            if copied {
+                age(&local, old);
+            }
+            let script = program.script(Path::new("/f"), "w1");
+            let said = output(Command::new("sh").args(["-c", &script])).expect("it runs");
+            let began = local.display();
+            assert_eq!(said.trim(), format!("{began} fleet worker /f --name w1"));
+        }
+        assert!(gone.iter().all(|file| !file.exists()));
+        assert!(kept.iter().all(|file| file.exists()));
     }
 }

@@ -425,10 +425,33 @@ fn what_cannot_be_written_yet_is_written_later() {
     for order in &orders {
         let result = head.wait(&order.duel, &|| false, &mut |_| {});
         let result = result.expect("no trouble").expect("not stopped");
-        assert_eq!(result.attempt.epoch, 1);
+        let document: Value = serde_json::from_slice(&result.document).expect("JSON");
+        assert_eq!(document, recorded(&order.document));
     }
     drop(head);
     worker.join().expect("no panic").expect("it works");
+}
+
+/// What only somebody else can change is told at once, with what to do about it, not after the time that a full disk is given.
+#[test]
+fn a_folder_that_nobody_may_write_is_not_waited_for() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let head = head(&folder, 1);
+    // A folder that takes no files, from root neither.
+    let there = folder.join("orders");
+    std::fs::remove_dir(&there).expect("made by the head");
+    std::os::unix::fs::symlink("/sys/kernel", &there).expect("room");
+    let orders = orders(1);
+    head.want(&orders);
+    let error = head.wait(&orders[0].duel, &|| false, &mut |_| {});
+    let error = format!("{:#}", error.expect_err("nobody may"));
+    assert!(error.contains("cannot write"), "{error}");
+    assert!(!error.contains(" s now"), "{error}");
+    let remedy = error.split_once("remedy: ").expect("a remedy").1;
+    // Containers have it read-only.
+    let fits = remedy.contains("writable for user") || remedy.contains("mount");
+    assert!(fits, "{error}");
 }
 
 #[test]

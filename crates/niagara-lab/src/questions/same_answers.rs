@@ -17,13 +17,14 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 
-/// How long the start is asked at most, and at least where the capture is that long: what it comes to by then is what
-/// is compared.
+/// How long the start is asked at most: what it comes to by then is what is compared.
 const LONGEST: Duration = Duration::from_secs(120);
+/// How long it is asked at least, where the capture is that long, however small the budget.
 const SHORTEST: Duration = Duration::from_secs(10);
-/// A short study is not followed by passes that take longer than itself: one takes this part of its budget.
+/// The first pass takes this part of the study's budget, within these bounds.
 const PART_OF_BUDGET: u32 = 5;
-/// A server that takes so many times longer is not waited for: as much as it came to is compared.
+/// The later passes may take so many times as long as the first: a slower server is not waited for, as much as it came to
+/// is compared.
 const SLOWER: u32 = 3;
 
 /// Compares variants with one start, which is asked once for all of them.
