@@ -515,7 +515,9 @@ duels = 4
             }
         }
     }
-    assert!(stdout.contains("4 of 6 cells"), "{stdout}");
+    // The sentence may be on two lines.
+    let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("4 of 6 cells"), "{stdout}");
     let page = report(&place);
     for words in ["built, all 2 cells", "Part of the matrix: neighbours 1, 0."] {
         assert!(page.contains(words), "no {words:?} on the page");
