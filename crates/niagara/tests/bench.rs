@@ -235,10 +235,13 @@ fn intervals_have_the_servers_counters_where_that_is_asked_for() {
         let run = &found["runs"][0];
         let intervals = run["intervals"].as_array().expect("a list");
         assert!(intervals.len() >= 4, "{name}: {run:#}");
+        let mut rows_read = 0.0;
         for interval in intervals {
-            assert!(number(interval, "/status/figures/rows_read/value") > 0.0);
+            rows_read += number(interval, "/status/figures/rows_read/value");
             assert!(number(interval, "/status/own_statements") >= 1.0);
         }
+        // Not in each: on a busy machine a quarter of a second may pass without a row.
+        assert!(rows_read > 0.0, "{name}: {run:#}");
         let status = "/status/figures/questions/value";
         let cost = &run["cost"];
         let questions = number(cost, status);
