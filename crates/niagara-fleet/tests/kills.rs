@@ -81,20 +81,26 @@ fn head(folder: &Path, workers: u32) -> Head {
     .expect("a folder of its own")
 }
 
+/// A worker that tells every 300 ms that it is there, and waits so many seconds for a head or for room.
+fn worker_options(folder: &Path, node: &str, name: &str, patience: u64) -> WorkerOptions {
+    WorkerOptions {
+        folder: folder.to_owned(),
+        node: node.to_owned(),
+        name: name.to_owned(),
+        patience: Duration::from_secs(patience),
+        beat: Duration::from_millis(300),
+        margin: 1.0,
+    }
+}
+
 /// Not a test: what a process of these tests does that is told to be a worker.
 #[test]
 fn as_a_worker() {
     let (Ok(name), Ok(folder)) = (std::env::var(WORKER), std::env::var(FOLDER)) else {
         return;
     };
-    let options = WorkerOptions {
-        folder: folder.into(),
-        node: format!("node-of-{name}"),
-        name,
-        patience: Duration::from_secs(20),
-        beat: Duration::from_millis(300),
-        margin: 1.0,
-    };
+    let node = format!("node-of-{name}");
+    let options = worker_options(Path::new(&folder), &node, &name, 20);
     let why = run_worker(&options, &mut Replay, &Signals::default());
     eprintln!("{why:?}");
 }
@@ -266,14 +272,7 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
             let folder = folder.clone();
             std::thread::spawn(move || {
                 let began = Instant::now();
-                let options = WorkerOptions {
-                    folder,
-                    node: name.to_owned(),
-                    name: name.to_owned(),
-                    patience: Duration::from_secs(30),
-                    beat: Duration::from_millis(300),
-                    margin: 1.0,
-                };
+                let options = worker_options(&folder, name, name, 30);
                 let why = run_worker(&options, &mut Replay, &Signals::default());
                 (why.expect("it works"), began.elapsed().as_secs_f64())
             })
@@ -338,16 +337,11 @@ fn a_result_that_comes_when_the_duel_was_granted_again_is_stale() {
     let mut head = head(&folder, 2);
     let orders = orders(6);
     head.want(&orders);
-    let options = |name: &str, beat: Duration| WorkerOptions {
-        folder: folder.clone(),
-        node: name.to_owned(),
-        name: name.to_owned(),
-        patience: Duration::from_secs(60),
-        beat,
-        margin: 1.0,
-    };
     // It says nothing while it works, and is silent after two seconds.
-    let late = options("w1", Duration::from_secs(3600));
+    let late = WorkerOptions {
+        beat: Duration::from_secs(3600),
+        ..worker_options(&folder, "w1", "w1", 60)
+    };
     let late = std::thread::spawn(move || run_worker(&late, &mut Late, &Signals::default()));
     let log = folder.join("head.jsonl");
     let said = |what: &str| {
@@ -362,7 +356,7 @@ fn a_result_that_comes_when_the_duel_was_granted_again_is_stale() {
         }
     };
     wait_for("granted");
-    let prompt = options("w2", Duration::from_millis(300));
+    let prompt = worker_options(&folder, "w2", "w2", 60);
     let prompt = std::thread::spawn(move || run_worker(&prompt, &mut Replay, &Signals::default()));
     let mut again = 0;
     for order in &orders {
@@ -413,14 +407,7 @@ fn what_cannot_be_written_yet_is_written_later() {
     );
     std::fs::remove_file(&there).expect("there");
     std::fs::rename(&aside, &there).expect("there");
-    let options = WorkerOptions {
-        folder: folder.clone(),
-        node: "n1".into(),
-        name: "w1".into(),
-        patience: Duration::from_secs(30),
-        beat: Duration::from_millis(300),
-        margin: 1.0,
-    };
+    let options = worker_options(&folder, "n1", "w1", 30);
     let worker = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
     for order in &orders {
         let result = head.wait(&order.duel, &|| false, &mut |_| {});
@@ -464,14 +451,7 @@ fn workers_without_a_head_finish_what_they_hold_and_end_by_themselves() {
         assert!(began.elapsed() < Duration::from_secs(30), "no folder");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let options = WorkerOptions {
-        folder: folder.clone(),
-        node: "n1".into(),
-        name: "w1".into(),
-        patience: Duration::from_secs(15),
-        beat: Duration::from_millis(300),
-        margin: 1.0,
-    };
+    let options = worker_options(&folder, "n1", "w1", 15);
     let worker = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
     while kept(&folder).len() < 3 {
         assert!(began.elapsed() < Duration::from_secs(60), "no duels");
@@ -499,14 +479,7 @@ fn a_worker_without_time_gives_back_what_it_holds() {
     head.want(&orders(3));
     let signals = Signals::default();
     signals.soon.store(true, Ordering::Relaxed);
-    let options = WorkerOptions {
-        folder: folder.clone(),
-        node: "n1".into(),
-        name: "w1".into(),
-        patience: Duration::from_secs(30),
-        beat: Duration::from_millis(300),
-        margin: 1.0,
-    };
+    let options = worker_options(&folder, "n1", "w1", 30);
     let why = run_worker(&options, &mut Replay, &signals).expect("it works");
     assert!(why.contains("time limit"), "{why}");
     // The next incarnation has time, and does them all.

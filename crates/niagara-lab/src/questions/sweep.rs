@@ -28,7 +28,7 @@ use crate::questions::ladder::in_short;
 use crate::questions::unevenness::unevenness;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
-use crate::studies::series::DuelRequest;
+use crate::studies::series::{DuelRequest, seed_without_repeats};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
@@ -36,8 +36,6 @@ use niagara_stats::derive_seed;
 
 /// A thread count this close to the best is as good.
 const AS_GOOD: f64 = 0.02;
-/// The bits of a start's seed that are its round's: repeats are marked in the others.
-const ROUND_BITS: u64 = (1 << 48) - 1;
 /// Failed starts of a point after which it is given up.
 const MAX_FAILURES: u32 = 2;
 
@@ -238,16 +236,18 @@ impl<'a> Run<'a> {
         } else {
             [of(point.variant), of(point.variant)]
         };
-        let subject = point.subject();
-        let seed = derive_seed(self.options.seed, &subject, u64::from(round));
         let request = DuelRequest {
             phase: Phase::Sweep,
-            subject,
+            subject: point.subject(),
             variants: sides,
             couples: self.options.couples,
-            seed,
+            seed: self.seed(point, round),
         };
         Some((bench, request))
+    }
+
+    fn seed(&self, point: Point, round: u32) -> u64 {
+        derive_seed(self.options.seed, &point.subject(), u64::from(round))
     }
 
     fn start(
@@ -421,14 +421,11 @@ impl<'a> Run<'a> {
         }
         let options = self.options;
         let rounds_of = |point: Point| -> BTreeMap<u32, f64> {
-            let subject = point.subject();
-            // A repeat's seed differs in its highest bits alone.
-            let seed = |round: u32| derive_seed(options.seed, &subject, round.into()) & ROUND_BITS;
             let known: BTreeMap<u64, u32> = (0..options.rounds)
-                .map(|round| (seed(round), round))
+                .map(|round| (seed_without_repeats(self.seed(point, round)), round))
                 .collect();
             let starts = scored(study, point).filter_map(|duel| {
-                let round = known.get(&(duel.seed & ROUND_BITS))?;
+                let round = known.get(&seed_without_repeats(duel.seed))?;
                 let start = Measured::of(duel, 0, by_duel.get(&duel.seq)?, counters)?;
                 Some((*round, start.tps))
             });

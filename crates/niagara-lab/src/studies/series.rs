@@ -15,6 +15,9 @@ use crate::variants::variant::Variant;
 /// Times one duel is repeated when the machine disturbed it.
 const MAX_REPEATS: u32 = 3;
 
+/// From here up the bits of a duel's seed count its repeats.
+const REPEATS_SHIFT: u32 = 48;
+
 /// A duel that a question asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct DuelRequest {
@@ -32,8 +35,13 @@ pub(crate) struct DuelRequest {
 
 impl DuelRequest {
     fn seed_of_repeat(&self, repeats: u32) -> u64 {
-        self.seed.wrapping_add(u64::from(repeats) << 48)
+        self.seed.wrapping_add(u64::from(repeats) << REPEATS_SHIFT)
     }
+}
+
+/// What the seeds of a duel and of its repeats have in common.
+pub(crate) fn seed_without_repeats(seed: u64) -> u64 {
+    seed & ((1 << REPEATS_SHIFT) - 1)
 }
 
 /// Duels each of which is chosen by what those before it showed: a screening, a sequential test, a search. It says what to
