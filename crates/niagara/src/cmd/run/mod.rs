@@ -4,10 +4,10 @@ mod plan;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use niagara_build::BuildStore;
-use niagara_lab::{History, StudyDescription, StudySize, answer, looks_like_path};
-use niagara_server::{Cache, did_you_mean};
+use niagara_lab::{History, StudyDescription, StudySize, answer, looks_like_path, server_name};
+use niagara_server::{Cache, Catalog};
 
 use crate::args::{RunArgs, SizeArg};
 use crate::cmd::run::plan::RunPlan;
@@ -38,8 +38,11 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         .keep_levels(&args.levels)
         .map_err(|cause| anyhow!("{}: {cause}\nremedy: {LEVEL_REMEDY}", args.file.display()))?;
     if let Some(server) = &args.server {
-        check_server(server, &servers)?;
-        study.server.clone_from(server);
+        if !looks_like_path(server) {
+            // A mistake would otherwise come out after the plan.
+            Catalog::load(&args.study.servers)?.get(server)?;
+        }
+        study.server = server_name(server)?;
     }
     study.budget = args.budget.unwrap_or(study.budget);
     study.disturbance = args.disturbance.unwrap_or(study.disturbance);
@@ -77,19 +80,6 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
-}
-
-/// Refuses a name that is no server's: it would otherwise come out after the plan.
-fn check_server(name: &str, servers: &[String]) -> Result<()> {
-    if looks_like_path(name) || servers.iter().any(|server| server == name) {
-        return Ok(());
-    }
-    let names = servers.iter().map(String::as_str);
-    bail!(
-        "no server is called `{name}`\nremedy: {}known: {}; or give the path of a server's binary",
-        did_you_mean(name, names),
-        servers.join(", ")
-    )
 }
 
 /// What `study` is about to do, as far as that is known before anything is set up.
