@@ -180,7 +180,7 @@ impl Apt {
         // `apt-get download` and `apt-get source` put their files where they are called.
         let mut command = self.command("apt-get")?;
         command.args(arguments);
-        room::output(&mut command, &self.folder).map_err(|error| {
+        room::output(command, &self.folder).map_err(|error| {
             anyhow::anyhow!(
                 "cannot run apt-get: {error}\n\
                  remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
