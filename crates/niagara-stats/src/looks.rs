@@ -8,6 +8,8 @@ use crate::sign_flips::{Bound, MAX_DUELS, criticals};
 pub(crate) const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
 /// Duels at the looks of a plan that is made for fewer duels than the standard one, as far as they can call anything.
 const EARLY_LOOKS: [usize; 7] = [5, 6, 8, 12, 16, 24, 32];
+/// Duels at the looks that follow the standard ones in a plan for more duels: each about a third more than the one before.
+const LATE_LOOKS: [usize; 4] = [44, 60, 80, 104];
 
 /// The critical values of the standard looks at the levels in common use, as published with the protocol.
 const PUBLISHED: [(f64, [Option<u32>; 6]); 2] = [
@@ -122,16 +124,21 @@ impl LookPlan {
         }
     }
 
-    /// The plan for a comparison that can pay for `duels`: the standard one from 44 on, else looks from the first that
-    /// can call a difference (6 duels at α = 0.05: 2 of 64) to a last one there.
+    /// The plan for a comparison that can pay for `duels`: the standard one for 44; for fewer, looks from the first that
+    /// can call a difference (6 duels at α = 0.05: 2 of 64) to a last one there; for more, the standard looks and later
+    /// ones. At most [`MAX_DUELS`].
     pub fn for_duels(alpha: f64, duels: usize) -> Self {
-        if duels >= STANDARD_LOOKS[STANDARD_LOOKS.len() - 1] {
+        let standard = STANDARD_LOOKS[STANDARD_LOOKS.len() - 1];
+        if duels == standard {
             return Self::standard(alpha);
         }
+        let duels = duels.min(MAX_DUELS);
+        let first = if duels > standard { STANDARD_LOOKS[0] } else { 0 };
         // A look just before the last one costs more than it may save.
         let mut sizes: Vec<usize> = EARLY_LOOKS
             .into_iter()
-            .filter(|look| 6 * look <= 5 * duels)
+            .chain(LATE_LOOKS)
+            .filter(|look| *look >= first && 6 * look <= 5 * duels)
             .collect();
         sizes.push(duels);
         let mut plan = Self::generate(alpha, &sizes, SIMS, SEED);
@@ -286,13 +293,23 @@ mod tests {
     #[test]
     fn a_plan_is_made_for_the_duels_that_can_be_paid_for() {
         assert_eq!(LookPlan::for_duels(0.05, 44), LookPlan::standard(0.05));
-        assert_eq!(LookPlan::for_duels(0.05, 90), LookPlan::standard(0.05));
         let sizes =
             |plan: &LookPlan| -> Vec<usize> { plan.looks.iter().map(|look| look.duels).collect() };
         assert_eq!(sizes(&LookPlan::for_duels(0.05, 6)), [6]);
         assert_eq!(sizes(&LookPlan::for_duels(0.05, 8)), [6, 8]);
         assert_eq!(sizes(&LookPlan::for_duels(0.05, 20)), [8, 12, 16, 20]);
         assert_eq!(sizes(&LookPlan::one_sided_for_duels(0.05, 8)), [5, 6, 8]);
+        // The eighth of that many has too little of α to call anything.
+        assert_eq!(
+            sizes(&LookPlan::for_duels(0.05, 90)),
+            [12, 16, 24, 32, 44, 60, 90]
+        );
+        assert_eq!(
+            sizes(&LookPlan::for_duels(0.05, 128)),
+            [12, 16, 24, 32, 44, 60, 80, 104, 128]
+        );
+        assert_eq!(sizes(&LookPlan::for_duels(0.05, 50))[5..], [50]);
+        assert_eq!(LookPlan::for_duels(0.05, 1_000).max_duels(), MAX_DUELS);
         // Too few to call anything: the look is there, and says so.
         assert_eq!(criticals_of(&LookPlan::for_duels(0.05, 4)), [(4, None)]);
         for n in 6..44 {
