@@ -131,6 +131,7 @@ pub(crate) fn account(lines: &[WorkerLine], ended: f64, fate: impl Fn(&Attempt) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
 
     fn line(at: f64, said: Said) -> WorkerLine {
         WorkerLine { at, said }
@@ -173,6 +174,7 @@ mod tests {
                     pid: 1,
                     held_before: 2.0,
                     left: None,
+                    machine: Machine::default(),
                 },
             ),
             line(1.0, Said::Doing(Doing::Staging)),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::cost::Cost;
-use crate::message::HeadLine;
+use crate::message::{HeadLine, name_of};
 use crate::office::{GRACE, Office};
 use crate::options::{DuelResult, HeadOptions, Order};
 
@@ -121,6 +121,14 @@ impl Head {
     pub fn set_aside_for(&self, node: &str, why: &str) {
         let mut office = self.office();
         office.unfit.insert(node.to_owned(), why.to_owned());
+    }
+
+    /// Workers that were on a machine on which another one worked, and what followed.
+    pub fn on_one_machine(&self) -> Vec<(String, String)> {
+        let office = self.office();
+        let told = office.on_one_machine.iter();
+        told.map(|(worker, (node, why))| (format!("{} on {node}", name_of(worker).0), why.clone()))
+            .collect()
     }
 
     /// Attempts that were lost after they had begun: node and reason.

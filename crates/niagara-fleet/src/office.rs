@@ -44,6 +44,8 @@ pub(crate) struct Office {
     pub(crate) told: BTreeSet<String>,
     pub(crate) set_aside: Vec<(String, String)>,
     pub(crate) losses: Vec<(String, String)>,
+    /// Workers that were on a machine on which another one worked: the node of each, and what followed.
+    pub(crate) on_one_machine: BTreeMap<String, (String, String)>,
     /// Attempts that were withdrawn without being wanted any more.
     pub(crate) not_wanted: BTreeSet<Attempt>,
     pub(crate) withdrawn: BTreeSet<Attempt>,
@@ -99,6 +101,7 @@ impl Office {
             told: BTreeSet::new(),
             set_aside: Vec::new(),
             losses: Vec::new(),
+            on_one_machine: BTreeMap::new(),
             not_wanted: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             trouble: None,
@@ -167,6 +170,10 @@ impl Office {
                 }
             }
             HeadLine::SetAside { node, why } => self.set_aside.push((node.clone(), why.clone())),
+            HeadLine::Shares { worker, node, why } => {
+                let place = (node.clone(), why.clone());
+                self.on_one_machine.insert(worker.clone(), place);
+            }
             HeadLine::Gone { worker, held } => {
                 if let Some(watch) = self.watches.get_mut(worker) {
                     watch.held = Some(*held);
@@ -303,6 +310,7 @@ impl Office {
         }
         for worker in &workers {
             self.miss(worker)?;
+            self.note_sharing(worker)?;
         }
         self.tend_queue()?;
         let unfit = self.unfit.clone();

@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::folder::Folder;
 use crate::line::{Log, Tail, publish};
+use crate::machine::{Machine, Sharing};
 use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, incarnation};
 use crate::slurm::own_times;
 
@@ -45,6 +46,9 @@ pub struct WorkerOptions {
 
 /// What a worker does with an order.
 pub trait Work {
+    /// Who may work on this machine beside it.
+    fn sharing(&self) -> Sharing;
+
     /// Whether something has to be copied or set up before this order can be run.
     fn wants_staging(&self, order: &Value) -> bool;
 
@@ -214,6 +218,7 @@ pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> R
         pid: std::process::id(),
         held_before: used.unwrap_or(0.0),
         left: left.filter(|left| f64::is_finite(*left)),
+        machine: Machine::here(work.sharing()),
     })?;
     let pulse = {
         let (shared, tail) = (Arc::clone(&shared), Tail::of(folder.head_log()));

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use niagara_fleet::{
-    Cluster, Cost, Done, Head, HeadOptions, Order, Signals, Work, WorkerOptions, run_worker,
+    Cluster, Cost, Done, Head, HeadOptions, Order, Sharing, Signals, Work, WorkerOptions,
+    run_worker,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,6 +35,10 @@ fn recorded(order: &Value) -> Value {
 struct Replay;
 
 impl Work for Replay {
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         false
     }
@@ -310,6 +315,10 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
 struct Late;
 
 impl Work for Late {
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         false
     }

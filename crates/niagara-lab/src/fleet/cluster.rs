@@ -118,5 +118,6 @@ pub(super) fn account_of(head: &Head, counts: impl Fn(&str) -> bool) -> NodeAcco
         },
         set_aside: head.set_aside(),
         losses: head.losses(),
+        on_one_machine: head.on_one_machine(),
     }
 }

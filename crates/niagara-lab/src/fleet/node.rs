@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, stage};
-use niagara_fleet::{Done, Signals, Work, WorkerOptions, run_worker};
+use niagara_fleet::{Done, Sharing, Signals, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
 use serde_json::Value;
@@ -22,6 +22,9 @@ use crate::fleet::order::{NodeResult, OrderDocument};
 use crate::fleet::replay::Replay;
 use crate::studies::inventory::Inventory;
 use crate::studies::observer::{Event, Observer};
+
+/// The lock by which workers that share a machine and a folder on its disk take turns.
+const TURN: &str = "fleet-duel";
 
 /// How a node works.
 #[derive(Debug, Clone)]
@@ -186,6 +189,15 @@ impl<'a> Node<'a> {
 }
 
 impl Work for Node<'_> {
+    fn sharing(&self) -> Sharing {
+        let lock = || Cache::at(&self.options.cache)?.lock_id(TURN);
+        match self.options.one_at_a_time {
+            // A disk that cannot be written has no lock: it is told when something is to be copied there.
+            true => lock().map_or(Sharing::Nobody, |lock| Sharing::Turns { lock }),
+            false => Sharing::Nobody,
+        }
+    }
+
     fn wants_staging(&self, order: &Value) -> bool {
         if let Some(Ok(build)) = BuildOrder::of(order) {
             return self.inventory.is_none() || !self.has(&build.content);
@@ -240,7 +252,7 @@ impl Work for Node<'_> {
 /// The machine to itself among the workers that share it.
 fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
     loop {
-        if let Some(lock) = cache.try_lock("fleet-duel")? {
+        if let Some(lock) = cache.try_lock(TURN)? {
             return Ok(lock);
         }
         cancel.check()?;

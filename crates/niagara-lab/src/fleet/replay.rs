@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use niagara_fleet::{Done, Work};
+use niagara_fleet::{Done, Sharing, Work};
 use niagara_server::{Cache, Cancelled};
 use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
 use serde_json::Value;
@@ -55,6 +55,11 @@ impl Replay {
 }
 
 impl Work for Replay {
+    /// It only sleeps.
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         self.disk.is_some()
     }

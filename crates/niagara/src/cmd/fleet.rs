@@ -68,7 +68,7 @@ pub struct WorkerArgs {
     /// So many times faster
     #[arg(long, hide = true, default_value_t = 1.0)]
     pub replay_speed: f64,
-    /// One duel at a time among the workers that share this machine
+    /// Take turns with the other workers of this machine that have this option and the same --node-dir: one duel at a time
     #[arg(long, hide = true)]
     pub one_at_a_time: bool,
 }
