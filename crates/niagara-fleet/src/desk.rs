@@ -283,6 +283,12 @@ impl Desk {
         known.map_or_else(Machine::default, |worker| worker.machine.clone())
     }
 
+    /// Whether a worker gets no duels because nothing was heard of it.
+    pub fn is_silent(&self, worker: &str) -> bool {
+        let known = self.workers.get(worker);
+        known.is_some_and(|worker| !worker.open && !worker.fenced && !worker.gone)
+    }
+
     /// Whether a worker has ended.
     pub fn is_gone(&self, worker: &str) -> bool {
         self.workers.get(worker).is_some_and(|worker| worker.gone)

@@ -425,4 +425,29 @@ mod tests {
         office.step();
         assert!(office.on_one_machine.is_empty());
     }
+
+    #[test]
+    fn a_silent_worker_that_is_heard_of_again_by_the_next_head_gets_duels_again() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_millis(200));
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
+        drop(office);
+        let mut office = open(&folder);
+        for _ in 0..3 {
+            office.step();
+        }
+        assert!(
+            !office.desk.is_open("w1.0"),
+            "what it said before is no news"
+        );
+        says(&mut log, Said::Alive);
+        until(&mut office, "w1 again", |office| {
+            office.desk.is_open("w1.0")
+        });
+        assert_eq!(office.desk.failed_too_often(), [], "it failed once");
+    }
 }

@@ -127,7 +127,7 @@ impl Office {
         // Those that are gone, too: their seconds are of this study.
         let known: Vec<String> = office.desk.everybody().map(str::to_owned).collect();
         for worker in known {
-            office.watch(&worker);
+            office.recall(&worker);
         }
         for line in &lines {
             if let HeadLine::Gone { worker, held } = line
@@ -357,6 +357,17 @@ impl Office {
             }
         }
         Ok(())
+    }
+
+    /// Watches a worker that the head before this one knew. What it said until now is no sign that it is there.
+    fn recall(&mut self, worker: &str) {
+        self.watch(worker);
+        let silent = self.desk.is_silent(worker);
+        if let Some(watch) = self.watches.get_mut(worker) {
+            watch.read();
+            watch.node = self.desk.node_of(worker).to_owned();
+            watch.silent = silent;
+        }
     }
 
     pub(crate) fn watch(&mut self, worker: &str) {
