@@ -450,4 +450,14 @@ mod tests {
         });
         assert_eq!(office.desk.failed_too_often(), [], "it failed once");
     }
+
+    #[test]
+    fn a_worker_behind_one_that_was_killed_before_its_first_line_is_seen() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        std::fs::create_dir(Folder::at(&folder).worker("w1.0")).expect("nobody has it");
+        let _log = begun(&folder, "w1.1", Sharing::Nobody);
+        until(&mut office, "w1.1", |office| office.desk.is_open("w1.1"));
+    }
 }

@@ -389,7 +389,7 @@ impl Office {
             let first = next.entry(name).or_default();
             *first = (*first).max(number + 1);
         }
-        let wanted: Vec<String> = next
+        let wanted: Vec<(String, u32)> = next
             .into_iter()
             // A network file system remembers for a while that a file was not there: ask when it will be.
             .filter(|(name, number)| {
@@ -398,10 +398,15 @@ impl Office {
                         || self.queue.is_none()
                         || self.running_since.contains_key(*name))
             })
-            .map(|(name, number)| incarnation(name, number))
+            .map(|(name, number)| (name.to_owned(), number))
             .collect();
-        for worker in wanted {
-            if self.folder.worker_log(&worker).exists() {
+        for (name, first) in wanted {
+            // Whoever was killed before its first line left a folder without a log: the next one stands behind it.
+            let claimed = (first..)
+                .map(|number| incarnation(&name, number))
+                .take_while(|worker| self.folder.worker(worker).exists());
+            let mut claimed = claimed.filter(|worker| self.folder.worker_log(worker).exists());
+            if let Some(worker) = claimed.next() {
                 self.watch(&worker);
             }
         }

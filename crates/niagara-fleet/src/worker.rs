@@ -253,8 +253,11 @@ fn claim(folder: &Folder, name: &str) -> Result<(String, Log)> {
         let path = folder.worker(&worker);
         match std::fs::create_dir(&path) {
             Ok(()) => {
-                let log = Log::create(&folder.worker_log(&worker))
-                    .with_context(|| format!("cannot write in {}", path.display()))?;
+                let log = Log::create(&folder.worker_log(&worker)).with_context(|| {
+                    // Its place is free for the next try: nobody speaks from it.
+                    let _ = std::fs::remove_dir(&path);
+                    format!("cannot write in {}", path.display())
+                })?;
                 return Ok((worker, log));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
