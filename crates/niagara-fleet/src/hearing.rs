@@ -61,6 +61,10 @@ impl Office {
                     };
                 }
             }
+            Said::Notice { text } => {
+                let node = self.desk.node_of(worker).to_owned();
+                self.notice(format!("{node}: {text}"));
+            }
             Said::Finished {
                 attempt,
                 bytes,
@@ -459,5 +463,19 @@ mod tests {
         std::fs::create_dir(Folder::at(&folder).worker("w1.0")).expect("nobody has it");
         let _log = begun(&folder, "w1.1", Sharing::Nobody);
         until(&mut office, "w1.1", |office| office.desk.is_open("w1.1"));
+    }
+
+    #[test]
+    fn what_a_worker_has_to_say_is_told_with_its_node() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        let text = "no room: trying again".to_owned();
+        says(&mut log, Said::Notice { text });
+        let told = "node-of-w1: no room: trying again";
+        until(&mut office, "notice", |office| {
+            office.notices.iter().any(|notice| notice == told)
+        });
     }
 }

@@ -203,6 +203,11 @@ pub enum Said {
         /// Seconds of load in it.
         load_seconds: f64,
     },
+    /// Something that whoever waits for it wants to know.
+    Notice {
+        /// What.
+        text: String,
+    },
     /// An attempt is over without a result.
     Lost {
         /// Which.

@@ -16,7 +16,7 @@ use crate::line::{FORMAT, Log, Tail, publish};
 use crate::message::{Attempt, HeadLine, incarnation, name_of};
 use crate::options::{Cluster, DuelResult, HeadOptions, Order};
 use crate::queue::Queue;
-use crate::room::{Remedy, Room};
+use crate::room::{Remedy, Room, given_up};
 use crate::watch::Watch;
 
 /// How often the head says that it is there.
@@ -248,10 +248,7 @@ impl Office {
             "{error:#}: workers keep what they have, trying again"
         ));
         if since.elapsed() > self.options.patience {
-            self.trouble = Some(format!(
-                "{error:#}, for {:.0} s now\nremedy: {text}",
-                since.elapsed().as_secs_f64()
-            ));
+            self.trouble = Some(given_up(error, &self.options.folder, since.elapsed()));
         }
     }
 

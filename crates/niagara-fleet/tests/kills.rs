@@ -47,7 +47,12 @@ impl Work for Replay {
         Ok(())
     }
 
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> anyhow::Result<Done> {
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(DUEL) {
             if cancel.load(Ordering::Relaxed) {
@@ -327,7 +332,12 @@ impl Work for Late {
         Ok(())
     }
 
-    fn run(&mut self, order: &Value, _cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        _cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> anyhow::Result<Done> {
         std::thread::sleep(Duration::from_secs(6));
         let mut document = recorded(order);
         document["late"] = true.into();

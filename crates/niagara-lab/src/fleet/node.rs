@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, stage};
-use niagara_fleet::{Done, Sharing, Signals, Work, WorkerOptions, run_worker};
+use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
 use serde_json::Value;
@@ -107,9 +107,7 @@ impl<'a> Node<'a> {
         let inventory = self.inventory.insert(inventory);
         for content in content {
             if !self.staged.contains(content) {
-                let _lock = inventory
-                    .cache
-                    .lock(&format!("content-{}", content.sha256), &mut || {})?;
+                let _lock = inventory.cache.lock(&content.lock_name(), &mut || {})?;
                 stage(&self.options.worker.folder, inventory.cache.root(), content)?;
                 self.staged.insert(content.clone());
             }
@@ -173,14 +171,23 @@ impl<'a> Node<'a> {
         content.iter().all(|content| self.staged.contains(content))
     }
 
-    fn build(&self, build: &BuildDocument, cancel: &Cancel) -> Result<Done> {
+    fn build(&self, build: &BuildDocument, cancel: &Cancel, tell: &dyn Fn(&str)) -> Result<Done> {
         let inventory = self.inventory.as_ref().context("nothing was set up")?;
         let _lock = match self.options.one_at_a_time {
             true => Some(alone(&inventory.cache, cancel)?),
             false => None,
         };
-        let mut tell = |text: &str| Told.see(Event::SettingUp(text));
-        build.make(inventory, &self.options.worker.folder, cancel, &mut tell)
+        let worker = &self.options.worker;
+        let mut waiting = Waiting {
+            patience: worker.patience,
+            stop: &|| cancel.is_cancelled(),
+            tell: &mut |text| {
+                Told.see(Event::Note(text));
+                tell(text);
+            },
+        };
+        let mut set_up = |text: &str| Told.see(Event::SettingUp(text));
+        build.make(inventory, &worker.folder, &mut waiting, cancel, &mut set_up)
     }
 
     fn read(order: &Value) -> Result<OrderDocument> {
@@ -223,9 +230,14 @@ impl Work for Node<'_> {
         self.set_up(&Self::read(order)?)
     }
 
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        tell: &dyn Fn(&str),
+    ) -> Result<Done> {
         if let Some(build) = BuildOrder::of(order) {
-            return self.build(&build?, &Cancel::from(Arc::clone(cancel)));
+            return self.build(&build?, &Cancel::from(Arc::clone(cancel)), tell);
         }
         let order = Self::read(order)?;
         let one_at_a_time = self.options.one_at_a_time;

@@ -74,7 +74,12 @@ impl Work for Replay {
     }
 
     /// The recorded duel that the order's seed picks: the same whoever plays it.
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> Result<Done> {
         let order: OrderDocument =
             serde_json::from_value(order.clone()).context("the order cannot be understood")?;
         let spec = &order.spec;

@@ -53,7 +53,7 @@ pub struct WorkerArgs {
     /// The machine's name [default: what Slurm or the kernel calls it]
     #[arg(long)]
     pub node: Option<String>,
-    /// How long to wait for a sign of a head
+    /// How long to wait for a sign of a head, and for room in the shared folder
     #[arg(long, default_value = "10m", value_parser = duration, value_name = "TIME")]
     pub patience: Duration,
     /// How often to say that it is there
