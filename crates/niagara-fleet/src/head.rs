@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::cost::Cost;
-use crate::message::{HeadLine, name_of};
+use crate::message::name_of;
 use crate::office::{GRACE, Office};
 use crate::options::{DuelResult, HeadOptions, Order};
 
@@ -144,8 +144,9 @@ impl Head {
         {
             let mut office = self.office();
             office.want(&[]);
-            let _ = office.write(HeadLine::Ended);
             office.ending = true;
+            // What cannot be written now is tried again in the next rounds.
+            office.step();
         }
         let began = Instant::now();
         while began.elapsed() < GRACE && self.office().is_somebody_there() {

@@ -456,6 +456,19 @@ mod tests {
     }
 
     #[test]
+    fn workers_are_told_once_that_the_study_has_ended() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        office.ending = true;
+        for _ in 0..3 {
+            office.step();
+        }
+        let log = std::fs::read_to_string(folder.join("head.jsonl")).expect("written");
+        assert_eq!(log.matches(r#""what":"ended""#).count(), 1, "{log}");
+    }
+
+    #[test]
     fn a_worker_behind_one_that_was_killed_before_its_first_line_is_seen() {
         let place = tempfile::tempdir().expect("a temporary folder");
         let folder = place.path().join("shared");

@@ -57,6 +57,8 @@ pub(crate) struct Office {
     /// The study has said what it wants: before, nothing is granted or withdrawn.
     pub(crate) has_orders: bool,
     pub(crate) ending: bool,
+    /// Workers can read that the study has ended.
+    pub(crate) ended: bool,
     pub(crate) beat: Option<Instant>,
     pub(crate) looked_again: Instant,
     pub(crate) room: Room,
@@ -109,6 +111,7 @@ impl Office {
             unfit: BTreeMap::new(),
             has_orders: false,
             ending: false,
+            ended: false,
             beat: None,
             looked_again: Instant::now(),
             room: Room::new(),
@@ -152,6 +155,8 @@ impl Office {
                 let names = (1..=*tasks).map(|task| format!("{job}_{task}"));
                 self.names.extend(names);
             }
+            HeadLine::Opened { .. } => self.ended = false,
+            HeadLine::Ended => self.ended = true,
             HeadLine::Taken { .. } => self.results += 1,
             HeadLine::Withdrawn {
                 attempt,
@@ -299,6 +304,9 @@ impl Office {
         if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
             self.write(HeadLine::Alive)?;
             self.beat = Some(Instant::now());
+        }
+        if self.ending && !self.ended {
+            self.write(HeadLine::Ended)?;
         }
         self.look_for_workers();
         let workers: Vec<String> = self.watches.keys().cloned().collect();
