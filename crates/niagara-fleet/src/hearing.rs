@@ -16,14 +16,16 @@ impl Office {
             return Ok(());
         };
         if watch.read() && watch.silent && !self.desk.is_gone(worker) {
-            watch.silent = false;
             let node = watch.node.clone();
-            self.notice(format!("{node} is heard of again"));
             self.write(HeadLine::Arrived {
                 worker: worker.to_owned(),
-                node,
+                node: node.clone(),
                 machine: self.desk.machine_of(worker),
             })?;
+            if let Some(watch) = self.watches.get_mut(worker) {
+                watch.silent = false;
+            }
+            self.notice(format!("{node} is heard of again"));
         }
         // What a worker says that counts as ended decides nothing any more; its seconds are counted all the same.
         if self.desk.is_gone(worker) {
@@ -102,13 +104,13 @@ impl Office {
                 if !self.desk.is_gone(worker) {
                     let node = self.desk.node_of(worker).to_owned();
                     self.withdraw(worker, why)?;
-                    if !self.ending {
-                        self.notice(format!("the worker on {node} has ended: {why}"));
-                    }
                     self.write(HeadLine::Gone {
                         worker: worker.to_owned(),
                         held: line.at,
                     })?;
+                    if !self.ending {
+                        self.notice(format!("the worker on {node} has ended: {why}"));
+                    }
                 }
             }
         }
@@ -126,10 +128,10 @@ impl Office {
         for earlier in self.desk.earlier_incarnations(worker) {
             let why = "it was started again elsewhere";
             let node = self.desk.node_of(&earlier).to_owned();
+            self.fence(&earlier, why)?;
             self.notice(format!(
                 "worker {earlier} on {node} was started again: what it held is run again"
             ));
-            self.fence(&earlier, why)?;
         }
         self.write(HeadLine::Arrived {
             worker: worker.to_owned(),
@@ -241,11 +243,12 @@ impl Office {
     }
 
     pub(crate) fn failed(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
-        self.notice(format!("{node}: {why}"));
         self.write(HeadLine::Failed {
             node: node.to_owned(),
             why: why.to_owned(),
-        })
+        })?;
+        self.notice(format!("{node}: {why}"));
+        Ok(())
     }
 
     pub(crate) fn withdraw(&mut self, worker: &str, why: &str) -> anyhow::Result<()> {
@@ -453,6 +456,23 @@ mod tests {
             office.desk.is_open("w1.0")
         });
         assert_eq!(office.desk.failed_too_often(), [], "it failed once");
+    }
+
+    #[test]
+    fn what_happens_again_is_told_again() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_millis(200));
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        let silences = |office: &Office| {
+            let told = office.notices.iter();
+            told.filter(|text| text.starts_with("node-of-w1: silent"))
+                .count()
+        };
+        for time in 1..=2 {
+            until(&mut office, "silence", |office| silences(office) == time);
+            says(&mut log, Said::Alive);
+        }
     }
 
     #[test]

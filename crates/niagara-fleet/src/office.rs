@@ -41,6 +41,7 @@ pub(crate) struct Office {
     pub(crate) names: BTreeSet<String>,
     pub(crate) watches: BTreeMap<String, Watch>,
     pub(crate) notices: Vec<String>,
+    /// What was told that is told once.
     pub(crate) told: BTreeSet<String>,
     pub(crate) set_aside: Vec<(String, String)>,
     pub(crate) losses: Vec<(String, String)>,
@@ -199,7 +200,13 @@ impl Office {
         lines.into_iter().try_for_each(|line| self.write(line))
     }
 
+    /// Tells what happened.
     pub(crate) fn notice(&mut self, text: String) {
+        self.notices.push(text);
+    }
+
+    /// Tells what is so, however often it is found again.
+    pub(crate) fn notice_once(&mut self, text: String) {
         if self.told.insert(text.clone()) {
             self.notices.push(text);
         }
@@ -249,7 +256,7 @@ impl Office {
             self.trouble = Some(format!("{error:#}\nremedy: {text}"));
             return;
         }
-        self.notice(format!(
+        self.notice_once(format!(
             "{error:#}: workers keep what they have, trying again"
         ));
         if since.elapsed() > self.options.patience {
@@ -336,11 +343,12 @@ impl Office {
         if self.desk.is_aside(node) {
             return Ok(());
         }
-        self.notice(format!("{node} gets no more duels: {why}"));
         self.write(HeadLine::SetAside {
             node: node.to_owned(),
             why: why.to_owned(),
-        })
+        })?;
+        self.notice(format!("{node} gets no more duels: {why}"));
+        Ok(())
     }
 
     /// Workers on nodes that were set aside finish what they run, and end: nobody holds a node for nothing.
