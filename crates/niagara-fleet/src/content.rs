@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::room::{Waiting, fits};
 
@@ -32,9 +33,16 @@ impl Content {
         format!("content-{}", self.sha256)
     }
 
-    /// Says on a node's disk that this very content is in place.
+    /// Says on a machine's disk which content stands at this path.
     fn mark(&self, cache: &Path) -> PathBuf {
-        cache.join("staged").join(&self.sha256)
+        let name = format!("{:016x}", xxh3_64(self.path.as_bytes()));
+        cache.join("staged").join(name)
+    }
+
+    /// Whether it is what stands at its path, as far as was marked.
+    fn is_in_place(&self, cache: &Path) -> bool {
+        let marked = fs::read_to_string(self.mark(cache));
+        marked.is_ok_and(|marked| marked == self.sha256) && cache.join(&self.path).exists()
     }
 }
 
@@ -75,7 +83,7 @@ pub fn publish(
         // It is in place here, where it comes from. That is no matter of the shared folder's room.
         let mark = content.mark(cache);
         fs::create_dir_all(cache.join("staged"))
-            .and_then(|()| fs::write(&mark, path))
+            .and_then(|()| fs::write(&mark, &content.sha256))
             .map_err(|error| anyhow!("cannot write {}: {error}", mark.display()))?;
     }
     Ok(packed)
@@ -161,7 +169,7 @@ fn text_of(stream: Option<impl Read>) -> String {
 /// An archive that is not what its name says; a disk that is full or cannot be written.
 pub fn stage(folder: &Path, cache: &Path, content: &Content) -> Result<bool> {
     let (target, mark) = (cache.join(&content.path), content.mark(cache));
-    if mark.exists() && target.exists() {
+    if content.is_in_place(cache) {
         return Ok(false);
     }
     let stage = || -> Result<()> {
@@ -180,7 +188,7 @@ pub fn stage(folder: &Path, cache: &Path, content: &Content) -> Result<bool> {
                 fs::remove_dir_all(&target)?;
             }
             fs::rename(&from, &target)?;
-            fs::write(&mark, &content.path)?;
+            fs::write(&mark, &content.sha256)?;
             Ok(())
         });
         let _ = fs::remove_dir_all(&part);
@@ -386,6 +394,10 @@ mod tests {
         assert!(stage(&shared, &there, &other).expect("copied"));
         let copied = fs::read_to_string(there.join("images/a/data/table"));
         assert_eq!(copied.expect("there"), "more rows");
+        // And the other way round: that it was there once says nothing.
+        assert!(stage(&shared, &there, &content).expect("copied"));
+        let copied = fs::read_to_string(there.join("images/a/data/table"));
+        assert_eq!(copied.expect("there"), "rows");
         // A damaged archive is not taken.
         fs::write(content.archive(&shared), "?").expect("written");
         fs::remove_dir_all(there.join("staged")).expect("there");
