@@ -37,15 +37,6 @@ impl Cost {
             + self.tail
     }
 
-    /// Seconds of load that a verdict rests on, of all seconds that nodes were held; 0 of nothing.
-    pub fn share_of_load(&self) -> f64 {
-        if self.held() > 0.0 {
-            self.load / self.held()
-        } else {
-            0.0
-        }
-    }
-
     /// The sum of two.
     #[must_use]
     pub fn and(self, other: Cost) -> Cost {
@@ -210,7 +201,6 @@ mod tests {
         };
         assert_eq!(cost, expected);
         assert_eq!(cost.held(), 45.0);
-        assert!((cost.share_of_load() - 10.0 / 45.0).abs() < 1e-12);
     }
 
     #[test]

@@ -97,11 +97,6 @@ impl Head {
         }
     }
 
-    /// Workers that may be given duels now.
-    pub fn workers(&self) -> usize {
-        self.office().open_workers()
-    }
-
     /// How long was waited for results while there was no worker.
     pub fn unattended(&self) -> Duration {
         Duration::from_micros(self.unattended.load(Ordering::Relaxed))
