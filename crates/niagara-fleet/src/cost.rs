@@ -37,15 +37,6 @@ impl Cost {
             + self.tail
     }
 
-    /// Seconds of load that a verdict rests on, of all seconds that nodes were held; 0 of nothing.
-    pub fn share_of_load(&self) -> f64 {
-        if self.held() > 0.0 {
-            self.load / self.held()
-        } else {
-            0.0
-        }
-    }
-
     /// The sum of two.
     #[must_use]
     pub fn and(self, other: Cost) -> Cost {
@@ -131,6 +122,7 @@ pub(crate) fn account(lines: &[WorkerLine], ended: f64, fate: impl Fn(&Attempt) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
 
     fn line(at: f64, said: Said) -> WorkerLine {
         WorkerLine { at, said }
@@ -173,6 +165,7 @@ mod tests {
                     pid: 1,
                     held_before: 2.0,
                     left: None,
+                    machine: Machine::default(),
                 },
             ),
             line(1.0, Said::Doing(Doing::Staging)),
@@ -208,7 +201,6 @@ mod tests {
         };
         assert_eq!(cost, expected);
         assert_eq!(cost.held(), 45.0);
-        assert!((cost.share_of_load() - 10.0 / 45.0).abs() < 1e-12);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::machine::Machine;
 use crate::message::{Attempt, HeadLine, name_of};
 
 /// Losses after which a duel is not tried again.
@@ -31,6 +32,9 @@ struct Duel {
 #[derive(Debug, Clone)]
 struct Worker {
     node: String,
+    machine: Machine,
+    /// Of all workers, in the order of their arrival.
+    number: usize,
     /// It may be given duels.
     open: bool,
     fenced: bool,
@@ -105,7 +109,11 @@ impl Desk {
                 let (worker, node) = (worker.clone(), node.clone());
                 self.release(&attempt.duel, State::Taken { worker, node });
             }
-            HeadLine::Arrived { worker, node } => self.arrived(worker, node),
+            HeadLine::Arrived {
+                worker,
+                node,
+                machine,
+            } => self.arrived(worker, node, machine),
             HeadLine::Silent { worker } => {
                 if let Some(worker) = self.workers.get_mut(worker) {
                     worker.open = false;
@@ -132,6 +140,7 @@ impl Desk {
             }
             HeadLine::Opened { .. }
             | HeadLine::Submitted { .. }
+            | HeadLine::Shares { .. }
             | HeadLine::Stale { .. }
             | HeadLine::Alive
             | HeadLine::Ended => {}
@@ -147,9 +156,12 @@ impl Desk {
         });
     }
 
-    fn arrived(&mut self, worker: &str, node: &str) {
+    fn arrived(&mut self, worker: &str, node: &str, machine: &Machine) {
+        let number = self.workers.len();
         let known = self.workers.entry(worker.to_owned()).or_insert(Worker {
             node: node.to_owned(),
+            machine: machine.clone(),
+            number,
             open: true,
             fenced: false,
             gone: false,
@@ -238,6 +250,43 @@ impl Desk {
     /// Whether a worker may be given duels.
     pub fn is_open(&self, worker: &str) -> bool {
         self.workers.get(worker).is_some_and(|worker| worker.open)
+    }
+
+    /// Whether a worker may be given duels now: on a machine that others work on, one goes first, and another follows once nothing
+    /// is held by those that went before.
+    fn has_turn(&self, name: &str, worker: &Worker) -> bool {
+        let goes_first = |other: &Worker| {
+            let is_served = other.open && !self.is_aside(&other.node);
+            !other.holds.is_empty() || (is_served && other.number < worker.number)
+        };
+        let mut others = self.workers.iter().filter(|(other, _)| *other != name);
+        let is_served = worker.open && !self.is_aside(&worker.node);
+        is_served
+            && !others
+                .any(|(_, other)| other.machine.excludes(&worker.machine) && goes_first(other))
+    }
+
+    /// Of the workers that are there, the first to arrive whose machine this worker shares, and whether only one of the two may
+    /// be given duels; `None` of a worker that came before them.
+    pub fn shares_with(&self, worker: &str) -> Option<(&str, bool)> {
+        let its = self.workers.get(worker)?;
+        let others = self.workers.iter().filter(|(_, other)| {
+            other.open && other.number < its.number && other.machine.is_shared_with(&its.machine)
+        });
+        let (name, other) = others.min_by_key(|(_, other)| other.number)?;
+        Some((name, other.machine.excludes(&its.machine)))
+    }
+
+    /// The machine that a worker said it is on.
+    pub fn machine_of(&self, worker: &str) -> Machine {
+        let known = self.workers.get(worker);
+        known.map_or_else(Machine::default, |worker| worker.machine.clone())
+    }
+
+    /// Whether a worker gets no duels because nothing was heard of it.
+    pub fn is_silent(&self, worker: &str) -> bool {
+        let known = self.workers.get(worker);
+        known.is_some_and(|worker| !worker.open && !worker.fenced && !worker.gone)
     }
 
     /// Whether a worker has ended.
@@ -332,7 +381,7 @@ impl Desk {
         let mut free: BTreeMap<&str, usize> = self
             .workers
             .iter()
-            .filter(|(_, worker)| worker.open && !self.is_aside(&worker.node))
+            .filter(|(name, worker)| self.has_turn(name, worker))
             .map(|(name, worker)| (name.as_str(), worker.holds.len()))
             .collect();
         let count = free.len().max(1) as u64;
@@ -399,6 +448,7 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Sharing;
 
     const HELD: usize = 3;
 
@@ -408,10 +458,7 @@ mod tests {
         fn new(workers: u32, duels: u64) -> Self {
             let mut table = Table(Desk::new(7, HELD));
             for worker in 1..=workers {
-                table.all(vec![HeadLine::Arrived {
-                    worker: format!("w{worker}.0"),
-                    node: format!("n{worker}"),
-                }]);
+                table.arrives(&format!("w{worker}.0"), Machine::default());
             }
             let names: Vec<String> = (0..duels).map(|index| format!("d{index}")).collect();
             for (index, duel) in names.iter().enumerate() {
@@ -423,6 +470,16 @@ mod tests {
             }
             table.0.want(names);
             table
+        }
+
+        /// On a node that is called as the worker is.
+        fn arrives(&mut self, worker: &str, machine: Machine) {
+            let (name, _) = name_of(worker);
+            self.all(vec![HeadLine::Arrived {
+                worker: worker.to_owned(),
+                node: name.replace('w', "n"),
+                machine,
+            }]);
         }
 
         fn all(&mut self, lines: Vec<HeadLine>) -> usize {
@@ -562,6 +619,107 @@ mod tests {
         table.grant();
         assert_eq!(table.0.held_by("w1.0"), []);
         assert_eq!(table.0.held_by("w2.0").len(), HELD);
+    }
+
+    fn on_one_machine(sharing: Sharing) -> Machine {
+        Machine {
+            id: "one".into(),
+            sharing,
+        }
+    }
+
+    fn holding(table: &Table, worker: &str) -> usize {
+        table.0.held_by(worker).len()
+    }
+
+    #[test]
+    fn of_two_workers_on_one_machine_one_is_given_duels_at_a_time() {
+        let mut table = Table::new(1, 20);
+        for worker in ["w2.0", "w3.0"] {
+            table.arrives(worker, on_one_machine(Sharing::Nobody));
+        }
+        assert_eq!(table.0.shares_with("w3.0"), Some(("w2.0", true)));
+        assert_eq!(table.0.shares_with("w2.0"), None, "it came first");
+        table.grant();
+        assert_eq!(holding(&table, "w1.0"), HELD, "on a machine of its own");
+        assert_eq!(holding(&table, "w2.0"), HELD);
+        assert_eq!(holding(&table, "w3.0"), 0);
+        // It falls silent: its duels are taken from it, and the other one's turn comes.
+        let mut lines = table.0.withdraw("w2.0", "silent", None);
+        lines.push(HeadLine::Silent {
+            worker: "w2.0".into(),
+        });
+        table.all(lines);
+        table.grant();
+        assert_eq!(holding(&table, "w3.0"), HELD);
+        assert_eq!(table.0.shares_with("w3.0"), None, "alone there");
+        // It is heard of again: it goes first, but not beside what is held already.
+        table.arrives("w2.0", on_one_machine(Sharing::Nobody));
+        for left in (0..HELD).rev() {
+            assert_eq!(table.grant(), 0, "{left} more to come");
+            let next = table.0.held_by("w3.0").remove(0).duel;
+            table.take(&next);
+            assert_eq!(holding(&table, "w3.0"), left);
+        }
+        table.grant();
+        assert_eq!(holding(&table, "w2.0"), HELD);
+        assert_eq!(holding(&table, "w3.0"), 0);
+    }
+
+    #[test]
+    fn the_next_one_on_a_machine_follows_when_the_first_is_set_aside_or_gone() {
+        for over in [
+            HeadLine::Gone {
+                worker: "w1.0".into(),
+                held: 1.0,
+            },
+            HeadLine::SetAside {
+                node: "n1".into(),
+                why: "disk".into(),
+            },
+        ] {
+            let mut table = Table::new(0, 9);
+            for worker in ["w1.0", "w2.0"] {
+                table.arrives(worker, on_one_machine(Sharing::Nobody));
+            }
+            table.grant();
+            assert_eq!(holding(&table, "w2.0"), 0);
+            table.all(vec![over.clone()]);
+            // Nothing at once: something may still run.
+            table.grant();
+            assert_eq!(holding(&table, "w2.0"), 0, "{over:?}");
+            let lines = table.0.withdraw("w1.0", "over", None);
+            table.all(lines);
+            table.grant();
+            assert_eq!(holding(&table, "w2.0"), HELD, "{over:?}");
+        }
+    }
+
+    #[test]
+    fn workers_that_take_turns_or_disturb_nobody_are_all_given_duels() {
+        let turns = Sharing::Turns { lock: "8:1".into() };
+        for (sharing, shares) in [(turns, Some(("w1.0", false))), (Sharing::Everybody, None)] {
+            let mut table = Table::new(0, 9);
+            for worker in ["w1.0", "w2.0", "w3.0"] {
+                table.arrives(worker, on_one_machine(sharing.clone()));
+            }
+            assert_eq!(table.grant(), 3 * HELD, "{sharing:?}");
+            assert_eq!(table.0.shares_with("w3.0"), shares, "{sharing:?}");
+        }
+    }
+
+    #[test]
+    fn a_duel_that_was_lost_beside_a_worker_that_waits_is_run_there_again() {
+        let mut table = Table::new(0, 1);
+        for worker in ["w1.0", "w2.0"] {
+            table.arrives(worker, on_one_machine(Sharing::Nobody));
+        }
+        table.grant();
+        let first = attempt("d0", 1);
+        let lines = table.0.withdraw("w1.0", "lost", Some(&first));
+        table.all(lines);
+        assert_eq!(table.grant(), 1, "the other node gets none meanwhile");
+        assert_eq!(holding(&table, "w1.0"), 1);
     }
 
     #[test]

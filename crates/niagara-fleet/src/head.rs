@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::cost::Cost;
-use crate::message::HeadLine;
+use crate::message::name_of;
 use crate::office::{GRACE, Office};
 use crate::options::{DuelResult, HeadOptions, Order};
 
@@ -97,11 +97,6 @@ impl Head {
         }
     }
 
-    /// Workers that may be given duels now.
-    pub fn workers(&self) -> usize {
-        self.office().open_workers()
-    }
-
     /// How long was waited for results while there was no worker.
     pub fn unattended(&self) -> Duration {
         Duration::from_micros(self.unattended.load(Ordering::Relaxed))
@@ -123,6 +118,14 @@ impl Head {
         office.unfit.insert(node.to_owned(), why.to_owned());
     }
 
+    /// Workers that were on a machine on which another one worked, and what followed.
+    pub fn on_one_machine(&self) -> Vec<(String, String)> {
+        let office = self.office();
+        let told = office.on_one_machine.iter();
+        told.map(|(worker, (node, why))| (format!("{} on {node}", name_of(worker).0), why.clone()))
+            .collect()
+    }
+
     /// Attempts that were lost after they had begun: node and reason.
     pub fn losses(&self) -> Vec<(String, String)> {
         self.office().losses.clone()
@@ -136,8 +139,9 @@ impl Head {
         {
             let mut office = self.office();
             office.want(&[]);
-            let _ = office.write(HeadLine::Ended);
             office.ending = true;
+            // What cannot be written now is tried again in the next rounds.
+            office.step();
         }
         let began = Instant::now();
         while began.elapsed() < GRACE && self.office().is_somebody_there() {

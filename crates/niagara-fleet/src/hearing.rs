@@ -4,8 +4,10 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine};
+use crate::machine::Machine;
+use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, name_of};
 use crate::office::{NOT_WANTED, Office};
+use crate::watch::Watch;
 
 impl Office {
     /// Reads what a worker said.
@@ -14,13 +16,16 @@ impl Office {
             return Ok(());
         };
         if watch.read() && watch.silent && !self.desk.is_gone(worker) {
-            watch.silent = false;
             let node = watch.node.clone();
-            self.notice(format!("{node} is heard of again"));
             self.write(HeadLine::Arrived {
                 worker: worker.to_owned(),
-                node,
+                node: node.clone(),
+                machine: self.desk.machine_of(worker),
             })?;
+            if let Some(watch) = self.watches.get_mut(worker) {
+                watch.silent = false;
+            }
+            self.notice(format!("{node} is heard of again"));
         }
         // What a worker says that counts as ended decides nothing any more; its seconds are counted all the same.
         if self.desk.is_gone(worker) {
@@ -48,7 +53,7 @@ impl Office {
     /// Whether the line is done with: a result may not be visible yet.
     fn handle(&mut self, worker: &str, line: &WorkerLine) -> anyhow::Result<bool> {
         match &line.said {
-            Said::Began { node, .. } => self.began(worker, node)?,
+            Said::Began { node, machine, .. } => self.began(worker, node, machine)?,
             Said::Alive => {}
             Said::Doing(doing) => {
                 if let Some(watch) = self.watches.get_mut(worker) {
@@ -57,6 +62,10 @@ impl Office {
                         _ => None,
                     };
                 }
+            }
+            Said::Notice { text } => {
+                let node = self.desk.node_of(worker).to_owned();
+                self.notice(format!("{node}: {text}"));
             }
             Said::Finished {
                 attempt,
@@ -95,22 +104,23 @@ impl Office {
                 if !self.desk.is_gone(worker) {
                     let node = self.desk.node_of(worker).to_owned();
                     self.withdraw(worker, why)?;
-                    if !self.ending {
-                        self.notice(format!("the worker on {node} has ended: {why}"));
-                    }
                     self.write(HeadLine::Gone {
                         worker: worker.to_owned(),
                         held: line.at,
                     })?;
+                    if !self.ending {
+                        self.notice(format!("the worker on {node} has ended: {why}"));
+                    }
                 }
             }
         }
         Ok(true)
     }
 
-    fn began(&mut self, worker: &str, node: &str) -> anyhow::Result<()> {
+    fn began(&mut self, worker: &str, node: &str, machine: &Machine) -> anyhow::Result<()> {
         if let Some(watch) = self.watches.get_mut(worker) {
             watch.node = node.to_owned();
+            watch.arrived.get_or_insert_with(Instant::now);
         }
         if self.desk.has_arrived(worker) {
             return Ok(());
@@ -118,15 +128,64 @@ impl Office {
         for earlier in self.desk.earlier_incarnations(worker) {
             let why = "it was started again elsewhere";
             let node = self.desk.node_of(&earlier).to_owned();
+            self.fence(&earlier, why)?;
             self.notice(format!(
                 "worker {earlier} on {node} was started again: what it held is run again"
             ));
-            self.fence(&earlier, why)?;
         }
         self.write(HeadLine::Arrived {
             worker: worker.to_owned(),
             node: node.to_owned(),
+            machine: machine.clone(),
         })
+    }
+
+    /// Tells of a worker that is on a machine on which another one works, once both were heard there at the same time: what has
+    /// just ended there without a word shares nothing.
+    pub(crate) fn note_sharing(&mut self, worker: &str) -> anyhow::Result<()> {
+        let told = self.on_one_machine.contains_key(worker);
+        if told || !self.desk.is_open(worker) {
+            return Ok(());
+        }
+        let Some((first, one_only)) = self.desk.shares_with(worker) else {
+            return Ok(());
+        };
+        let watches = [first, worker].map(|worker| self.watches.get(worker));
+        let [
+            Some(its),
+            Some(Watch {
+                arrived: Some(arrived),
+                ..
+            }),
+        ] = watches
+        else {
+            return Ok(());
+        };
+        if its.heard <= *arrived {
+            return Ok(());
+        }
+        let (node, first_node) = (self.desk.node_of(worker), self.desk.node_of(first));
+        let why = format!(
+            "it shares the machine of {} on {first_node}, where one duel is run at a time: {}",
+            name_of(first).0,
+            match one_only {
+                true => "that one goes first",
+                false => "they take turns",
+            }
+        );
+        let name = format!("{} on {node}", name_of(worker).0);
+        let remedy = match one_only {
+            true => "; give each worker a machine of its own",
+            false => "",
+        };
+        let line = HeadLine::Shares {
+            worker: worker.to_owned(),
+            node: node.to_owned(),
+            why: why.clone(),
+        };
+        self.write(line)?;
+        self.notice(format!("{name} has no machine of its own: {why}{remedy}"));
+        Ok(())
     }
 
     fn finished(
@@ -184,11 +243,12 @@ impl Office {
     }
 
     pub(crate) fn failed(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
-        self.notice(format!("{node}: {why}"));
         self.write(HeadLine::Failed {
             node: node.to_owned(),
             why: why.to_owned(),
-        })
+        })?;
+        self.notice(format!("{node}: {why}"));
+        Ok(())
     }
 
     pub(crate) fn withdraw(&mut self, worker: &str, why: &str) -> anyhow::Result<()> {
@@ -236,5 +296,219 @@ impl Office {
             watch.silent = true;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::folder::Folder;
+    use crate::line::Log;
+    use crate::machine::Sharing;
+    use crate::options::{Cluster, HeadOptions, Order};
+
+    /// Longer than any test takes.
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn open(folder: &Path) -> Office {
+        open_for(folder, LONG)
+    }
+
+    fn open_for(folder: &Path, silence: Duration) -> Office {
+        Office::open(HeadOptions {
+            folder: folder.to_owned(),
+            key: "key".into(),
+            seed: 3,
+            cluster: Cluster::Others(2),
+            silence,
+            held: 3,
+            patience: Duration::from_secs(60),
+        })
+        .expect("a folder of its own")
+    }
+
+    /// A worker's log, begun by its first line.
+    fn begun(folder: &Path, worker: &str, sharing: Sharing) -> Log {
+        let folder = Folder::at(folder);
+        std::fs::create_dir(folder.worker(worker)).expect("nobody else has it");
+        let mut log = Log::create(&folder.worker_log(worker)).expect("new");
+        let said = Said::Began {
+            node: format!("node-of-{}", name_of(worker).0),
+            pid: 7,
+            held_before: 0.0,
+            left: None,
+            machine: Machine::here(sharing),
+        };
+        says(&mut log, said);
+        log
+    }
+
+    fn says(log: &mut Log, said: Said) {
+        log.append(&WorkerLine { at: 1.0, said }).expect("room");
+    }
+
+    /// Rounds until this holds.
+    fn until(office: &mut Office, what: &str, holds: impl Fn(&Office) -> bool) {
+        let began = Instant::now();
+        while !holds(office) {
+            assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+            office.step();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn want(office: &mut Office, duels: u64) {
+        let orders: Vec<Order> = (0..duels)
+            .map(|index| Order {
+                duel: format!("d{index}"),
+                index,
+                seconds: 1.0,
+                document: json!({}),
+            })
+            .collect();
+        office.want(&orders);
+    }
+
+    #[test]
+    fn two_workers_on_one_machine_are_told_once_and_one_of_them_is_given_duels() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        want(&mut office, 9);
+        let mut first = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "w1", |office| office.desk.is_open("w1.0"));
+        let mut second = begun(&folder, "w2.0", Sharing::Nobody);
+        until(&mut office, "w2", |office| office.desk.is_open("w2.0"));
+        office.step();
+        assert_eq!(office.desk.held_by("w1.0").len(), 3);
+        assert!(office.desk.held_by("w2.0").is_empty());
+        // The first may have ended without a word.
+        assert!(office.on_one_machine.is_empty());
+        for _ in 0..3 {
+            says(&mut first, Said::Alive);
+            says(&mut second, Said::Alive);
+            office.step();
+        }
+        let told = |office: &Office| {
+            let told = office.notices.iter();
+            told.filter(|text| text.contains("no machine of its own"))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let [text] = &told(&office)[..] else {
+            panic!("{:?}", office.notices);
+        };
+        assert!(text.starts_with("w2 on node-of-w2 has"), "{text}");
+        assert!(text.contains("of w1 on node-of-w1"), "{text}");
+        assert!(text.contains("give each worker a machine"), "{text}");
+        // A head that continues knows it.
+        drop(office);
+        let office = open(&folder);
+        let (node, why) = &office.on_one_machine["w2.0"];
+        assert_eq!(node, "node-of-w2");
+        assert!(why.contains("that one goes first"), "{why}");
+    }
+
+    #[test]
+    fn workers_that_play_back_share_a_machine_without_a_word() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        want(&mut office, 9);
+        let mut logs = ["w1.0", "w2.0"].map(|name| begun(&folder, name, Sharing::Everybody));
+        let all = |office: &Office| {
+            let mut names = ["w1.0", "w2.0"].iter();
+            names.all(|name| office.desk.held_by(name).len() == 3)
+        };
+        until(&mut office, "duels for both", all);
+        for log in &mut logs {
+            says(log, Said::Alive);
+        }
+        office.step();
+        assert!(office.on_one_machine.is_empty());
+    }
+
+    #[test]
+    fn a_silent_worker_that_is_heard_of_again_by_the_next_head_gets_duels_again() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_millis(200));
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
+        drop(office);
+        let mut office = open(&folder);
+        for _ in 0..3 {
+            office.step();
+        }
+        assert!(
+            !office.desk.is_open("w1.0"),
+            "what it said before is no news"
+        );
+        says(&mut log, Said::Alive);
+        until(&mut office, "w1 again", |office| {
+            office.desk.is_open("w1.0")
+        });
+        assert_eq!(office.desk.failed_too_often(), [], "it failed once");
+    }
+
+    #[test]
+    fn what_happens_again_is_told_again() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_millis(200));
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        let silences = |office: &Office| {
+            let told = office.notices.iter();
+            told.filter(|text| text.starts_with("node-of-w1: silent"))
+                .count()
+        };
+        for time in 1..=2 {
+            until(&mut office, "silence", |office| silences(office) == time);
+            says(&mut log, Said::Alive);
+        }
+    }
+
+    #[test]
+    fn workers_are_told_once_that_the_study_has_ended() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        office.ending = true;
+        for _ in 0..3 {
+            office.step();
+        }
+        let log = std::fs::read_to_string(folder.join("head.jsonl")).expect("written");
+        assert_eq!(log.matches(r#""what":"ended""#).count(), 1, "{log}");
+    }
+
+    #[test]
+    fn a_worker_behind_one_that_was_killed_before_its_first_line_is_seen() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        std::fs::create_dir(Folder::at(&folder).worker("w1.0")).expect("nobody has it");
+        let _log = begun(&folder, "w1.1", Sharing::Nobody);
+        until(&mut office, "w1.1", |office| office.desk.is_open("w1.1"));
+    }
+
+    #[test]
+    fn what_a_worker_has_to_say_is_told_with_its_node() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        let text = "no room: trying again".to_owned();
+        says(&mut log, Said::Notice { text });
+        let told = "node-of-w1: no room: trying again";
+        until(&mut office, "notice", |office| {
+            office.notices.iter().any(|notice| notice == told)
+        });
     }
 }

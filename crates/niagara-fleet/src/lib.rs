@@ -2,7 +2,8 @@
 //! folder that all of them see (docs/fleet.md). What a duel is, this crate does not know: orders and results are documents.
 //!
 //! `message` and `line` are the protocol, `desk` decides who gets what (a pure function of the head's log), `head` and
-//! `worker` are the two ends, `slurm` asks for nodes, `content` copies servers and data, `cost` counts node-seconds.
+//! `worker` are the two ends, `machine` tells who shares one, `slurm` asks for nodes, `content` copies servers and data, `room` waits
+//! where the folder is full, `cost` counts node-seconds.
 
 pub mod content;
 mod cost;
@@ -12,6 +13,7 @@ mod forecast;
 mod head;
 mod hearing;
 mod line;
+mod machine;
 mod message;
 mod office;
 mod options;
@@ -32,7 +34,9 @@ fn host() -> String {
 pub use cost::Cost;
 pub use forecast::Plan;
 pub use head::Head;
+pub use machine::{Machine, Sharing};
 pub use message::Attempt;
 pub use options::{Cluster, DuelResult, HeadOptions, Order};
+pub use room::{NoRoom, Waiting, explained};
 pub use slurm::{Program, SlurmOptions};
 pub use worker::{Done, Signals, Work, WorkerOptions, run as run_worker};

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::Machine;
+
 /// A duel that was granted to a worker for the `epoch`-th time, counted from 1. Only the attempt granted last counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
@@ -89,6 +91,18 @@ pub enum HeadLine {
         worker: String,
         /// Its node.
         node: String,
+        /// The machine that this is, as far as it said so.
+        #[serde(default)]
+        machine: Machine,
+    },
+    /// A worker is on a machine on which another one works.
+    Shares {
+        /// Which.
+        worker: String,
+        /// Its node.
+        node: String,
+        /// Whose machine it is, and what follows from that.
+        why: String,
     },
     /// A worker gets no duels until it is heard of again.
     Silent {
@@ -170,6 +184,9 @@ pub enum Said {
         held_before: f64,
         /// Seconds left of the job, where there is a limit.
         left: Option<f64>,
+        /// The machine that it is on.
+        #[serde(default)]
+        machine: Machine,
     },
     /// It is still there.
     Alive,
@@ -185,6 +202,11 @@ pub enum Said {
         sum: String,
         /// Seconds of load in it.
         load_seconds: f64,
+    },
+    /// Something that whoever waits for it wants to know.
+    Notice {
+        /// What.
+        text: String,
     },
     /// An attempt is over without a result.
     Lost {
@@ -226,6 +248,7 @@ pub fn name_of(worker: &str) -> (&str, u32) {
 mod tests {
     use super::*;
     use crate::line::{decode, encode};
+    use crate::machine::Sharing;
 
     #[test]
     fn lines_survive_their_log() {
@@ -261,5 +284,35 @@ mod tests {
             assert_eq!(decode(text.trim_end()), Some(line));
         }
         assert_eq!(name_of("4711_2.1"), ("4711_2", 1));
+    }
+
+    #[test]
+    fn machines_stand_in_lines_and_lines_without_one_are_understood() {
+        let machine = Machine::here(Sharing::Turns { lock: "8:1".into() });
+        let began = WorkerLine {
+            at: 0.1,
+            said: Said::Began {
+                node: "n1".into(),
+                pid: 7,
+                held_before: 0.0,
+                left: None,
+                machine: machine.clone(),
+            },
+        };
+        let text = encode(&began).expect("JSON");
+        assert_eq!(decode(text.trim_end()), Some(began));
+        let before =
+            r#"{"at":0.1,"what":"began","node":"n1","pid":7,"held_before":0.0,"left":null}"#;
+        let line: WorkerLine = serde_json::from_str(before).expect("a line without a machine");
+        let Said::Began { machine: none, .. } = line.said else {
+            panic!("{line:?}");
+        };
+        assert!(!none.is_shared_with(&machine));
+        let before = r#"{"what":"arrived","worker":"w1.0","node":"n1"}"#;
+        let line: HeadLine = serde_json::from_str(before).expect("a line without a machine");
+        let HeadLine::Arrived { machine: none, .. } = line else {
+            panic!("{line:?}");
+        };
+        assert_eq!(none, Machine::default());
     }
 }

@@ -16,7 +16,7 @@ use crate::line::{FORMAT, Log, Tail, publish};
 use crate::message::{Attempt, HeadLine, incarnation, name_of};
 use crate::options::{Cluster, DuelResult, HeadOptions, Order};
 use crate::queue::Queue;
-use crate::room::{Remedy, Room};
+use crate::room::{Remedy, Room, given_up};
 use crate::watch::Watch;
 
 /// How often the head says that it is there.
@@ -41,9 +41,12 @@ pub(crate) struct Office {
     pub(crate) names: BTreeSet<String>,
     pub(crate) watches: BTreeMap<String, Watch>,
     pub(crate) notices: Vec<String>,
+    /// What was told that is told once.
     pub(crate) told: BTreeSet<String>,
     pub(crate) set_aside: Vec<(String, String)>,
     pub(crate) losses: Vec<(String, String)>,
+    /// Workers that were on a machine on which another one worked: the node of each, and what followed.
+    pub(crate) on_one_machine: BTreeMap<String, (String, String)>,
     /// Attempts that were withdrawn without being wanted any more.
     pub(crate) not_wanted: BTreeSet<Attempt>,
     pub(crate) withdrawn: BTreeSet<Attempt>,
@@ -55,6 +58,8 @@ pub(crate) struct Office {
     /// The study has said what it wants: before, nothing is granted or withdrawn.
     pub(crate) has_orders: bool,
     pub(crate) ending: bool,
+    /// Workers can read that the study has ended.
+    pub(crate) ended: bool,
     pub(crate) beat: Option<Instant>,
     pub(crate) looked_again: Instant,
     pub(crate) room: Room,
@@ -99,6 +104,7 @@ impl Office {
             told: BTreeSet::new(),
             set_aside: Vec::new(),
             losses: Vec::new(),
+            on_one_machine: BTreeMap::new(),
             not_wanted: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             trouble: None,
@@ -106,6 +112,7 @@ impl Office {
             unfit: BTreeMap::new(),
             has_orders: false,
             ending: false,
+            ended: false,
             beat: None,
             looked_again: Instant::now(),
             room: Room::new(),
@@ -124,7 +131,7 @@ impl Office {
         // Those that are gone, too: their seconds are of this study.
         let known: Vec<String> = office.desk.everybody().map(str::to_owned).collect();
         for worker in known {
-            office.watch(&worker);
+            office.recall(&worker);
         }
         for line in &lines {
             if let HeadLine::Gone { worker, held } = line
@@ -149,6 +156,8 @@ impl Office {
                 let names = (1..=*tasks).map(|task| format!("{job}_{task}"));
                 self.names.extend(names);
             }
+            HeadLine::Opened { .. } => self.ended = false,
+            HeadLine::Ended => self.ended = true,
             HeadLine::Taken { .. } => self.results += 1,
             HeadLine::Withdrawn {
                 attempt,
@@ -167,6 +176,10 @@ impl Office {
                 }
             }
             HeadLine::SetAside { node, why } => self.set_aside.push((node.clone(), why.clone())),
+            HeadLine::Shares { worker, node, why } => {
+                let place = (node.clone(), why.clone());
+                self.on_one_machine.insert(worker.clone(), place);
+            }
             HeadLine::Gone { worker, held } => {
                 if let Some(watch) = self.watches.get_mut(worker) {
                     watch.held = Some(*held);
@@ -187,7 +200,13 @@ impl Office {
         lines.into_iter().try_for_each(|line| self.write(line))
     }
 
+    /// Tells what happened.
     pub(crate) fn notice(&mut self, text: String) {
+        self.notices.push(text);
+    }
+
+    /// Tells what is so, however often it is found again.
+    pub(crate) fn notice_once(&mut self, text: String) {
         if self.told.insert(text.clone()) {
             self.notices.push(text);
         }
@@ -237,14 +256,11 @@ impl Office {
             self.trouble = Some(format!("{error:#}\nremedy: {text}"));
             return;
         }
-        self.notice(format!(
+        self.notice_once(format!(
             "{error:#}: workers keep what they have, trying again"
         ));
         if since.elapsed() > self.options.patience {
-            self.trouble = Some(format!(
-                "{error:#}, for {:.0} s now\nremedy: {text}",
-                since.elapsed().as_secs_f64()
-            ));
+            self.trouble = Some(given_up(error, &self.options.folder, since.elapsed()));
         }
     }
 
@@ -296,6 +312,9 @@ impl Office {
             self.write(HeadLine::Alive)?;
             self.beat = Some(Instant::now());
         }
+        if self.ending && !self.ended {
+            self.write(HeadLine::Ended)?;
+        }
         self.look_for_workers();
         let workers: Vec<String> = self.watches.keys().cloned().collect();
         for worker in &workers {
@@ -303,6 +322,7 @@ impl Office {
         }
         for worker in &workers {
             self.miss(worker)?;
+            self.note_sharing(worker)?;
         }
         self.tend_queue()?;
         let unfit = self.unfit.clone();
@@ -323,11 +343,12 @@ impl Office {
         if self.desk.is_aside(node) {
             return Ok(());
         }
-        self.notice(format!("{node} gets no more duels: {why}"));
         self.write(HeadLine::SetAside {
             node: node.to_owned(),
             why: why.to_owned(),
-        })
+        })?;
+        self.notice(format!("{node} gets no more duels: {why}"));
+        Ok(())
     }
 
     /// Workers on nodes that were set aside finish what they run, and end: nobody holds a node for nothing.
@@ -351,6 +372,17 @@ impl Office {
         Ok(())
     }
 
+    /// Watches a worker that the head before this one knew. What it said until now is no sign that it is there.
+    fn recall(&mut self, worker: &str) {
+        self.watch(worker);
+        let silent = self.desk.is_silent(worker);
+        if let Some(watch) = self.watches.get_mut(worker) {
+            watch.read();
+            watch.node = self.desk.node_of(worker).to_owned();
+            watch.silent = silent;
+        }
+    }
+
     pub(crate) fn watch(&mut self, worker: &str) {
         let path = self.folder.worker_log(worker);
         let watch = || Watch::of(Tail::of(path));
@@ -370,7 +402,7 @@ impl Office {
             let first = next.entry(name).or_default();
             *first = (*first).max(number + 1);
         }
-        let wanted: Vec<String> = next
+        let wanted: Vec<(String, u32)> = next
             .into_iter()
             // A network file system remembers for a while that a file was not there: ask when it will be.
             .filter(|(name, number)| {
@@ -379,10 +411,15 @@ impl Office {
                         || self.queue.is_none()
                         || self.running_since.contains_key(*name))
             })
-            .map(|(name, number)| incarnation(name, number))
+            .map(|(name, number)| (name.to_owned(), number))
             .collect();
-        for worker in wanted {
-            if self.folder.worker_log(&worker).exists() {
+        for (name, first) in wanted {
+            // Whoever was killed before its first line left a folder without a log: the next one stands behind it.
+            let claimed = (first..)
+                .map(|number| incarnation(&name, number))
+                .take_while(|worker| self.folder.worker(worker).exists());
+            let mut claimed = claimed.filter(|worker| self.folder.worker_log(worker).exists());
+            if let Some(worker) = claimed.next() {
                 self.watch(&worker);
             }
         }

@@ -180,7 +180,10 @@ impl Slurm {
     pub fn submit(&self, tasks: u32, without: &[&str]) -> Result<String> {
         let script = self.options.program.script(&self.folder, NAME);
         let script_file = self.folder.join("worker.sh");
-        crate::line::publish(&script_file, script.as_bytes())?;
+        // A folder that is full meanwhile has it already.
+        if std::fs::read(&script_file).ok().as_deref() != Some(script.as_bytes()) {
+            crate::line::publish(&script_file, script.as_bytes())?;
+        }
         let arguments = sbatch_arguments(&self.options, &self.name, &self.folder, tasks, without);
         let mut command = Command::new("sbatch");
         command.args(&arguments).arg(&script_file);

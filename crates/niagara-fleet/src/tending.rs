@@ -43,7 +43,7 @@ impl Office {
             .cloned()
             .collect();
         for words in queue_in_words(&alive) {
-            self.notice(words);
+            self.notice_once(words);
         }
         for task in alive.iter().filter(|task| task.state == "RUNNING") {
             self.runs(task);
@@ -127,13 +127,15 @@ impl Office {
             // Who fell silent has failed already, by the same cause.
             let silent = self.watches.get(&worker).is_some_and(|watch| watch.silent);
             let failed = ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"].contains(&state);
-            if failed && !silent {
+            let told = failed && !silent;
+            if told {
                 self.failed(&node, &why)?;
-            } else {
-                self.notice(format!("the worker on {node} has ended: {why}"));
             }
             let held = self.watches.get(&worker).map_or(0.0, Watch::held_until_now);
             self.write(HeadLine::Gone { worker, held })?;
+            if !told {
+                self.notice(format!("the worker on {node} has ended: {why}"));
+            }
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub struct Watch {
     pub heard: Instant,
     /// It was given up.
     pub silent: bool,
+    /// When its first line was answered, by this host's clock.
+    pub arrived: Option<Instant>,
     /// Its node.
     pub node: String,
     /// The attempt that it runs.
@@ -37,6 +39,7 @@ impl Watch {
             unhandled: VecDeque::new(),
             heard: Instant::now(),
             silent: false,
+            arrived: None,
             node: String::new(),
             running: None,
             result_missed: None,

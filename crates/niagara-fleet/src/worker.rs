@@ -14,7 +14,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::folder::Folder;
 use crate::line::{Log, Tail, publish};
+use crate::machine::{Machine, Sharing};
 use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, incarnation};
+use crate::room::is_full;
 use crate::slurm::own_times;
 
 /// How often the head's log is read.
@@ -45,6 +47,9 @@ pub struct WorkerOptions {
 
 /// What a worker does with an order.
 pub trait Work {
+    /// Who may work on this machine beside it.
+    fn sharing(&self) -> Sharing;
+
     /// Whether something has to be copied or set up before this order can be run.
     fn wants_staging(&self, order: &Value) -> bool;
 
@@ -54,11 +59,12 @@ pub trait Work {
     /// This node cannot run it: its disk is full, cannot be written, …
     fn stage(&mut self, order: &Value) -> Result<()>;
 
-    /// Runs it until its end, or until `cancel` is set.
+    /// Runs it until its end, or until `cancel` is set. `tell` gets what whoever waits for it wants to know.
     ///
     /// # Errors
     /// The infrastructure failed. A server that does is a result.
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done>;
+    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>, tell: &dyn Fn(&str))
+    -> Result<Done>;
 }
 
 /// A result.
@@ -171,16 +177,20 @@ impl Shared {
 
     /// Says something, however long the folder is full, up to the worker's patience.
     fn say(&self, said: Said) -> Result<()> {
-        patiently(self.patience, || self.say_once(said.clone()))
+        patiently(self.patience, |_| true, || self.say_once(said.clone()))
     }
 }
 
-/// Tries until it succeeds or patience ends.
-fn patiently<T>(patience: Duration, mut what: impl FnMut() -> Result<T>) -> Result<T> {
+/// Tries until it succeeds, fails by what does not pass, or patience ends.
+fn patiently<T>(
+    patience: Duration,
+    passes: impl Fn(&anyhow::Error) -> bool,
+    mut what: impl FnMut() -> Result<T>,
+) -> Result<T> {
     let began = Instant::now();
     loop {
         match what() {
-            Err(error) if began.elapsed() > patience => return Err(error),
+            Err(error) if began.elapsed() > patience || !passes(&error) => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_secs(1)),
             done => return done,
         }
@@ -194,7 +204,8 @@ fn patiently<T>(patience: Duration, mut what: impl FnMut() -> Result<T>) -> Resu
 pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> Result<String> {
     let folder = Folder::at(&options.folder);
     folder.study()?;
-    let (worker, log) = claim(&folder, &options.name)?;
+    let passes = |error: &anyhow::Error| is_full(error) && !signals.now.load(Ordering::Relaxed);
+    let (worker, log) = patiently(options.patience, passes, || claim(&folder, &options.name))?;
     let shared = Arc::new(Shared {
         began: Instant::now(),
         log: Mutex::new(log),
@@ -214,6 +225,7 @@ pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> R
         pid: std::process::id(),
         held_before: used.unwrap_or(0.0),
         left: left.filter(|left| f64::is_finite(*left)),
+        machine: Machine::here(work.sharing()),
     })?;
     let pulse = {
         let (shared, tail) = (Arc::clone(&shared), Tail::of(folder.head_log()));
@@ -248,8 +260,11 @@ fn claim(folder: &Folder, name: &str) -> Result<(String, Log)> {
         let path = folder.worker(&worker);
         match std::fs::create_dir(&path) {
             Ok(()) => {
-                let log = Log::create(&folder.worker_log(&worker))
-                    .with_context(|| format!("cannot write in {}", path.display()))?;
+                let log = Log::create(&folder.worker_log(&worker)).with_context(|| {
+                    // Its place is free for the next try: nobody speaks from it.
+                    let _ = std::fs::remove_dir(&path);
+                    format!("cannot write in {}", path.display())
+                })?;
                 return Ok((worker, log));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -456,7 +471,12 @@ impl Worker {
         }))?;
         let (stops, _) = self.shared.tick();
         let began = Instant::now();
-        let done = work.run(&order, &cancel);
+        // What is told is no loss where it cannot be written.
+        let tell = |text: &str| {
+            let text = text.to_owned();
+            let _ = self.shared.say_once(Said::Notice { text });
+        };
+        let done = work.run(&order, &cancel, &tell);
         let took = began.elapsed().as_secs_f64();
         self.shared.inbox().running = None;
         let (stops_since, stopped_for) = self.shared.tick();
@@ -482,7 +502,11 @@ impl Worker {
 
     fn finished(&self, attempt: &Attempt, done: &Done) -> Result<()> {
         let path = self.folder.result(&self.worker, attempt);
-        patiently(self.shared.patience, || publish(&path, &done.document))?;
+        patiently(
+            self.shared.patience,
+            |_| true,
+            || publish(&path, &done.document),
+        )?;
         self.shared.say(Said::Finished {
             attempt: attempt.clone(),
             bytes: done.document.len() as u64,

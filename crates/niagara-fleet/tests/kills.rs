@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use niagara_fleet::{
-    Cluster, Cost, Done, Head, HeadOptions, Order, Signals, Work, WorkerOptions, run_worker,
+    Cluster, Cost, Done, Head, HeadOptions, Order, Sharing, Signals, Work, WorkerOptions,
+    run_worker,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,6 +35,10 @@ fn recorded(order: &Value) -> Value {
 struct Replay;
 
 impl Work for Replay {
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         false
     }
@@ -42,7 +47,12 @@ impl Work for Replay {
         Ok(())
     }
 
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> anyhow::Result<Done> {
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(DUEL) {
             if cancel.load(Ordering::Relaxed) {
@@ -310,6 +320,10 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
 struct Late;
 
 impl Work for Late {
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         false
     }
@@ -318,7 +332,12 @@ impl Work for Late {
         Ok(())
     }
 
-    fn run(&mut self, order: &Value, _cancel: &Arc<AtomicBool>) -> anyhow::Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        _cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> anyhow::Result<Done> {
         std::thread::sleep(Duration::from_secs(6));
         let mut document = recorded(order);
         document["late"] = true.into();

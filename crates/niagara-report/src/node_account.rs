@@ -26,14 +26,17 @@ pub(crate) fn rows(account: &NodeAccount) -> Vec<(&'static str, u64)> {
     std::iter::once(all).chain(named).collect()
 }
 
-/// What went wrong on nodes, a line each.
+/// What went wrong on nodes, and workers that had no node to themselves, a line each.
 pub(crate) fn troubles(account: &NodeAccount) -> Vec<String> {
     let losses = account.losses.iter();
     let lost =
         losses.map(|(node, why)| format!("lost and run again: a duel on {node} ({})", first(why)));
     let aside = account.set_aside.iter();
     let aside = aside.map(|(node, why)| format!("set aside: {node} ({})", first(why)));
-    lost.chain(aside).collect()
+    let shared = account.on_one_machine.iter();
+    let shared =
+        shared.map(|(worker, why)| format!("no machine of its own: {worker} ({})", first(why)));
+    lost.chain(aside).chain(shared).collect()
 }
 
 fn first(text: &str) -> &str {
@@ -105,6 +108,7 @@ mod tests {
             },
             set_aside: vec![("n1".into(), "it failed 2 times".into())],
             losses: vec![("n1".into(), "silent for 60 s\nmore".into())],
+            on_one_machine: vec![("w2 on n1".into(), "it shares the machine of w1".into())],
         };
         assert_eq!(
             node_account_lines(&account),
@@ -113,6 +117,7 @@ mod tests {
                  0 s staging, 4 s waiting, 0 s lost, 0 s tail",
                 "lost and run again: a duel on n1 (silent for 60 s)",
                 "set aside: n1 (it failed 2 times)",
+                "no machine of its own: w2 on n1 (it shares the machine of w1)",
             ]
         );
     }

@@ -1,7 +1,7 @@
 //! Where Niagara keeps what it fetched, made and is using.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -116,6 +116,15 @@ impl Cache {
         let (path, file) = self.lock_file(name)?;
         Flock::lock(file, FlockArg::LockShared)
             .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+    }
+
+    /// What tells the lock of this name from all others on this machine, by whatever path its folder is reached.
+    pub fn lock_id(&self, name: &str) -> Result<String> {
+        let (path, file) = self.lock_file(name)?;
+        let metadata = file
+            .metadata()
+            .with_context(|| format!("cannot look at the lock {}", path.display()))?;
+        Ok(format!("{}:{}", metadata.dev(), metadata.ino()))
     }
 
     fn lock_file(&self, name: &str) -> Result<(PathBuf, File)> {

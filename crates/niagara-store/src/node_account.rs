@@ -68,4 +68,7 @@ pub struct NodeAccount {
     pub set_aside: Vec<(String, String)>,
     /// Attempts that were lost after they had begun: node and reason.
     pub losses: Vec<(String, String)>,
+    /// Workers that were on a machine on which another one worked, and what followed.
+    #[serde(default)]
+    pub on_one_machine: Vec<(String, String)>,
 }

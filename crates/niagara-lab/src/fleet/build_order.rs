@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Recipe};
-use niagara_fleet::Done;
-use niagara_fleet::content::{Content, publish};
+use niagara_fleet::content::{Content, Packer, publish};
+use niagara_fleet::{Done, NoRoom, Waiting};
 use niagara_server::{Cancel, Cancelled};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,14 +63,16 @@ impl BuildOrder {
 }
 
 impl BuildDocument {
-    /// Builds on this node and packs what came of it into the shared `folder`. A recipe that cannot be built is a result.
+    /// Builds on this node and packs what came of it into the shared `folder`, once that has room. A recipe that cannot be built is a
+    /// result, and so is a build for which there was no room for too long: no other node would find any.
     ///
     /// # Errors
-    /// [`Cancelled`]; a folder that cannot be written.
+    /// [`Cancelled`]; a folder that cannot be written for another reason.
     pub(super) fn make(
         &self,
         inventory: &Inventory,
         folder: &Path,
+        waiting: &mut Waiting<'_>,
         cancel: &Cancel,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Done> {
@@ -95,10 +97,16 @@ impl BuildDocument {
                 let key = built.build.record.key.clone();
                 let path = part_of_cache(inventory, &BuildStore::new(cache).folder(&key))
                     .context("a build outside the node's folder")?;
-                BuildResult::Built {
-                    content: publish(folder, cache.root(), &path)?,
-                    seconds: if built.was_there { 0.0 } else { seconds },
-                    key,
+                match publish(folder, cache.root(), &path, Packer::Worker, waiting) {
+                    Ok(content) => BuildResult::Built {
+                        content: content.ok_or(Cancelled)?,
+                        seconds: if built.was_there { 0.0 } else { seconds },
+                        key,
+                    },
+                    Err(error) if error.is::<NoRoom>() => BuildResult::Failed {
+                        why: error.to_string(),
+                    },
+                    Err(error) => return Err(error),
                 }
             }
             Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, Wanted};
-use niagara_fleet::content::{publish, stage};
+use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cancel, Cancelled};
 use serde::Serialize;
 
 use crate::fleet::build_order::{BuildDocument, BuildOrder, BuildResult, part_of_cache};
 use crate::fleet::cluster::{FleetOptions, account_of, open_head};
+use crate::fleet::packing::pack_for_nodes;
 use crate::studies::inventory::Inventory;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study_key::study_key;
@@ -125,7 +126,7 @@ impl Yard<'_> {
         cancel: &Cancel,
         observer: &mut dyn Observer,
     ) -> Result<BuiltOnNodes> {
-        let orders = self.orders(asked, observer)?;
+        let orders = self.orders(asked, cancel, observer)?;
         head.want(&orders);
         let mut done = BuiltOnNodes::default();
         for (place, (key, (recipe, _))) in asked.iter().enumerate() {
@@ -162,6 +163,7 @@ impl Yard<'_> {
     fn orders(
         &self,
         asked: &BTreeMap<String, (&ServerRecipe, Wanted)>,
+        cancel: &Cancel,
         observer: &mut dyn Observer,
     ) -> Result<Vec<Order>> {
         let inventory = self.inventory;
@@ -186,8 +188,7 @@ impl Yard<'_> {
             let mut content = Vec::new();
             for path in source.into_iter().chain(packaged) {
                 if !packed.contains_key(&path) {
-                    observer.see(Event::SettingUp(&format!("packing {path} for the nodes")));
-                    let archive = publish(&self.folder, cache, &path)?;
+                    let archive = pack_for_nodes(&self.folder, cache, &path, cancel, observer)?;
                     packed.insert(path.clone(), archive);
                 }
                 content.extend(packed.get(&path).cloned());
@@ -222,7 +223,10 @@ impl Yard<'_> {
             BuildResult::Built {
                 content, seconds, ..
             } => {
-                stage(&self.folder, self.inventory.cache.root(), &content)?;
+                let cache = &self.inventory.cache;
+                let lock = cache.lock(&content.lock_name(), &mut || {})?;
+                stage(&self.folder, cache.root(), &content)?;
+                drop(lock);
                 if BuildStore::new(&self.inventory.cache).find(key).is_none() {
                     bail!(
                         "the build {key} came from {} without its record\nremedy: the same command again",

@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Program};
+use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Program, explained};
 use niagara_load::counted;
 use niagara_store::{NodeAccount, NodeSeconds};
 
 use crate::client_host::own_hash;
+
+/// How long a shared folder is waited for that is full.
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Where duels are run, if not here.
 #[derive(Debug, Clone)]
@@ -62,7 +65,10 @@ fn program(options: &FleetOptions) -> Result<Program> {
         let part = place.join(format!(".part-{}", std::process::id()));
         std::fs::copy("/proc/self/exe", &part)
             .and_then(|_| std::fs::rename(&part, &shared))
-            .with_context(|| format!("cannot copy this program to {}", shared.display()))?;
+            .with_context(|| {
+                let _ = std::fs::remove_file(&part);
+                format!("cannot copy this program to {}", shared.display())
+            })?;
     }
     let mut arguments = vec![
         "--node-dir".to_owned(),
@@ -86,7 +92,7 @@ pub(super) fn open_head(
 ) -> Result<Head> {
     let mut cluster = options.cluster.clone();
     if let Cluster::Slurm(slurm) = &mut cluster {
-        slurm.program = program(options)?;
+        slurm.program = program(options).map_err(|error| explained(error, &options.shared))?;
     }
     Head::open(HeadOptions {
         folder: folder.to_owned(),
@@ -95,8 +101,9 @@ pub(super) fn open_head(
         cluster,
         silence: options.silence,
         held,
-        patience: Duration::from_secs(600),
+        patience: PATIENCE,
     })
+    .map_err(|error| explained(error, &options.shared))
 }
 
 /// What a head's nodes were held for, and what went wrong on them.
@@ -118,5 +125,6 @@ pub(super) fn account_of(head: &Head, counts: impl Fn(&str) -> bool) -> NodeAcco
         },
         set_aside: head.set_aside(),
         losses: head.losses(),
+        on_one_machine: head.on_one_machine(),
     }
 }

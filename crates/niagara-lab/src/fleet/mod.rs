@@ -7,6 +7,7 @@ mod cluster;
 mod fitness;
 mod node;
 mod order;
+mod packing;
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use niagara_fleet::content::{Content, publish};
+use niagara_fleet::content::Content;
 use niagara_fleet::{Head, Order};
 use niagara_server::Cancelled;
 use niagara_store::{Ending, NodeAccount};
@@ -33,6 +34,7 @@ use cluster::{account_of, open_head};
 use fitness::Fitness;
 pub use node::{NodeOptions, work_on_node};
 use order::{NodeResult, OrderDocument, duel_name};
+use packing::pack_for_nodes;
 
 /// Duels that a worker holds: the one that it runs and two ahead.
 const HELD: usize = 3;
@@ -210,8 +212,9 @@ impl Fleet {
             let published = match self.published.get(&path) {
                 Some(published) => published.clone(),
                 None => {
-                    observer.see(Event::SettingUp(&format!("packing {path} for the nodes")));
-                    let packed = vec![publish(&self.folder, cache, &path)?];
+                    let cancel = bench.cancel();
+                    let packed = pack_for_nodes(&self.folder, cache, &path, cancel, observer)?;
+                    let packed = vec![packed];
                     self.published.insert(path, packed.clone());
                     packed
                 }

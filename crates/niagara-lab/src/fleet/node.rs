@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_fleet::content::{Content, stage};
-use niagara_fleet::{Done, Signals, Work, WorkerOptions, run_worker};
+use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
 use serde_json::Value;
@@ -22,6 +22,9 @@ use crate::fleet::order::{NodeResult, OrderDocument};
 use crate::fleet::replay::Replay;
 use crate::studies::inventory::Inventory;
 use crate::studies::observer::{Event, Observer};
+
+/// The lock by which workers that share a machine and a folder on its disk take turns.
+const TURN: &str = "fleet-duel";
 
 /// How a node works.
 #[derive(Debug, Clone)]
@@ -104,9 +107,7 @@ impl<'a> Node<'a> {
         let inventory = self.inventory.insert(inventory);
         for content in content {
             if !self.staged.contains(content) {
-                let _lock = inventory
-                    .cache
-                    .lock(&format!("content-{}", content.sha256), &mut || {})?;
+                let _lock = inventory.cache.lock(&content.lock_name(), &mut || {})?;
                 stage(&self.options.worker.folder, inventory.cache.root(), content)?;
                 self.staged.insert(content.clone());
             }
@@ -170,14 +171,23 @@ impl<'a> Node<'a> {
         content.iter().all(|content| self.staged.contains(content))
     }
 
-    fn build(&self, build: &BuildDocument, cancel: &Cancel) -> Result<Done> {
+    fn build(&self, build: &BuildDocument, cancel: &Cancel, tell: &dyn Fn(&str)) -> Result<Done> {
         let inventory = self.inventory.as_ref().context("nothing was set up")?;
         let _lock = match self.options.one_at_a_time {
             true => Some(alone(&inventory.cache, cancel)?),
             false => None,
         };
-        let mut tell = |text: &str| Told.see(Event::SettingUp(text));
-        build.make(inventory, &self.options.worker.folder, cancel, &mut tell)
+        let worker = &self.options.worker;
+        let mut waiting = Waiting {
+            patience: worker.patience,
+            stop: &|| cancel.is_cancelled(),
+            tell: &mut |text| {
+                Told.see(Event::Note(text));
+                tell(text);
+            },
+        };
+        let mut set_up = |text: &str| Told.see(Event::SettingUp(text));
+        build.make(inventory, &worker.folder, &mut waiting, cancel, &mut set_up)
     }
 
     fn read(order: &Value) -> Result<OrderDocument> {
@@ -186,6 +196,15 @@ impl<'a> Node<'a> {
 }
 
 impl Work for Node<'_> {
+    fn sharing(&self) -> Sharing {
+        let lock = || Cache::at(&self.options.cache)?.lock_id(TURN);
+        match self.options.one_at_a_time {
+            // A disk that cannot be written has no lock: it is told when something is to be copied there.
+            true => lock().map_or(Sharing::Nobody, |lock| Sharing::Turns { lock }),
+            false => Sharing::Nobody,
+        }
+    }
+
     fn wants_staging(&self, order: &Value) -> bool {
         if let Some(Ok(build)) = BuildOrder::of(order) {
             return self.inventory.is_none() || !self.has(&build.content);
@@ -211,9 +230,14 @@ impl Work for Node<'_> {
         self.set_up(&Self::read(order)?)
     }
 
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        tell: &dyn Fn(&str),
+    ) -> Result<Done> {
         if let Some(build) = BuildOrder::of(order) {
-            return self.build(&build?, &Cancel::from(Arc::clone(cancel)));
+            return self.build(&build?, &Cancel::from(Arc::clone(cancel)), tell);
         }
         let order = Self::read(order)?;
         let one_at_a_time = self.options.one_at_a_time;
@@ -240,7 +264,7 @@ impl Work for Node<'_> {
 /// The machine to itself among the workers that share it.
 fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
     loop {
-        if let Some(lock) = cache.try_lock("fleet-duel")? {
+        if let Some(lock) = cache.try_lock(TURN)? {
             return Ok(lock);
         }
         cancel.check()?;

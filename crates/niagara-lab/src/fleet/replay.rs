@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use niagara_fleet::{Done, Work};
+use niagara_fleet::{Done, Sharing, Work};
 use niagara_server::{Cache, Cancelled};
 use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
 use serde_json::Value;
@@ -55,6 +55,11 @@ impl Replay {
 }
 
 impl Work for Replay {
+    /// It only sleeps.
+    fn sharing(&self) -> Sharing {
+        Sharing::Everybody
+    }
+
     fn wants_staging(&self, _order: &Value) -> bool {
         self.disk.is_some()
     }
@@ -69,7 +74,12 @@ impl Work for Replay {
     }
 
     /// The recorded duel that the order's seed picks: the same whoever plays it.
-    fn run(&mut self, order: &Value, cancel: &Arc<AtomicBool>) -> Result<Done> {
+    fn run(
+        &mut self,
+        order: &Value,
+        cancel: &Arc<AtomicBool>,
+        _tell: &dyn Fn(&str),
+    ) -> Result<Done> {
         let order: OrderDocument =
             serde_json::from_value(order.clone()).context("the order cannot be understood")?;
         let spec = &order.spec;

@@ -53,7 +53,7 @@ pub struct WorkerArgs {
     /// The machine's name [default: what Slurm or the kernel calls it]
     #[arg(long)]
     pub node: Option<String>,
-    /// How long to wait for a sign of a head
+    /// How long to wait for a sign of a head, and for room in the shared folder
     #[arg(long, default_value = "10m", value_parser = duration, value_name = "TIME")]
     pub patience: Duration,
     /// How often to say that it is there
@@ -68,7 +68,7 @@ pub struct WorkerArgs {
     /// So many times faster
     #[arg(long, hide = true, default_value_t = 1.0)]
     pub replay_speed: f64,
-    /// One duel at a time among the workers that share this machine
+    /// Take turns with the other workers of this machine that have this option and the same --node-dir: one duel at a time
     #[arg(long, hide = true)]
     pub one_at_a_time: bool,
 }

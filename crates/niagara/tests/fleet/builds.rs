@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use crate::common::{Place, wait_until};
+use crate::logs::worker_lines;
+use crate::small_disk::{Mounted, fill};
 use crate::wait_for_study;
 
 const TREE: [(&str, &str); 4] = [
@@ -75,17 +78,26 @@ impl Yard {
             .arg(self.tree())
             .args(["--on", "folder", "--nodes", "2", "--shared"]);
         command
-            .arg(self.root().join("shared"))
+            .arg(self.shared())
             .arg("--node-dir")
             .arg(self.head_disk());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
+    fn shared(&self) -> PathBuf {
+        self.root().join("shared")
+    }
+
     /// Runs it with one worker, whose disk is its own.
     fn built_by_a_worker(&self) -> Output {
         let head = self.build().spawn().expect("it starts");
-        let folder = wait_for_study(&self.root().join("shared"));
+        let folder = wait_for_study(&self.shared());
+        let worker = self.worker(&folder);
+        ended(head, worker)
+    }
+
+    fn worker(&self, folder: &Path) -> Child {
         let worker = self
             .place
             .niagara(&["fleet", "worker"])
@@ -105,15 +117,17 @@ impl Yard {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let mut worker = worker.expect("it starts");
-        let output = head.wait_with_output().expect("it ends");
-        wait_until(
-            "end of the worker",
-            std::time::Duration::from_secs(30),
-            || worker.try_wait().expect("a child").is_some(),
-        );
-        output
+        worker.expect("it starts")
     }
+}
+
+/// What the head printed, once both have ended.
+fn ended(head: Child, mut worker: Child) -> Output {
+    let output = head.wait_with_output().expect("it ends");
+    wait_until("end of the worker", Duration::from_secs(30), || {
+        worker.try_wait().expect("a child").is_some()
+    });
+    output
 }
 
 /// Binaries that stand in the store of this disk.
@@ -143,13 +157,46 @@ fn a_worker_builds_a_server_and_it_comes_into_the_store_of_the_head() {
         assert!(said(&version).contains("10.11.99-MariaDB"), "{disk}");
     }
     // Nothing is left where it was carried, and nothing is asked of nodes for what is there.
-    let shared = fs::read_dir(yard.root().join("shared")).expect("a folder");
+    let shared = fs::read_dir(yard.shared()).expect("a folder");
     assert_eq!(shared.count(), 0);
     let again = yard.build().output().expect("it runs");
     assert!(
         said(&again.stdout).contains("was there already"),
         "{again:?}"
     );
+}
+
+#[test]
+fn a_build_comes_once_the_shared_folder_has_room_for_it() {
+    let yard = Yard::new();
+    let Some(mounted) = Mounted::at(&yard.shared(), "8m") else {
+        return;
+    };
+    // Room for logs, for no build beside them.
+    let filler = yard.shared().join("filler");
+    fill(&filler, 600_000);
+    let head = yard.build().spawn().expect("it starts");
+    let folder = wait_for_study(&yard.shared());
+    let worker = yard.worker(&folder);
+    wait_until("a build without room", Duration::from_secs(240), || {
+        let lines = worker_lines(&folder, "w2.0");
+        lines.iter().any(|line| line["what"] == "notice")
+    });
+    let packed = fs::read_dir(folder.join("content")).expect("made by the head");
+    assert_eq!(packed.count(), 0);
+    fs::remove_file(&filler).expect("there");
+    let output = ended(head, worker);
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (said(&output.stdout), said(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(stdout.contains("was built on n2"), "{stdout}{stderr}");
+    let told = format!("{stdout}{stderr}");
+    for word in ["n2: cannot pack", "trying again", "has room again"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert_eq!(built_in(&yard.head_disk()).len(), 1);
+    // Before its place is removed.
+    drop(mounted);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Workers that are started by hand, with real servers.
 
+use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use niagara_store::Ending;
 use nix::sys::signal::Signal;
 
 use crate::common::{Place, processes, run, signal, wait_until};
-use crate::logs::{arrived, attempt, check_held, check_once, head_lines, of_kind};
+use crate::logs::{arrived, attempt, check_held, check_once, head_lines, of_kind, text};
 use crate::replayed::{DUELS, recording};
+use crate::small_cluster::{kill_in_a_duel, look_on};
 use crate::{cache, check_seconds, compare, on_machines, shared, verdict, wait_for_study, worker};
 
 #[test]
@@ -63,6 +65,65 @@ fn workers_run_real_duels_and_no_server_outlives_them() {
         .filter(|name| ended.iter().any(|run| name.starts_with(run)))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Nobody told them to take turns: one is given duels, and the other one follows when that is killed.
+#[test]
+fn two_workers_on_one_machine_do_not_run_duels_side_by_side_and_it_is_told() {
+    let place = Place::new();
+    let on = ["--on", "folder", "--nodes", "2", "--silence", "8s"];
+    // Files: nobody reads what it says while it runs.
+    let said = ["stdout", "stderr"].map(|name| place.folder.path().join(name));
+    let [stdout, stderr] = [0, 1].map(|stream| File::create(&said[stream]).expect("room"));
+    let mut head = compare(&place, 8, &on)
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .expect("it starts");
+    let folder = wait_for_study(&shared(&place));
+    let mut workers = ["w1", "w2"].map(|name| worker(&place, &folder, name, &[]));
+    wait_until("word of it", Duration::from_secs(60), || {
+        !of_kind(&folder, "shares").is_empty()
+    });
+    let killed = kill_in_a_duel(&folder);
+    let seen = look_on(&folder, &mut head);
+    let status = head.wait().expect("it ends");
+    let [stdout, stderr] = said.map(|file| std::fs::read_to_string(file).expect("text"));
+    assert!(status.success(), "{stderr}");
+    assert!(seen.duels > 0, "no duel was seen");
+    assert!(
+        seen.at_once.is_empty(),
+        "workers and servers of theirs: {:?}",
+        seen.at_once
+    );
+    assert_eq!(verdict(&place).scores.len(), 8);
+    check_once(&place, &folder);
+    check_seconds(&place, &stdout);
+    check_held(&place, &folder);
+    // Until the first was silent, the second was granted nothing.
+    let lines = head_lines(&folder);
+    let silent = lines.iter().position(|line| line["what"] == "silent");
+    let (before, after) = lines.split_at(silent.expect("it was killed"));
+    let granted = |line: &&serde_json::Value| line["what"] == "granted";
+    for line in before.iter().filter(granted) {
+        assert_eq!(text(&line["worker"]), killed.worker, "{line}");
+    }
+    for line in after.iter().filter(granted) {
+        assert_ne!(text(&line["worker"]), killed.worker, "{line}");
+    }
+    // While it runs, at its end, on the page and for programs.
+    assert!(stderr.contains("has no machine of its own"), "{stderr}");
+    let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("no machine of its own: w"), "{stdout}");
+    let page = std::fs::read_to_string(place.out().join("report.html")).expect("a page");
+    assert!(page.contains("no machine of its own: w"));
+    let (_, json, _) = run(place.niagara(&["report", "--json"]).arg(place.out()));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let shared = &json["nodes_held"]["on_one_machine"];
+    assert_eq!(shared.as_array().map(Vec::len), Some(1), "{shared}");
+    for worker in &mut workers {
+        worker.wait().expect("it ends");
+    }
 }
 
 #[test]

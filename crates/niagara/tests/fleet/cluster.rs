@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use crate::common::{Place, signal, wait_until};
 use crate::logs::{Alive, alive, check_held, check_once};
 use crate::replayed::{DUELS, recording};
+use crate::small_disk::{Mounted, fill};
 use crate::{check_seconds, compare, shared, verdict, wait_for_study};
 
 pub(crate) fn on_cluster() -> PathBuf {
@@ -263,14 +264,13 @@ fn jobs_that_run_out_of_time_are_replaced_and_nothing_is_lost() {
 fn a_shared_folder_that_is_full_is_waited_for() {
     let place = Place::new();
     let folder = shared(&place);
-    let Some(mounted) = Mounted::at(&folder) else {
-        eprintln!("a file system of its own cannot be mounted here: not tried");
+    let Some(mounted) = Mounted::at(&folder, "900m") else {
         return;
     };
     let mut study = OnSlurm::begin_in(place, 3.0, &["--silence", "20s"]);
     study.next(4);
     let filler = folder.join("filler");
-    fill(&filler);
+    fill(&filler, 0);
     let before = study.place.duels().len();
     std::thread::sleep(Duration::from_secs(12));
     // Three duels a node would have come meanwhile; what was on its way did.
@@ -283,34 +283,4 @@ fn a_shared_folder_that_is_full_is_waited_for() {
     }
     // Before its place is removed.
     drop(mounted);
-}
-
-/// A small file system of its own, for as long as this is there.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    /// None where it cannot be had.
-    fn at(folder: &Path) -> Option<Self> {
-        std::fs::create_dir_all(folder).expect("made");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=900m", "tmpfs"])
-            .arg(folder)
-            .status();
-        let mounted = mounted.is_ok_and(|status| status.success());
-        mounted.then(|| Self(folder.to_owned()))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
-
-/// Writes a file until nothing more can be written.
-fn fill(file: &Path) {
-    let _ = Command::new("dd")
-        .args(["if=/dev/zero", "bs=4k", &format!("of={}", file.display())])
-        .stderr(Stdio::null())
-        .status();
 }

@@ -10,6 +10,7 @@ mod logs;
 mod one_by_one;
 mod replayed;
 mod small_cluster;
+mod small_disk;
 mod studies;
 
 use std::collections::BTreeSet;

@@ -123,7 +123,7 @@ fn on_it_a_study_loses_a_worker_and_no_duel() {
 }
 
 /// Kills a worker whose duel's servers are alive: stopped first, so that its duel cannot end before it is killed.
-fn kill_in_a_duel(folder: &Path) -> Alive {
+pub(crate) fn kill_in_a_duel(folder: &Path) -> Alive {
     let mut killed = None;
     wait_until("a worker in a duel", Duration::from_secs(240), || {
         killed = alive(folder).into_iter().find(|worker| {
@@ -157,15 +157,15 @@ fn is_in_a_duel(folder: &Path, worker: &str) -> bool {
 
 /// What was seen of duels from outside.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// Looks in which a worker had the two servers of a duel.
-    duels: usize,
+    pub duels: usize,
     /// Workers, each with a server of its own, of which two had one at the same time.
-    at_once: BTreeSet<(i32, i32)>,
+    pub at_once: BTreeSet<(i32, i32)>,
 }
 
 /// Looks until the head ends.
-fn look_on(folder: &Path, head: &mut Child) -> Seen {
+pub(crate) fn look_on(folder: &Path, head: &mut Child) -> Seen {
     let (mut before, mut seen) = (BTreeSet::new(), Seen::default());
     while head.try_wait().expect("a child of ours").is_none() {
         let mut now = BTreeSet::new();
