@@ -42,19 +42,38 @@ pub(crate) fn lay_out(
     training: &Training,
     key: &str,
 ) -> Result<StoredBuild> {
-    let Some((bolt, _)) = &order.tools.bolt else {
-        bail!("BOLT was not looked for");
-    };
     let folder = BuildStore::new(builder.cache).folder(key);
     let mut record = order.record(key, BuildKind::Server, &Stage::Plain);
     record.cmake.clone_from(&base.build.record.cmake);
-    store::begin(&folder, &record)?;
-    let log = folder.join("log");
+    store::begin(&folder, &mut record)?;
     let began = Instant::now();
+    let summary = lay_out_in(builder, order, base, training, &folder);
+    *record.seconds.entry("bolt".to_owned()).or_default() += began.elapsed().as_secs_f64();
+    // On disk, too: the time of an attempt that was interrupted or failed counts.
+    store::note_down(&folder, &record)?;
+    record.profile = Some(summary?);
+    record.version = order
+        .install(builder.cache, &folder)
+        .context("the binary that BOLT laid out does not run")?
+        .version_string;
+    store::finish(&folder, &record)
+}
+
+/// Trains the binary of `base`, and puts what BOLT makes of it, with all that goes with it, into a build's `folder`.
+fn lay_out_in(
+    builder: &mut Builder<'_>,
+    order: &Order,
+    base: &Built,
+    training: &Training,
+    folder: &Path,
+) -> Result<ProfileSummary> {
+    let Some((bolt, _)) = &order.tools.bolt else {
+        bail!("BOLT was not looked for");
+    };
+    let log = folder.join("log");
     let title = format!("{} ({})", order.server, order.recipe.one_line());
     let data = folder.join("bolt.fdata");
     let name = order.binary_name();
-    store::go_on(&folder, &mut record);
 
     let raw = folder.join("raw");
     let taking = Taking {
@@ -65,7 +84,7 @@ pub(crate) fn lay_out(
         log: &log,
         title: &title,
     };
-    taking.take(builder, order, &folder, &data)?;
+    taking.take(builder, order, folder, &data)?;
 
     let usr = folder.join("prefix/usr");
     if usr.exists() {
@@ -93,13 +112,7 @@ pub(crate) fn lay_out(
         // The next attempt trains again.
         let _ = fs::remove_file(&data);
     }
-    record.profile = Some(summary?);
-    *record.seconds.entry("bolt".to_owned()).or_default() += began.elapsed().as_secs_f64();
-    record.version = order
-        .install(builder.cache, &folder)
-        .context("the binary that BOLT laid out does not run")?
-        .version_string;
-    store::finish(&folder, &record)
+    summary
 }
 
 /// How a profile is taken.

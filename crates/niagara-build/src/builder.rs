@@ -48,7 +48,7 @@ pub struct Built {
 }
 
 /// A build that was looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Wanted {
     /// Its key: the digest of everything that goes into it on this machine.
     pub key: String,
@@ -56,6 +56,8 @@ pub struct Wanted {
     pub is_there: bool,
     /// The source tree that it is made from.
     pub source: PathBuf,
+    /// Keeps that tree from being removed; none where it is the user's own.
+    pub source_in_use: Option<InUse>,
 }
 
 impl Builder<'_> {

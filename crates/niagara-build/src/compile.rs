@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::counting::MERGED;
+use crate::experience::Experience;
 use crate::flags::{LAUNCHERS, Stage};
-use crate::forecast::Experience;
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
-use crate::recipe::{Lto, Recipe};
+use crate::recipe::Lto;
 use crate::shipped_profiles::MAX_STALE_SHARE;
 use crate::step::{run, since_configured};
 use crate::stopwatch::Stopwatch;
@@ -22,6 +22,10 @@ use crate::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
 
 /// Where a build's folder has its source when ccache serves it: a link to the tree, the same beside every build's `ninja`.
 const SOURCE: &str = "source";
+/// The parts of a build that an unfit profile spoils.
+const SPOILED: [&str; 2] = ["configure", "compile"];
+/// The part under which their time stands then.
+const IN_VAIN: &str = "in vain";
 
 impl Builder<'_> {
     /// The server of `order`, compiled, in the store under `key`.
@@ -42,9 +46,12 @@ impl Builder<'_> {
             Some(merged) => Stage::Optimised(Some(merged)),
         };
         let mut record = order.record(key, BuildKind::Server, &stage);
-        store::go_on(&folder, &mut record);
-        store::begin(&folder, &record)?;
+        let goes_on = store::begin(&folder, &mut record)?;
         let ninja = folder.join("ninja");
+        if !goes_on {
+            // ninja would find nothing to do for the other options.
+            fresh(&ninja)?;
+        }
         match trained.as_ref().filter(|_| gcc) {
             Some(profile) => {
                 let counts = profile.folder.join("counts");
@@ -70,14 +77,21 @@ impl Builder<'_> {
             let log = since_configured(&folder.join("log"))?;
             let shipped = profile.record.shipped.is_some();
             let stale = shipped && !still_fits(&log, profile.record.profile.as_ref());
-            if stale {
+            if stale && let Some(shipped) = order.first_shipped_profile()? {
                 (self.progress)(
                     "the profile that comes with the program no longer fits this source: training here",
                 );
-                self.tidy(&ninja);
-                return self.compile_server(&order.with(Recipe::train_here)?, key);
+                // Every build after this one begins with the training.
+                shipped.note_stale_for(&order.source, &order.recipe)?;
+                // What was compiled in vain tells nobody how long compiling takes.
+                for spent in [&mut record.seconds, &mut record.cpu_seconds] {
+                    let in_vain: f64 = SPOILED.iter().filter_map(|part| spent.remove(*part)).sum();
+                    *spent.entry(IN_VAIN.to_owned()).or_default() += in_vain;
+                }
+                store::note_down(&folder, &record)?;
+                return self.compile_server(order, key);
             }
-            if !shipped {
+            if !shipped || stale {
                 compiler_profile::check_warnings(&log, [&profile.record.key, key])?;
             }
         }
@@ -180,7 +194,7 @@ impl Builder<'_> {
         if let Some(cpu) = watch.cpu_seconds() {
             *record.cpu_seconds.entry(part.to_owned()).or_default() += cpu;
         }
-        store::begin(folder, record)
+        store::note_down(folder, record)
     }
 
     pub(crate) fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {

@@ -11,7 +11,6 @@ use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::flags::Stage;
 use crate::order::Order;
-use crate::recipe::Lto;
 use crate::shipped_profiles::{ShippedProfile, of_another_training};
 use crate::stopwatch::Stopwatch;
 use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
@@ -31,13 +30,8 @@ impl Builder<'_> {
         if training.contexts {
             return self.profile_with_contexts(order, training);
         }
-        // Neither LTO nor the linker has a say in what is counted, so builds that differ in them share a profile.
-        let order = order.with(|recipe| {
-            recipe.lto = Lto::None;
-            recipe.linker = None;
-            recipe.bolt = None;
-            recipe.link_flags.clear();
-        })?;
+        // Builds that differ in how they are linked share a profile.
+        let order = order.counted()?;
         let key = order.key(BuildKind::Profile)?;
         self.kept_or_made(&key, &mut |builder| {
             if let Some(shipped) = order.shipped_profile()? {
@@ -60,17 +54,13 @@ impl Builder<'_> {
         order: &Order,
         training: &Training,
     ) -> Result<(StoredBuild, InUse)> {
-        let first = order.with(|recipe| {
-            if let Some(training) = &mut recipe.pgo {
-                training.contexts = false;
-            }
-        })?;
+        let first = order.with(|recipe| *recipe = recipe.first_round())?;
         let once = Training {
             contexts: false,
             ..training.clone()
         };
         let (first, _in_use) = self.profile(&first, &once)?;
-        let order = order.with(|recipe| recipe.bolt = None)?;
+        let order = order.counted()?;
         let key = order.key(BuildKind::Profile)?;
         let merged = first.folder.join(MERGED);
         self.kept_or_made(&key, &mut |builder| {
@@ -111,8 +101,7 @@ impl Builder<'_> {
     ) -> Result<StoredBuild> {
         let folder = BuildStore::new(self.cache).folder(key);
         let mut record = order.record(key, BuildKind::Profile, stage);
-        store::go_on(&folder, &mut record);
-        store::begin(&folder, &record)?;
+        store::begin(&folder, &mut record)?;
         let ninja = folder.join("ninja");
         let (what, first) = match stage {
             Stage::Contexts(first) => ("instrumented once more, ", Some(*first)),
@@ -160,7 +149,7 @@ impl Builder<'_> {
         ));
         let folder = BuildStore::new(self.cache).folder(key);
         let mut record = order.record(key, BuildKind::Profile, &Stage::Instrumented);
-        store::begin(&folder, &record)?;
+        store::note_down(&folder, &record)?;
         let path = folder.join(MERGED);
         fs::write(&path, shipped.content()?)
             .with_context(|| format!("cannot write {}", path.display()))?;

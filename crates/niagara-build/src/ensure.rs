@@ -1,16 +1,15 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_server::{BuildDescription, ServerDescription};
 
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
-use crate::flags::check_options;
-use crate::order::Order;
+use crate::described::{can_be_built, of_tree};
+use crate::order::{Order, tools_for};
 use crate::recipe::Recipe;
 use crate::source::Source;
 use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
-use crate::toolchain::{Toolchain, missing_packages};
+use crate::toolchain::missing_packages;
 
 impl Builder<'_> {
     /// What the build of `recipe` beside `server` is known by and made from: its source is fetched where it is not here, nothing
@@ -24,6 +23,7 @@ impl Builder<'_> {
         Ok(Wanted {
             is_there: BuildStore::new(self.cache).find(&key).is_some(),
             source: order.source.tree,
+            source_in_use: order.source_in_use,
             key,
         })
     }
@@ -42,17 +42,16 @@ impl Builder<'_> {
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.pinned()?.normal();
-        check_options(&recipe)?;
-        let tools = Toolchain::find(&recipe)?;
-        let (description, source) = match &recipe.source {
+        let tools = tools_for(&recipe)?;
+        let (from, in_use) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
-                (self.description_for(server, &source)?, source)
+                ((of_tree(self.catalog, server, &source)?, source), None)
             }
             None => {
                 let described = self.catalog.get(server)?;
                 let build = can_be_built(described)?;
-                let source = Source::of_package(
+                let (source, in_use) = Source::of_package(
                     self.cache,
                     described,
                     &build,
@@ -60,50 +59,12 @@ impl Builder<'_> {
                     self.cancelled,
                     self.progress,
                 )?;
-                (build, source)
+                ((build, source), Some(in_use))
             }
         };
-        let patches = recipe
-            .patches
-            .iter()
-            .map(|name| (self.patches)(name, &source))
-            .collect::<Result<_>>()?;
-        Ok(Order {
-            server: server.to_owned(),
-            description,
-            source,
-            patches,
-            recipe,
-            tools,
-        })
-    }
-
-    /// How a tree is built: as the catalogue's server of its name, else of its series, else of its branch.
-    fn description_for(&self, server: &str, source: &Source) -> Result<BuildDescription> {
-        // A build may stand beside a server that is named by its path; every other name is one of the catalogue.
-        if !server.contains('/') {
-            let described = self.catalog.get(server)?;
-            if described.family == source.family {
-                return can_be_built(described);
-            }
-        }
-        let of_family = || {
-            self.catalog
-                .iter()
-                .filter(|s| s.family == source.family && s.build.is_some())
-        };
-        let series = source.version.series();
-        let described = of_family()
-            .find(|s| s.series == series)
-            .or_else(|| of_family().next());
-        match described {
-            Some(described) => can_be_built(described),
-            None => bail!(
-                "no server of the catalogue tells how {} {} is built\nremedy: add [build] to a file in servers/",
-                source.family,
-                source.version
-            ),
-        }
+        let mut order = Order::of(server, recipe, tools, from, self.patches)?;
+        order.source_in_use = in_use;
+        Ok(order)
     }
 
     fn fill(&mut self, order: &Order) -> Result<Built> {
@@ -130,7 +91,7 @@ impl Builder<'_> {
         }
         let build = match &order.recipe.bolt {
             Some(training) => {
-                let base = self.fill(&order.with(|recipe| recipe.bolt = None)?)?;
+                let base = self.fill(&order.with(|recipe| *recipe = recipe.before_bolt())?)?;
                 bolt::lay_out(self, order, &base, training, &key)?
             }
             None => self.compile_server(order, &key)?,
@@ -165,26 +126,18 @@ impl Builder<'_> {
     }
 }
 
-fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
-    described.build.clone().with_context(|| {
-        format!(
-            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
-            described.name
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
-    use niagara_server::{Catalog, Family};
+    use niagara_server::{BuildDescription, Catalog, Family};
 
     use super::*;
     use crate::flags::{Stage, cmake_options};
     use crate::order::FORM;
     use crate::patch::Patch;
+    use crate::toolchain::Toolchain;
 
     fn order(settings: &[(&str, &str)], source: &str) -> Order {
         let mut recipe = Recipe::default();
@@ -217,6 +170,7 @@ mod tests {
                 ccache: None,
             },
             recipe: recipe.normal(),
+            source_in_use: None,
         }
     }
 

@@ -36,12 +36,7 @@ pub(crate) enum Stage<'a> {
 /// # Errors
 /// The first that does, with the recipe's own key for it.
 pub(crate) fn check_options(recipe: &Recipe) -> Result<()> {
-    if recipe.compiler.is_gcc()
-        && recipe
-            .pgo
-            .as_ref()
-            .is_some_and(|training| training.contexts)
-    {
+    if recipe.compiler.is_gcc() && recipe.has_two_rounds() {
         bail!(
             "gcc has no profile by contexts\nremedy: leave pgo.contexts out, or build with clang (compiler = \"clang\")"
         );

@@ -1,19 +1,15 @@
 //! What a build will take, by what earlier builds took on this machine.
 
-use std::cmp::Reverse;
-use std::fs;
-
 use niagara_server::Catalog;
 use serde::{Deserialize, Serialize};
 
+use crate::experience::{Experience, UNEVEN};
 use crate::recipe::Recipe;
-use crate::shipped_profiles::fitting;
 use crate::store::{BuildKind, BuildRecord, BuildStore};
+use crate::today::{Here, Today};
 
 /// Seconds that BOLT works on a server of this size, its training aside: 1½ minutes with it, measured by hand on 2 CPUs.
 const BOLT_SECONDS: f64 = 60.0;
-/// CPUs that wait for others while a server is built: the link at the end is one program.
-const UNEVEN: f64 = 1.1;
 
 /// How long a build will take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -50,36 +46,20 @@ impl Forecast {
     }
 }
 
-/// The finished builds of one server, which tell what the next takes.
-pub(crate) struct Experience {
-    records: Vec<BuildRecord>,
-    /// CPU seconds that compiling it once took on another machine.
+/// What is known before builds are made, one after the other.
+struct Forecaster<'a> {
+    experience: Experience,
+    /// What the machine is like today.
+    today: &'a dyn Today,
+    /// CPU seconds that compiling the server once took on another machine.
     elsewhere: Option<f64>,
-    /// ccache keeps something: what a patch leaves alone is there.
-    has_ccache: bool,
-    server: String,
-    jobs: usize,
-    /// What will have been made before this build.
-    before: Vec<Recipe>,
+    /// The servers that will have been made before the next one, as they stand in keys.
+    servers: Vec<Recipe>,
+    /// Likewise the profiles, by the recipes of what counts for them.
+    profiles: Vec<Recipe>,
 }
 
-impl Experience {
-    /// What `store` knows of `server`, for builds with this many compilers at once.
-    pub(crate) fn of(store: &BuildStore, server: &str, jobs: usize) -> Experience {
-        let builds = store.list().unwrap_or_default();
-        let finished = builds
-            .into_iter()
-            .filter(|build| build.finished && build.record.server == server);
-        Experience {
-            records: finished.map(|build| build.record).collect(),
-            elsewhere: cpu_seconds_elsewhere(server),
-            has_ccache: fs::read_dir(store.ccache()).is_ok_and(|mut kept| kept.next().is_some()),
-            server: server.to_owned(),
-            jobs: jobs.max(1),
-            before: Vec::new(),
-        }
-    }
-
+impl Forecaster<'_> {
     /// What making each of these takes, one after the other: two that differ in how they are linked share a profile, one with
     /// BOLT begins with the binary of one without.
     fn forecasts(&mut self, recipes: &[&Recipe]) -> Vec<Forecast> {
@@ -91,152 +71,132 @@ impl Experience {
                 .unwrap_or_else(|_| (*recipe).clone())
                 .normal();
             forecasts.push(self.forecast(&made));
-            if made.bolt.is_some() {
-                self.before.push(Recipe {
-                    bolt: None,
-                    bolt_profile: None,
-                    ..made.clone()
-                });
+            if made.pgo.is_some() {
+                self.profiles.push(made.counted().keyed());
+                // Of two rounds the first leaves a profile of its own.
+                self.profiles.push(made.first_round().counted().keyed());
             }
-            self.before.push(made);
+            if made.bolt.is_some() {
+                self.servers.push(made.before_bolt().keyed());
+            }
+            self.servers.push(made.keyed());
         }
         forecasts
     }
 
-    /// What making the server of `recipe` takes. The source's version is ignored.
+    /// What making the server of `recipe`, in its normal form, takes.
     fn forecast(&self, recipe: &Recipe) -> Forecast {
-        let recipe = recipe.normal();
-        // Files that builds are trained on are known by their content, wherever they lie.
-        let keyed = recipe.keyed();
-        let is_there = |kind: BuildKind, alike: &dyn Fn(&Recipe) -> bool| {
-            self.records
-                .iter()
-                .any(|record| record.kind == kind && alike(&record.recipe))
-        };
-        if is_there(BuildKind::Server, &|other| other.normal().keyed() == keyed) {
+        if self.is_here(BuildKind::Server, recipe) {
             return Forecast::There;
         }
-        if self.before.iter().any(|other| other.keyed() == keyed) {
+        // Files that builds are trained on are known by their content, wherever they lie.
+        if self.servers.contains(&recipe.keyed()) {
             return Forecast::Seconds(0.0);
         }
         if let Some(training) = &recipe.bolt {
             // BOLT works on a finished binary, which may be there.
             let bolt = self
-                .typical(&recipe, "bolt")
+                .experience
+                .typical(recipe, "bolt")
                 .unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
-            let base = self.forecast(&Recipe {
-                bolt: None,
-                bolt_profile: None,
-                ..recipe
-            });
-            return base.and(bolt);
+            return self.forecast(&recipe.before_bolt()).and(bolt);
         }
-        let compile = self.typical(&recipe, "compile");
-        let elsewhere = self.elsewhere.map(|cpu| cpu / self.jobs as f64 * UNEVEN);
-        let Some(seconds) = compile.or(elsewhere) else {
-            return Forecast::Unknown;
-        };
-        let once = seconds + self.typical(&recipe, "configure").unwrap_or_default();
-        let forecast = match compile {
-            Some(_) => Forecast::Seconds(once),
-            None => Forecast::Elsewhere(once),
-        };
-        // Two rounds: what the first takes, then the second server, which is built with everything but its own counts.
-        if let Some(contexts) = recipe.pgo.as_ref().filter(|training| training.contexts) {
-            let seconds = f64::from(contexts.seconds);
-            let mut first = recipe.clone();
-            if let Some(training) = &mut first.pgo {
-                training.contexts = false;
-            }
-            let one_round = match self.forecast(&first) {
-                Forecast::There => forecast,
-                other => other,
-            };
-            return one_round.and(once + seconds);
-        }
-        let same_profile = |other: &Recipe| {
-            other.compiler == recipe.compiler
-                && other.patches == recipe.patches
-                && other.normal().keyed().pgo == keyed.pgo
-        };
-        if let Some(training) = &recipe.pgo
-            && !is_there(BuildKind::Profile, &same_profile)
-            && !self.before.iter().any(same_profile)
-            && !self.has_shipped_profile(&recipe)
-        {
-            return forecast.and(once + f64::from(training.seconds));
-        }
-        forecast
+        self.compiling(recipe).and(self.profile_seconds(recipe))
     }
 
-    /// Whether a profile that comes with the program spares `recipe` its training.
-    fn has_shipped_profile(&self, recipe: &Recipe) -> bool {
-        recipe.source.is_none()
-            && fitting(&self.server, recipe, None).is_ok_and(|found| found.is_some())
+    /// What configuring and compiling `recipe` once takes.
+    fn compiling(&self, recipe: &Recipe) -> Forecast {
+        let configure = self.experience.typical(recipe, "configure");
+        let compile = match (self.experience.typical(recipe, "compile"), self.elsewhere) {
+            (Some(seconds), _) => Forecast::Seconds(seconds),
+            (None, Some(cpu)) => Forecast::Elsewhere(cpu / self.experience.jobs() as f64 * UNEVEN),
+            (None, None) => Forecast::Unknown,
+        };
+        compile.and(configure.unwrap_or_default())
     }
 
-    /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
-    pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
-        let whole;
-        let recipe = match self.has_ccache {
-            true => recipe,
-            // Every file is compiled.
-            false => {
-                whole = Recipe {
-                    patches: Default::default(),
-                    ..recipe.clone()
-                };
-                &whole
-            }
+    /// Seconds until the profile is there by which `recipe` is compiled.
+    fn profile_seconds(&self, recipe: &Recipe) -> f64 {
+        let Some(training) = &recipe.pgo else {
+            return 0.0;
         };
-        let known = self
-            .records
-            .iter()
-            .filter(|record| record.seconds.contains_key(part));
-        let nearest =
-            known.min_by_key(|record| (unlike(&record.recipe, recipe), Reverse(record.begun)))?;
-        let wall = nearest.seconds.get(part).copied()?;
-        let alone = nearest
-            .cpu_seconds
-            .get(part)
-            .map(|cpu| cpu / self.jobs as f64 * UNEVEN);
-        // A machine that was busy then need not be busy now.
-        Some(alone.map_or(wall, |alone| wall.min(alone)))
+        let counted = recipe.counted();
+        let is_there = self.is_here(BuildKind::Profile, recipe)
+            || self.profiles.contains(&counted.keyed())
+            || self.today.has_shipped_profile(recipe);
+        if is_there {
+            return 0.0;
+        }
+        let first = match recipe.has_two_rounds() {
+            true => self.profile_seconds(&recipe.first_round()),
+            false => 0.0,
+        };
+        // Where nobody knows, neither is it known what the server itself takes.
+        let counting = self.compiling(&counted).seconds().unwrap_or_default();
+        first + counting + f64::from(training.seconds)
+    }
+
+    /// Whether the server of `recipe`, or its profile, is in the store: what looks like it may have been made of another
+    /// source or by another compiler.
+    fn is_here(&self, kind: BuildKind, recipe: &Recipe) -> bool {
+        let asked = match kind {
+            BuildKind::Server => looks(recipe),
+            BuildKind::Profile => looks(&recipe.counted()),
+        };
+        let is_it = |record: &BuildRecord| {
+            record.kind == kind
+                && looks(&record.recipe.normal()) == asked
+                && self.today.is_it(record, recipe)
+        };
+        self.experience.records().iter().any(is_it)
     }
 }
 
+/// What records of the same build have in common, and a few others with them: which of these it is its key tells.
+fn looks(recipe: &Recipe) -> Recipe {
+    let mut recipe = recipe.keyed();
+    // A tree is known by its content; the way that BOLT's profile is taken and whose counts are taken are the machine's choice,
+    // where nobody says.
+    recipe.source = None;
+    recipe.bolt_profile = None;
+    if let Some(training) = &mut recipe.pgo {
+        training.here = false;
+    }
+    recipe
+}
+
 /// CPU seconds of compiling a server of the catalogue once, as its file says.
-fn cpu_seconds_elsewhere(server: &str) -> Option<f64> {
-    let catalog = Catalog::load(&[]).ok()?;
+fn cpu_seconds_elsewhere(catalog: &Catalog, server: &str) -> Option<f64> {
     let build = catalog.get(server).ok()?.build.as_ref()?;
     build.cpu_seconds.map(f64::from)
 }
 
-/// How little a finished build tells about another recipe: 0 is one of the same kind.
-fn unlike(known: &Recipe, asked: &Recipe) -> u8 {
-    let patched = |recipe: &Recipe| !recipe.patches.is_empty();
-    let without_patches = |recipe: &Recipe| Recipe {
-        patches: Default::default(),
-        ..recipe.normal()
-    };
-    // ccache serves a patched source most of its objects, so that it takes a small part of what a whole one takes: builds
-    // of the two kinds do not tell of each other.
-    if patched(known) == patched(asked) && without_patches(known) == without_patches(asked) {
-        return 0;
-    }
-    match () {
-        () if patched(known) => 4,
-        () if known.compiler != asked.compiler => 3,
-        () if known.lto != asked.lto => 2,
-        () => 1,
-    }
-}
-
 impl BuildStore {
-    /// What making the servers of `recipes` takes on all CPUs, one after the other, by what earlier builds took here.
+    /// What making the servers of `recipes` takes on all CPUs, one after the other, by what earlier builds took here; `server` is
+    /// one that comes with the program.
     pub fn forecasts(&self, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
+        match Catalog::load(&[]) {
+            Ok(catalog) => self.forecasts_by(&catalog, server, recipes),
+            Err(_) => vec![Forecast::Unknown; recipes.len()],
+        }
+    }
+
+    /// What making the servers of `recipes` beside a server of `catalog` takes.
+    pub fn forecasts_by(
+        &self,
+        catalog: &Catalog,
+        server: &str,
+        recipes: &[&Recipe],
+    ) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Experience::of(self, server, jobs).forecasts(recipes)
+        let mut forecaster = Forecaster {
+            experience: Experience::of(self, server, jobs),
+            today: &Here::of(self.cache(), catalog, server),
+            elsewhere: cpu_seconds_elsewhere(catalog, server),
+            servers: Vec::new(),
+            profiles: Vec::new(),
+        };
+        forecaster.forecasts(recipes)
     }
 }
 
@@ -275,17 +235,36 @@ mod tests {
     }
 
     fn several(records: Vec<BuildRecord>, recipes: &[&[(&str, &str)]]) -> Vec<Forecast> {
+        forecasts_on(&Unchanged, Experience::with(records, true, 2), recipes)
+    }
+
+    fn forecasts_on(
+        today: &dyn Today,
+        experience: Experience,
+        recipes: &[&[(&str, &str)]],
+    ) -> Vec<Forecast> {
         let recipes: Vec<Recipe> = recipes.iter().map(|recipe| asked(recipe)).collect();
-        let recipes: Vec<&Recipe> = recipes.iter().collect();
-        let mut experience = Experience {
-            records,
+        let mut forecaster = Forecaster {
+            experience,
+            today,
             elsewhere: None,
-            has_ccache: true,
-            server: "mariadb-10.11".to_owned(),
-            jobs: 2,
-            before: Vec::new(),
+            servers: Vec::new(),
+            profiles: Vec::new(),
         };
-        experience.forecasts(&recipes)
+        forecaster.forecasts(&recipes.iter().collect::<Vec<_>>())
+    }
+
+    /// A machine on which every build was made as it would be made today, and no profile comes with the program.
+    struct Unchanged;
+
+    impl Today for Unchanged {
+        fn is_it(&self, _: &BuildRecord, _: &Recipe) -> bool {
+            true
+        }
+
+        fn has_shipped_profile(&self, _: &Recipe) -> bool {
+            false
+        }
     }
 
     const PATCHED: (&str, &str) = ("patches", "heap-table-name-inside");
@@ -334,13 +313,12 @@ mod tests {
 
     #[test]
     fn without_history_the_figure_of_another_machine_stands_in_and_says_so() {
-        let mut nothing = Experience {
-            records: Vec::new(),
+        let mut nothing = Forecaster {
+            experience: Experience::with(Vec::new(), false, 2),
+            today: &Unchanged,
             elsewhere: Some(3000.0),
-            has_ccache: false,
-            server: "mariadb-10.11".to_owned(),
-            jobs: 2,
-            before: Vec::new(),
+            servers: Vec::new(),
+            profiles: Vec::new(),
         };
         let once = 3000.0 / 2.0 * UNEVEN;
         let pgo = asked(&[("pgo", "oltp_insert")]);
@@ -349,8 +327,10 @@ mod tests {
             nothing.forecasts(&[&asked(&[]), &pgo]),
             [once, 2.0 * once + training].map(Forecast::Elsewhere)
         );
+        let catalog = Catalog::load(&[]).expect("valid files");
         for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
-            assert!(cpu_seconds_elsewhere(server) > Some(1000.0), "{server}");
+            let seconds = cpu_seconds_elsewhere(&catalog, server);
+            assert!(seconds > Some(1000.0), "{server}");
         }
     }
 
@@ -360,16 +340,12 @@ mod tests {
             built(&[], 1400.0, None, 1),
             built(&[("patches", "metadata-tickets-kept")], 90.0, None, 2),
         ];
-        let mut empty = Experience {
-            records,
-            elsewhere: None,
-            has_ccache: false,
-            server: "mariadb-10.11".to_owned(),
-            jobs: 2,
-            before: Vec::new(),
-        };
         assert_eq!(
-            empty.forecasts(&[&asked(&[PATCHED])]),
+            forecasts_on(
+                &Unchanged,
+                Experience::with(records, false, 2),
+                &[&[PATCHED]]
+            ),
             [Forecast::Seconds(1410.0)]
         );
     }
@@ -409,16 +385,100 @@ mod tests {
             records,
             &[
                 &[pgo],
+                &[
+                    pgo,
+                    ("lto", "thin"),
+                    ("linker", "lld"),
+                    ("link_flags", "-s"),
+                ],
+                // What is compiled has a say in what is counted.
                 &[pgo, ("flags", "-O3")],
+                &[pgo, ("cmake.WITH_WSREP", "OFF")],
+                &[pgo, ("static_libraries", "cxx")],
+                &[pgo, PATCHED],
                 &[pgo, ("compiler", "clang")],
                 &[pgo, ("bolt", "oltp_read_only")],
             ],
         );
         let bolt = f64::from(Training::default().seconds) + BOLT_SECONDS;
+        let whole = 2820.0 + training;
         assert_eq!(
             made,
-            [2820.0 + training, 1410.0, 2820.0 + training, bolt].map(Forecast::Seconds)
+            [whole, 1410.0, whole, whole, whole, whole, whole, bolt].map(Forecast::Seconds)
         );
+    }
+
+    #[test]
+    fn two_rounds_take_what_the_first_has_not_made() {
+        let clang = ("compiler", "clang");
+        let pgo = ("pgo", "oltp_insert");
+        let contexts = ("pgo.contexts", "yes");
+        let lto = ("lto", "thin");
+        let records = || vec![built(&[clang], 1400.0, None, 1)];
+        let training = f64::from(Training::default().seconds);
+        let round = 1410.0 + training;
+        // Alone: two rounds, then the server itself.
+        let alone = several(records(), &[&[clang, pgo, contexts, lto]]);
+        assert_eq!(alone, [Forecast::Seconds(2.0 * round + 1410.0)]);
+        let made = several(
+            records(),
+            &[
+                &[clang, pgo],
+                &[clang, pgo, contexts, lto],
+                // The second round is one of LTO and linker; the first is not.
+                &[clang, pgo, contexts],
+                &[clang, pgo, contexts, lto, ("bolt", "oltp_insert")],
+            ],
+        );
+        let bolt = training + BOLT_SECONDS;
+        assert_eq!(
+            made,
+            [round + 1410.0, round + 1410.0, round + 1410.0, bolt].map(Forecast::Seconds)
+        );
+        // The first round's profile stays for builds after it.
+        let after = several(records(), &[&[clang, pgo, contexts, lto], &[clang, pgo]]);
+        assert_eq!(after[1], Forecast::Seconds(1410.0));
+        // Whether that profile was planned before or is in the store.
+        let mut profile = built(&[clang, pgo], 1400.0, None, 2);
+        profile.kind = BuildKind::Profile;
+        let known = records().into_iter().chain([profile]).collect();
+        assert_eq!(
+            several(known, &[&[clang, pgo, contexts, lto]]),
+            [Forecast::Seconds(round + 1410.0)]
+        );
+    }
+
+    /// A machine whose builds were made by another compiler or of another source.
+    struct Upgraded;
+
+    impl Today for Upgraded {
+        fn is_it(&self, _: &BuildRecord, _: &Recipe) -> bool {
+            false
+        }
+
+        fn has_shipped_profile(&self, _: &Recipe) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_would_be_made_again_is_not_here() {
+        let pgo = ("pgo", "oltp_insert");
+        let mut profile = built(&[pgo], 1400.0, None, 2);
+        profile.kind = BuildKind::Profile;
+        let records = || {
+            vec![
+                built(&[], 1400.0, None, 1),
+                profile.clone(),
+                built(&[pgo], 1400.0, None, 3),
+            ]
+        };
+        let asked: [&[(&str, &str)]; 2] = [&[], &[pgo]];
+        let unchanged = forecasts_on(&Unchanged, Experience::with(records(), true, 2), &asked);
+        assert_eq!(unchanged, [Forecast::There; 2]);
+        let training = f64::from(Training::default().seconds);
+        let upgraded = forecasts_on(&Upgraded, Experience::with(records(), true, 2), &asked);
+        assert_eq!(upgraded, [1410.0, 2820.0 + training].map(Forecast::Seconds));
     }
 
     #[test]

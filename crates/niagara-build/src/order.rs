@@ -5,22 +5,25 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use niagara_server::{BuildDescription, Install, installed};
+use niagara_server::{BuildDescription, Catalog, Install, installed};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::flags::{Stage, cmake_options};
+use crate::described::{can_be_built, of_tree};
+use crate::flags::{Stage, check_options, cmake_options};
 use crate::patch::Patch;
 use crate::recipe::{BoltProfile, Recipe, StaticLibrary};
+use crate::shipped_patches::patch_text;
 use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
-use crate::store::{self, BuildKind, BuildRecord};
+use crate::store::{self, BuildKind, BuildRecord, InUse};
 use crate::toolchain::Toolchain;
 use niagara_server::Cache;
 
 /// How builds are made: part of every key, so that raising it builds again. To be raised with whatever a recipe comes to
 /// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
 pub(crate) const FORM: u32 = 1;
+
 /// Everything that a recipe comes to on this machine.
 pub(crate) struct Order {
     pub server: String,
@@ -29,6 +32,8 @@ pub(crate) struct Order {
     pub patches: Vec<Patch>,
     pub recipe: Recipe,
     pub tools: Toolchain,
+    /// Keeps the source from being removed; none where nothing is going to be built.
+    pub source_in_use: Option<InUse>,
 }
 
 /// Everything that goes into a build, as its key is made from it.
@@ -51,7 +56,67 @@ struct Ingredients<'a> {
     cpu: Option<String>,
 }
 
+/// The patch of this name for a source.
+pub(crate) type Patches<'a> = &'a dyn Fn(&str, &Source) -> Result<Patch>;
+
 impl Order {
+    /// The order for `recipe`, in its normal form, by these tools and from this source.
+    ///
+    /// # Errors
+    /// A patch that is not there or not for this source.
+    pub(crate) fn of(
+        server: &str,
+        recipe: Recipe,
+        tools: Toolchain,
+        (description, source): (BuildDescription, Source),
+        patches: Patches<'_>,
+    ) -> Result<Order> {
+        let patches = recipe.patches.iter().map(|name| patches(name, &source));
+        Ok(Order {
+            server: server.to_owned(),
+            patches: patches.collect::<Result<_>>()?,
+            description,
+            source,
+            recipe,
+            tools,
+            source_in_use: None,
+        })
+    }
+
+    /// The order for `recipe` as far as it is known without fetching anything: `None` where the source is not here.
+    ///
+    /// # Errors
+    /// What cannot be made here, and a server that is not in the catalogue.
+    pub(crate) fn of_what_is_here(
+        cache: &Cache,
+        catalog: &Catalog,
+        server: &str,
+        recipe: &Recipe,
+    ) -> Result<Option<Order>> {
+        let recipe = recipe.pinned()?.normal();
+        let tools = tools_for(&recipe)?;
+        let from = match &recipe.source {
+            Some(path) => {
+                let source = Source::from_path(path)?;
+                (of_tree(catalog, server, &source)?, source)
+            }
+            None => {
+                let described = catalog.get(server)?;
+                let build = can_be_built(described)?;
+                match Source::of_package_here(cache, described, &build) {
+                    Some(source) => (build, source),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let patch = |name: &str, _: &Source| {
+            let text = patch_text(name)?.to_owned();
+            let name = name.to_owned();
+            Ok(Patch { name, text })
+        };
+        Order::of(server, recipe, tools, from, &patch).map(Some)
+    }
+
     /// The key of what is asked for.
     pub(crate) fn key(&self, kind: BuildKind) -> Result<String> {
         let mut recipe = self.recipe.keyed();
@@ -96,11 +161,41 @@ impl Order {
     /// # Errors
     /// A file of the program's that cannot be read.
     pub(crate) fn shipped_profile(&self) -> Result<Option<ShippedProfile>> {
+        self.shipped_for(&self.recipe)
+    }
+
+    /// The profile that comes with the program and would be the first round of this order's profile feedback, or all of it;
+    /// whether it fits the source is another question.
+    ///
+    /// # Errors
+    /// A file of the program's that cannot be read.
+    pub(crate) fn first_shipped_profile(&self) -> Result<Option<ShippedProfile>> {
+        self.shipped_for(&self.recipe.first_round())
+    }
+
+    fn shipped_for(&self, recipe: &Recipe) -> Result<Option<ShippedProfile>> {
         // A tree of the user's may be anything.
-        if self.recipe.source.is_some() {
+        if recipe.source.is_some() {
             return Ok(None);
         }
-        shipped_profiles::fitting(&self.server, &self.recipe, Some(&self.tools.compiler))
+        shipped_profiles::fitting(&self.server, recipe, Some(&self.tools.compiler))
+    }
+
+    /// The order for the server that counts for this one's profile. The recipe says that it is trained here where the profile
+    /// that comes with the program is known not to fit the source.
+    ///
+    /// # Errors
+    /// As [`with`](Order::with).
+    pub(crate) fn counted(&self) -> Result<Order> {
+        let shipped = self.first_shipped_profile()?;
+        let is_stale =
+            shipped.is_some_and(|shipped| shipped.is_stale_for(&self.source, &self.recipe));
+        self.with(|recipe| {
+            *recipe = recipe.counted();
+            if is_stale {
+                recipe.train_here();
+            }
+        })
     }
 
     pub(crate) fn record(&self, key: &str, kind: BuildKind, stage: &Stage) -> BuildRecord {
@@ -175,8 +270,18 @@ impl Order {
             patches: self.patches.clone(),
             tools: Toolchain::find(&recipe)?,
             recipe,
+            source_in_use: self.source_in_use.clone(),
         })
     }
+}
+
+/// The tools that `recipe` takes, which asks for nothing that they do not have.
+///
+/// # Errors
+/// What is missing, or asked for in vain.
+pub(crate) fn tools_for(recipe: &Recipe) -> Result<Toolchain> {
+    check_options(recipe)?;
+    Toolchain::find(recipe)
 }
 
 /// The instructions that this CPU has: what `-march=native` depends on.

@@ -225,6 +225,44 @@ impl Recipe {
         }
     }
 
+    /// The recipe of the server that counts for this one's profile, which the profile is known by: neither LTO nor the linker has
+    /// a say in what is counted, but for two rounds, where inlining goes across files. Everything else has.
+    pub(crate) fn counted(&self) -> Recipe {
+        let mut recipe = self.clone();
+        recipe.bolt = None;
+        recipe.bolt_profile = None;
+        if !self.has_two_rounds() {
+            recipe.lto = Lto::None;
+            recipe.linker = None;
+            recipe.link_flags.clear();
+        }
+        recipe
+    }
+
+    /// The same with the first round of its profile feedback alone.
+    pub(crate) fn first_round(&self) -> Recipe {
+        let mut recipe = self.clone();
+        if let Some(training) = &mut recipe.pgo {
+            training.contexts = false;
+        }
+        recipe
+    }
+
+    /// Whether its profile is counted in two rounds.
+    pub(crate) fn has_two_rounds(&self) -> bool {
+        let training = self.pgo.as_ref();
+        training.is_some_and(|training| training.contexts)
+    }
+
+    /// The same without BOLT: the recipe of the binary that BOLT begins with.
+    pub(crate) fn before_bolt(&self) -> Recipe {
+        Recipe {
+            bolt: None,
+            bolt_profile: None,
+            ..self.clone()
+        }
+    }
+
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
     pub(crate) fn is_native(&self) -> bool {
         let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");

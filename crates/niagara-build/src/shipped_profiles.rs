@@ -1,13 +1,18 @@
 //! Profiles that come with the program: `profiles/NAME.toml` with `profiles/NAME.profdata.zst`. With one that fits, a build
 //! with profile feedback takes one compilation instead of two and a training.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
+use niagara_server::{create_private, write_private};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::compiler_profile::ProfileSummary;
 use crate::recipe::{CompilerFamily, Recipe};
+use crate::source::Source;
+use crate::store;
 use crate::training::Training;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
@@ -55,6 +60,36 @@ impl ShippedProfile {
         use sha2::{Digest, Sha256};
         let packed = BUILT_IN.get_file(format!("{}.profdata.zst", self.name));
         hex::encode(&Sha256::digest(packed.map_or(&[][..], |file| file.contents()))[..8])
+    }
+}
+
+impl ShippedProfile {
+    /// Whether a build of `recipe` from `source` has found that it does not fit.
+    pub(crate) fn is_stale_for(&self, source: &Source, recipe: &Recipe) -> bool {
+        self.mark(source, recipe).is_ok_and(|mark| mark.exists())
+    }
+
+    /// Keeps in mind, beside the source, that it does not fit what is compiled from it.
+    ///
+    /// # Errors
+    /// The mark cannot be written.
+    pub(crate) fn note_stale_for(&self, source: &Source, recipe: &Recipe) -> Result<()> {
+        let mark = self.mark(source, recipe)?;
+        let why = format!(
+            "more functions than fit are others than those of {}\n",
+            self.source
+        );
+        if let Some(folder) = mark.parent() {
+            create_private(folder)?;
+        }
+        write_private(&mark, why.as_bytes())
+    }
+
+    /// The file that says so: what is compiled depends on the source and the options of cmake, which take parts of it out;
+    /// what flags and patches change of it is little.
+    fn mark(&self, source: &Source, recipe: &Recipe) -> Result<PathBuf> {
+        let of = store::digest(&(self.digest(), &source.digest, &recipe.cmake))?;
+        Ok(source.tree.with_file_name("stale-profiles").join(of))
     }
 }
 
@@ -160,7 +195,13 @@ mod tests {
                 profile.name
             );
             assert!(profile.profile.executed > 1000, "{}", profile.name);
-            assert!(profile.made_by.starts_with("niagara server build "));
+            // Without it the command would take the very profile that it is to make.
+            let made_by = &profile.made_by;
+            assert!(
+                made_by.starts_with("niagara server build ") && made_by.contains(" --train-here"),
+                "{}: {made_by}",
+                profile.name
+            );
         }
     }
 

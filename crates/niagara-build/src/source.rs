@@ -1,16 +1,20 @@
 //! The source that a server is built from: a distribution's source package, or a tree of the user's.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use nix::fcntl::Flock;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::patch::Patch;
 use crate::step::BuildStopped;
+use crate::store::{BuildRecord, BuildStore, InUse, use_name};
 use niagara_server::archive::{Apt, SourceDownload};
 use niagara_server::file_name;
 use niagara_server::{BuildDescription, ServerDescription};
@@ -18,6 +22,8 @@ use niagara_server::{Cache, WorkFolder, write_private};
 use niagara_server::{Family, Version};
 
 const MANIFEST: &str = "source.json";
+/// What a patched tree was made from.
+const PATCHED: &str = "patched.json";
 /// Held while a source is fetched, patched or removed.
 pub(crate) const SOURCES_LOCK: &str = "sources";
 
@@ -59,7 +65,8 @@ impl Source {
 
     /// The source package of a server: the newest of its series that is here, else the newest that the archive hands
     /// out; with `refresh` the archive is asked even so. A version that the archive lists but does not have (security
-    /// archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of.
+    /// archives are not mirrored everywhere) gives way to the next older one, which `progress` hears of. It stays as long as
+    /// what comes with it says that it is used.
     ///
     /// # Errors
     /// Nothing to fetch it from; no tools to unpack it; a package that was tampered with; [`BuildStopped`] once
@@ -71,14 +78,21 @@ impl Source {
         refresh: bool,
         cancelled: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Source> {
-        let folder = sources(cache);
-        let here = || match refresh {
-            true => None,
-            false => find(&folder, server, build),
+    ) -> Result<(Source, InUse)> {
+        let here = || -> Result<Option<(Source, InUse)>> {
+            let found = match refresh {
+                true => None,
+                false => Source::of_package_here(cache, server, build),
+            };
+            let Some(source) = found else {
+                return Ok(None);
+            };
+            let in_use = source.hold(cache)?;
+            // It may have been removed before it was held.
+            Ok(source.tree.is_dir().then_some((source, in_use)))
         };
-        if let Some(source) = here() {
-            return Ok(source);
+        if let Some(held) = here()? {
+            return Ok(held);
         }
         let _lock = cache.lock(SOURCES_LOCK, &mut || {
             progress(&format!(
@@ -86,10 +100,31 @@ impl Source {
                 server.name
             ));
         })?;
-        if let Some(source) = here() {
-            return Ok(source);
+        if let Some(held) = here()? {
+            return Ok(held);
         }
-        fetch(&folder, server, build, cancelled, progress)
+        let source = fetch(&sources(cache), server, build, cancelled, progress)?;
+        let in_use = source.hold(cache)?;
+        Ok((source, in_use))
+    }
+
+    /// The source package of a server, where it is here: the newest of its series.
+    pub(crate) fn of_package_here(
+        cache: &Cache,
+        server: &ServerDescription,
+        build: &BuildDescription,
+    ) -> Option<Source> {
+        find(&sources(cache), server, build)
+    }
+
+    /// Says that it is used.
+    fn hold(&self, cache: &Cache) -> Result<InUse> {
+        BuildStore::new(cache).hold(&self.use_key())
+    }
+
+    /// What it is held under.
+    fn use_key(&self) -> String {
+        format!("source-{}", self.digest)
     }
 
     /// This source with `patches` applied: a tree of its own that shares the untouched files.
@@ -108,11 +143,18 @@ impl Source {
         let name = format!("patched-{}", hex::encode(&hasher.finalize()[..8]));
         let folder = sources(cache);
         let destination = folder.join(&name);
+        let from = PatchedFrom {
+            source: self.name.clone(),
+            patches: patches.iter().map(|patch| patch.name.clone()).collect(),
+        };
+        let from = serde_json::to_vec_pretty(&from)?;
         let _lock = cache.lock(SOURCES_LOCK, &mut || {})?;
         if destination.join("tree").is_dir() {
+            write_private(&destination.join(PATCHED), &from)?;
             return Ok(destination.join("tree"));
         }
         let work = WorkFolder::beside(&folder, "patched")?;
+        write_private(&work.path().join(PATCHED), &from)?;
         let tree = work.path().join("tree");
         link_tree(&self.tree, &tree)?;
         for patch in patches {
@@ -121,6 +163,55 @@ impl Source {
         work.rename(&destination)?;
         Ok(destination.join("tree"))
     }
+}
+
+/// What a patched tree was made from.
+#[derive(Serialize, Deserialize)]
+struct PatchedFrom {
+    /// The source's name.
+    source: String,
+    /// The names of the patches.
+    patches: BTreeSet<String>,
+}
+
+/// What among the source trees none of `builds` was made from: the folders of those that nobody uses, each with what says
+/// that nobody begins to while it is held. To be called with [`SOURCES_LOCK`] held.
+///
+/// # Errors
+/// A lock that cannot be had.
+pub(crate) fn unneeded(
+    cache: &Cache,
+    builds: &[BuildRecord],
+) -> Result<Vec<(PathBuf, Option<Flock<File>>)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(sources(cache)).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        let mut alone = None;
+        if let Some(source) = manifest::<Source>(&folder.join(MANIFEST)) {
+            if builds.iter().any(|build| build.source == source.name) {
+                continue;
+            }
+            alone = cache.try_lock(&use_name(&source.use_key()))?;
+            if alone.is_none() {
+                continue;
+            }
+        } else if let Some(from) = manifest::<PatchedFrom>(&folder.join(PATCHED)) {
+            let is_made_from = |build: &BuildRecord| {
+                build.source == from.source && build.recipe.patches == from.patches
+            };
+            if builds.iter().any(is_made_from) {
+                continue;
+            }
+        }
+        // Whatever else lies here is what was left half-way.
+        found.push((folder, alone));
+    }
+    Ok(found)
+}
+
+/// What a file that describes a tree says; none where there is none that can be read.
+fn manifest<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 /// Fetches the newest version of a source package that the archive has, into a folder of its own in `folder`.
@@ -268,8 +359,7 @@ fn all(folder: &Path) -> Vec<Source> {
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| fs::read(entry.path().join(MANIFEST)).ok())
-        .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
+        .filter_map(|entry| manifest(&entry.path().join(MANIFEST)))
         .filter(|source: &Source| source.tree.is_dir())
         .collect()
 }

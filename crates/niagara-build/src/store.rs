@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::compiler_profile::ProfileSummary;
 use crate::freed_space::Disk;
 use crate::recipe::Recipe;
-use crate::source::{SOURCES_LOCK, sources, tree_of};
+use crate::source::{SOURCES_LOCK, sources, tree_of, unneeded};
 use crate::toolchain::Toolchain;
 use niagara_server::{Cache, create_private, write_private};
 
@@ -165,6 +165,11 @@ impl BuildStore {
         BuildStore {
             cache: cache.clone(),
         }
+    }
+
+    /// Where it is kept.
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// The folder with all of it.
@@ -318,7 +323,8 @@ impl BuildStore {
     }
 
     /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
-    /// for this long; source trees go when no build is left of them. What is being made or used right now stays.
+    /// for this long; a source tree goes when no build is left that was made from it. What is being made or used right now
+    /// stays.
     ///
     /// # Errors
     /// A folder that cannot be removed.
@@ -342,16 +348,12 @@ impl BuildStore {
             }
         }
         // A source that is being fetched or patched right now has no build yet.
-        if self.list()?.is_empty()
-            && let Some(_lock) = self.cache.try_lock(SOURCES_LOCK)?
-        {
-            for entry in fs::read_dir(sources(&self.cache))
-                .into_iter()
-                .flatten()
-                .flatten()
-            {
-                freed.add(&entry.path());
-                fs::remove_dir_all(entry.path())?;
+        if let Some(_lock) = self.cache.try_lock(SOURCES_LOCK)? {
+            let left: Vec<BuildRecord> = self.list()?.into_iter().map(|it| it.record).collect();
+            for (folder, _alone) in unneeded(&self.cache, &left)? {
+                freed.add(&folder);
+                fs::remove_dir_all(&folder)
+                    .with_context(|| format!("cannot remove {}", folder.display()))?;
                 collected.sources += 1;
             }
         }
@@ -376,21 +378,26 @@ impl BuildStore {
     }
 }
 
-/// Notes down what is about to be built.
-pub(crate) fn begin(folder: &Path, record: &BuildRecord) -> Result<()> {
-    create_private(folder)?;
-    write_private(&folder.join(ASKED), &serde_json::to_vec_pretty(record)?)
-}
-
-/// Takes over what earlier attempts at this build spent.
-pub(crate) fn go_on(folder: &Path, record: &mut BuildRecord) {
+/// Notes down what is about to be built, with what earlier attempts at this build spent, which `record` takes over. Returns
+/// whether what they left can be gone on with: an attempt may have got other options of cmake, by another profile.
+pub(crate) fn begin(folder: &Path, record: &mut BuildRecord) -> Result<bool> {
     let before = fs::read(folder.join(ASKED))
         .ok()
         .and_then(|bytes| serde_json::from_slice::<BuildRecord>(&bytes).ok());
+    let mut goes_on = true;
     if let Some(before) = before {
         record.seconds = before.seconds;
         record.cpu_seconds = before.cpu_seconds;
+        goes_on = before.cmake == record.cmake;
     }
+    note_down(folder, record)?;
+    Ok(goes_on)
+}
+
+/// Notes down how far a build has come.
+pub(crate) fn note_down(folder: &Path, record: &BuildRecord) -> Result<()> {
+    create_private(folder)?;
+    write_private(&folder.join(ASKED), &serde_json::to_vec_pretty(record)?)
 }
 
 /// Makes it a finished build.
@@ -410,8 +417,8 @@ pub(crate) fn lock_name(key: &str) -> String {
     format!("build-{key}")
 }
 
-/// The lock that is shared by those who use a build.
-fn use_name(key: &str) -> String {
+/// The lock that is shared by those who use a build or a source.
+pub(crate) fn use_name(key: &str) -> String {
     format!("use-{key}")
 }
 
@@ -455,4 +462,40 @@ fn read(folder: &Path) -> Option<StoredBuild> {
 pub(crate) fn digest(content: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(content)?);
     Ok(hex::encode(&digest[..KEY_BYTES]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_earlier_attempts_took_is_kept_however_often_it_is_begun() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = || -> BuildRecord {
+            serde_json::from_value(json!({
+                "key": "0", "kind": "server", "server": "s", "source": "s", "recipe": {}, "cmake": {},
+                "begun": "2026-01-01T00:00:00Z",
+                "toolchain": {"cc": "/cc", "cxx": "/c++", "compiler": "gcc", "ar": "/ar", "ranlib": "/ranlib",
+                    "linker": null, "profdata": null, "bolt": null, "ccache": null},
+            }))
+            .expect("a record")
+        };
+        let mut first = record();
+        begin(folder.path(), &mut first).expect("noted down");
+        first.seconds.insert("bolt".into(), 90.0);
+        note_down(folder.path(), &first).expect("noted down");
+        for _ in 0..2 {
+            let mut next = record();
+            begin(folder.path(), &mut next).expect("noted down");
+            assert_eq!(next.seconds["bolt"], 90.0);
+        }
+        let mut other = record();
+        other
+            .cmake
+            .insert("CMAKE_C_FLAGS".into(), "-fprofile-use=/p".into());
+        assert!(!begin(folder.path(), &mut other).expect("noted down"));
+        assert!(begin(folder.path(), &mut other).expect("noted down"));
+    }
 }

@@ -66,10 +66,7 @@ impl Toolchain {
                 );
             }
         }
-        let mut found = match recipe.compiler.family {
-            CompilerFamily::Gcc => gcc(recipe.compiler)?,
-            CompilerFamily::Clang => clang(recipe.compiler)?,
-        };
+        let mut found = Toolchain::of_compiler(recipe.compiler)?;
         // What clang leaves to the linker (bitcode) only lld reads without plugins.
         let default = (!recipe.compiler.is_gcc() && recipe.lto != Lto::None).then_some(Linker::Lld);
         if let Some(linker) = recipe.linker.or(default) {
@@ -94,6 +91,17 @@ impl Toolchain {
             found.profdata = Some(profdata);
         }
         Ok(found)
+    }
+
+    /// Finds a compiler, with what always goes with it.
+    ///
+    /// # Errors
+    /// What is missing, with the command that installs it.
+    pub(crate) fn of_compiler(compiler: Compiler) -> Result<Toolchain> {
+        match compiler.family {
+            CompilerFamily::Gcc => gcc(compiler),
+            CompilerFamily::Clang => clang(compiler),
+        }
     }
 }
 

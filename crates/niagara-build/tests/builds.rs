@@ -1,7 +1,7 @@
 //! The builder, from a source tree to a binary and back, on a tree that compiles in no time. Real servers are built by
 //! `make test-builds`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_build::{
-    BuildKind, BuildStopped, BuildStore, Builder, Built, Patch, Recipe, Sampler, Trainer,
-    TrainingJob,
+    BuildKind, BuildStopped, BuildStore, Builder, Built, Forecast, Patch, Recipe, Sampler, Source,
+    Trainer, TrainingJob,
 };
-use niagara_server::{Cache, Catalog};
+use niagara_server::{Cache, Catalog, Family};
 
 const TREE: [(&str, &str); 4] = [
     ("VERSION", include_str!("tiny_tree/VERSION")),
@@ -103,7 +103,7 @@ impl Yard {
 
     /// A build beside this server.
     fn build_beside(&self, server: &str, settings: &[(&str, &str)]) -> Result<Built> {
-        self.make(server, settings, &|_| false)
+        self.make(server, self.recipe(settings), &|_| false)
     }
 
     /// Stops once `enough` says so of a line of progress.
@@ -112,36 +112,94 @@ impl Yard {
         settings: &[(&str, &str)],
         enough: &dyn Fn(&str) -> bool,
     ) -> Result<Built> {
-        self.make("tiny", settings, enough)
+        self.make("tiny", self.recipe(settings), enough)
     }
 
-    fn make(
+    fn make(&self, server: &str, recipe: Recipe, enough: &dyn Fn(&str) -> bool) -> Result<Built> {
+        self.with_builder(enough, |builder| builder.ensure(server, &recipe))
+    }
+
+    fn with_builder<T>(
         &self,
-        server: &str,
-        settings: &[(&str, &str)],
         enough: &dyn Fn(&str) -> bool,
-    ) -> Result<Built> {
+        work: impl FnOnce(&mut Builder<'_>) -> Result<T>,
+    ) -> Result<T> {
         let stop = Cell::new(false);
-        Builder {
+        work(&mut Builder {
             cache: &self.cache,
             catalog: &self.catalog,
             trainer: &mut Runs(self.runs),
             patches: &|name, _| {
                 let text = "--- a/work.c\n+++ b/work.c\n@@ -1,6 +1,6 @@\n long work(long rounds)\n {\n-    long sum = 0;\n+    long sum = 1;\n     for (long i = 1; i <= rounds; i++)\n         sum += i % 3 == 0 ? i : 1;\n     return sum;\n";
-                Ok(Patch { name: name.to_owned(), text: text.to_owned() })
+                Ok(Patch {
+                    name: name.to_owned(),
+                    text: text.to_owned(),
+                })
             },
             cancelled: &|| stop.get(),
             progress: &mut |text| stop.set(stop.get() || enough(text)),
             jobs: 1,
             keep: false,
             refresh_source: false,
+        })
+    }
+
+    /// A yard in which the tree is the source package of MariaDB 10.11 rather than a tree of the user's.
+    fn with_package() -> Yard {
+        let mut yard = Yard::new();
+        let servers = yard.folder.path().join("servers");
+        let tiny = fs::read_to_string(servers.join("tiny.toml")).expect("written");
+        let of_package = tiny.replace("source = \"none\"", "source = \"mariadb\"");
+        fs::write(servers.join("mariadb-10.11.toml"), of_package).expect("written");
+        yard.catalog = Catalog::load(&[servers]).expect("valid");
+        yard
+    }
+
+    /// The tree as a source package of this version, as it would have been fetched: its folder.
+    fn fetch(&self, version: &str) -> PathBuf {
+        let folder = self.store().root().join("sources").join(version);
+        fs::create_dir_all(folder.join("tree")).expect("made");
+        for entry in fs::read_dir(self.tree()).expect("readable").flatten() {
+            fs::copy(entry.path(), folder.join("tree").join(entry.file_name())).expect("copied");
         }
-        .ensure(server, &self.recipe(settings))
+        let source = Source {
+            name: format!("mariadb {version}"),
+            digest: version.to_owned(),
+            tree: folder.join("tree"),
+            family: Family::Mariadb,
+            version: version.parse().expect("a version"),
+        };
+        let manifest = serde_json::to_vec(&source).expect("plain data");
+        fs::write(folder.join("source.json"), manifest).expect("written");
+        folder
+    }
+
+    /// A build of that package, and the lines of progress.
+    fn build_package(&self, settings: &[(&str, &str)]) -> (Built, Vec<String>) {
+        let told = RefCell::new(Vec::new());
+        let listen = |line: &str| {
+            told.borrow_mut().push(line.to_owned());
+            false
+        };
+        let built = self.make(PACKAGE, package(settings), &listen);
+        (built.expect("built"), told.into_inner())
     }
 
     fn store(&self) -> BuildStore {
         BuildStore::new(&self.cache)
     }
+}
+
+/// The server that the source package is built as.
+const PACKAGE: &str = "mariadb-10.11";
+
+/// The recipe of a build from it.
+fn package(settings: &[(&str, &str)]) -> Recipe {
+    let mut recipe = Recipe::default();
+    for (key, value) in settings {
+        recipe.set(key, value).expect("valid");
+    }
+    recipe
 }
 
 fn says_its_version(server: &Path) -> bool {
@@ -189,6 +247,59 @@ fn a_build_is_made_once() {
     let collected = yard.store().gc(Duration::ZERO).expect("removed");
     assert_eq!((collected.builds, collected.in_use), (1, 0));
     assert!(yard.store().list().expect("readable").is_empty());
+}
+
+#[test]
+fn a_source_goes_when_no_build_of_it_is_left() {
+    let yard = Yard::with_package();
+    let month = Duration::from_secs(30 * 24 * 3600);
+    let old = yard.fetch("10.11.98");
+    let (first, _) = yard.build_package(&[]);
+    let new = yard.fetch("10.11.99");
+    let (second, _) = yard.build_package(&[]);
+    assert_ne!(first.build.record.key, second.build.record.key);
+    let (patched, _) = yard.build_package(&[("patches", "more")]);
+    let trees = || fs::read_dir(yard.store().root().join("sources")).map_or(0, Iterator::count);
+    assert_eq!(trees(), 3, "two versions, and one of them patched");
+    let collect = || yard.store().gc(month).expect("removed").sources;
+    assert_eq!(collect(), 0);
+    let remove = |built: Built| {
+        let key = built.build.record.key.clone();
+        drop(built);
+        yard.store().remove(&key).expect("nobody uses it");
+    };
+    remove(first);
+    assert_eq!(collect(), 1);
+    assert!(!old.exists() && new.exists());
+    remove(patched);
+    assert_eq!(collect(), 1, "the patched tree");
+    assert!(new.exists());
+    remove(second);
+    // Whoever has looked for a build of it is about to begin.
+    let look = |builder: &mut Builder<'_>| builder.look(PACKAGE, &package(&[]));
+    let wanted = yard.with_builder(&|_| false, look).expect("could be built");
+    assert_eq!(collect(), 0);
+    assert!(new.exists());
+    drop(wanted);
+    assert_eq!(collect(), 1);
+    assert!(!new.exists());
+}
+
+#[test]
+fn a_build_is_here_until_its_source_is_another() {
+    let yard = Yard::with_package();
+    let recipe = package(&[]);
+    let forecast = || {
+        let store = yard.store();
+        store.forecasts_by(&yard.catalog, PACKAGE, &[&recipe])[0]
+    };
+    yard.fetch("10.11.98");
+    assert_eq!(forecast(), Forecast::Unknown);
+    yard.build_package(&[]);
+    assert_eq!(forecast(), Forecast::There);
+    yard.fetch("10.11.99");
+    let again = forecast();
+    assert!(matches!(again, Forecast::Seconds(_)), "{again:?}");
 }
 
 #[test]
@@ -596,4 +707,98 @@ fn bolts_profile_is_used_again_for_its_own_binary_only() {
     fs::write(folder.join("bolt.base"), "another binary").expect("written");
     let error = format!("{:#}", yard.build(&bolt).expect_err("trained again"));
     assert!(error.contains("left no profile"), "{error}");
+}
+
+#[test]
+#[ignore = "needs BOLT, which `make test-builds` installs"]
+fn what_earlier_attempts_at_bolt_took_counts() {
+    let mut yard = Yard::new();
+    let bolt = [("bolt", "oltp_read_only"), ("bolt_profile", "counters")];
+    yard.runs = 0;
+    yard.build(&bolt)
+        .expect_err("a training that leaves nothing");
+    let list = yard.store().list().expect("readable");
+    let attempt = list.iter().find(|build| !build.finished);
+    let attempt = attempt.expect("a half-finished build");
+    let mut asked = attempt.record.clone();
+    let spent = asked.seconds["bolt"];
+    assert!(spent > 0.0, "{spent}");
+    asked.seconds.insert("bolt".to_owned(), 1000.0);
+    let text = serde_json::to_vec(&asked).expect("plain data");
+    fs::write(attempt.folder.join("asked.json"), text).expect("written");
+    yard.runs = 3;
+    let built = yard.build(&bolt).expect("built");
+    let seconds = built.build.record.seconds["bolt"];
+    assert!(seconds > 1000.0, "{seconds}");
+}
+
+/// Functions of the profile that comes with the program, enough of them to be more than fit, each of which is another here.
+fn other_functions(yard: &Yard) -> String {
+    let packed = include_bytes!("../../../profiles/mariadb-10.11-clang-19.profdata.zst");
+    let profile = yard.folder.path().join("shipped.profdata");
+    fs::write(&profile, zstd::decode_all(&packed[..]).expect("packed")).expect("written");
+    let told = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output();
+        let output = output.expect("make test-builds installs clang");
+        assert!(output.status.success(), "{program}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let profdata = told("clang-19", &["-print-prog-name=llvm-profdata"]);
+    let profile = profile.display().to_string();
+    let text = told(profdata.trim(), &["show", "--all-functions", &profile]);
+    let names = text.lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.strip_suffix(':')?;
+        let is_plain = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        (is_plain && name.starts_with("_Z")).then_some(name)
+    });
+    let body = "(long n) { for (long i = 0; i < n; i++) { if (n % 7 == i) n += 3; else if (n % 5 == i) n -= 2; } return n; }";
+    names
+        .take(2000)
+        .map(|name| format!("long {name}{body}\n"))
+        .collect()
+}
+
+#[test]
+#[ignore = "needs clang-19, which `make test-builds` installs"]
+fn a_shipped_profile_that_does_not_fit_is_tried_once_for_a_source() {
+    let yard = Yard::with_package();
+    let list = TREE[1].1.replace("main.c work.c", "main.c work.c others.c");
+    yard.write("CMakeLists.txt", &list);
+    yard.write("others.c", &other_functions(&yard));
+    yard.fetch("10.11.98");
+    let shipped = ("pgo", "oltp_read_only:2/oltp_read_write");
+    let plain = [("compiler", "clang-19"), shipped];
+    let tried = |told: &[String]| told.iter().any(|line| line.contains("no longer fits"));
+    let (first, told) = yard.build_package(&plain);
+    assert!(tried(&told), "{told:?}");
+    assert!(says_its_version(&first.install.server));
+    let record = &first.build.record;
+    let profile = record.profile.as_ref().expect("a profile");
+    assert!(record.shipped.is_none() && profile.executed > 0 && profile.known < 10_000);
+    assert!(record.seconds["in vain"] > 0.0, "{:?}", record.seconds);
+    // What was asked for stands in the record, and is found again.
+    assert_eq!(record.recipe, package(&plain));
+    assert!(yard.build_package(&plain).0.was_there);
+    let forecasts = |settings: &[(&str, &str)]| {
+        let store = yard.store();
+        store.forecasts_by(&yard.catalog, PACKAGE, &[&package(settings)])[0]
+    };
+    assert_eq!(forecasts(&plain), Forecast::There);
+    // Another build of the source does not try it again, and the forecast knows that.
+    let other = [&plain[..], &[("flags", "-O3")]].concat();
+    let training = f64::from(record.recipe.pgo.as_ref().expect("asked for").seconds);
+    assert!(forecasts(&other).seconds() > Some(training));
+    let (second, told) = yard.build_package(&other);
+    assert!(!tried(&told), "{told:?}");
+    assert!(second.build.record.shipped.is_none());
+    // One that differs in how it is linked shares the profile that was counted here.
+    let linked = [&plain[..], &[("link_flags", "-s")]].concat();
+    assert!(forecasts(&linked).seconds() < Some(training));
+    let (_, told) = yard.build_package(&linked);
+    assert!(
+        !told.iter().any(|line| line.contains("instrumented")),
+        "{told:?}"
+    );
 }

@@ -254,6 +254,10 @@ pub struct BuildArgs {
     /// script .lua, a .capture), or a training by its name: mixed; may be repeated
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub pgo: Vec<String>,
+    /// Count for --pgo in two rounds, the second in a server that was inlined by the first: clang alone, and one more build and
+    /// training
+    #[arg(long, requires = "pgo")]
+    pub pgo_contexts: bool,
     /// Lay the binary out again with BOLT: the workloads to train on, as with --pgo
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub bolt: Vec<String>,
@@ -295,7 +299,7 @@ pub struct BuildArgs {
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
-    /// Libraries to link in: cxx, ssl, zlib
+    /// Libraries to link in: cxx, ssl, zlib, jemalloc (in place of the C library's malloc)
     #[arg(long = "static", value_name = "LIBRARY", value_delimiter = ',')]
     pub static_libraries: Vec<String>,
     /// Compilers at the same time [default: one per CPU]
@@ -337,7 +341,8 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Remove half-finished builds, and those that were not used for long; what is made or used right now stays
+    /// Remove half-finished builds, those that were not used for long, and sources of which no build is left; what is made or
+    /// used right now stays
     #[command(before_help = "Examples:
   niagara server build gc
   niagara server build gc --unused-for 48h")]

@@ -193,7 +193,8 @@ impl Yard<'_> {
                 }
                 content.extend(packed.get(&path).cloned());
             }
-            let forecast = store.forecasts(&recipe.server, &[&recipe.recipe]);
+            let forecast =
+                store.forecasts_by(&inventory.catalog, &recipe.server, &[&recipe.recipe]);
             let seconds = forecast.first().copied().and_then(Forecast::seconds);
             orders.push(Order {
                 duel: item_of(key),

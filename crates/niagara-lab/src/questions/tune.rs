@@ -339,8 +339,8 @@ impl<'a> Tuning<'a> {
         Ok(outcome.promoted)
     }
 
-    /// Seconds of the budget at which a search ends: half of what the total's first looks and the profile leave is for the
-    /// rungs.
+    /// Seconds of the budget at which a search ends: it may take [`SEARCH_SHARE`] of what the total's first looks and the
+    /// profile leave, and the rungs have the rest.
     fn search_until(&self, study: &Study) -> f64 {
         let total = self.options.screen_time(self.couples).total_duels[0] as f64
             * study.duel_seconds(self.couples)

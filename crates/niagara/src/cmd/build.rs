@@ -114,6 +114,9 @@ fn recipe(args: &BuildArgs) -> Result<Recipe> {
             recipe.set(&name, &value)?;
         }
     }
+    if args.pgo_contexts {
+        recipe.set("pgo.contexts", "yes")?;
+    }
     for (key, workloads) in [("pgo", joined(&args.pgo)), ("bolt", joined(&args.bolt))] {
         for list in &workloads {
             check_build_setting(key, list, Path::new(""))?;
@@ -359,4 +362,63 @@ fn spent(record: &BuildRecord) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use niagara_build::StaticLibrary;
+
+    use super::*;
+    use crate::args::{Cli, Command, ServerVerb};
+
+    /// The recipe of this command line.
+    fn asked(arguments: &[&str]) -> Recipe {
+        let line = ["niagara", "server", "build"].iter().chain(arguments);
+        let Some(Command::Server(args)) = Cli::try_parse_from(line).expect("valid").command else {
+            panic!("a server");
+        };
+        let ServerVerb::Build(args) = args.verb else {
+            panic!("a build");
+        };
+        recipe(&args).expect("a recipe")
+    }
+
+    #[test]
+    fn two_rounds_are_of_the_compilers_profile_alone() {
+        let clang = [
+            "--compiler",
+            "clang",
+            "--pgo",
+            "oltp_insert",
+            "--bolt",
+            "tpcc",
+        ];
+        let one = asked(&clang);
+        let two = asked(&[&clang[..], &["--pgo-contexts"]].concat());
+        let contexts = |recipe: &Recipe| {
+            let trainings = [&recipe.pgo, &recipe.bolt];
+            trainings.map(|training| training.as_ref().is_some_and(|it| it.contexts))
+        };
+        assert_eq!(contexts(&one), [false, false]);
+        assert_eq!(contexts(&two), [true, false]);
+        let alone = [
+            "niagara",
+            "server",
+            "build",
+            "--bolt",
+            "tpcc",
+            "--pgo-contexts",
+        ];
+        assert!(Cli::try_parse_from(alone).is_err(), "two rounds of what?");
+    }
+
+    #[test]
+    fn help_names_every_library_that_can_be_linked_in() {
+        let error = Cli::try_parse_from(["niagara", "server", "build", "--help"]);
+        let help = error.expect_err("help").to_string();
+        for library in StaticLibrary::WORDS {
+            assert!(help.contains(library), "{library}: {help}");
+        }
+    }
 }

@@ -51,7 +51,11 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     study.seed = args.study.seed.or(study.seed);
     study.profile = !args.no_profile;
     if args.plan {
-        let plan = plan_of(&study, &Cache::open()?);
+        let plan = plan_of(
+            &study,
+            &Cache::open()?,
+            &Catalog::load(&args.study.servers)?,
+        );
         if args.study.json {
             say!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
@@ -76,18 +80,18 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
-    terminal.line(&plan_of(&study, &opened.inventory.cache).text());
+    terminal.line(&plan_of(&study, &opened.inventory.cache, &opened.inventory.catalog).text());
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
 }
 
 /// What `study` is about to do, as far as that is known before anything is set up.
-pub fn plan_of(study: &StudyDescription, cache: &Cache) -> RunPlan {
+pub fn plan_of(study: &StudyDescription, cache: &Cache, catalog: &Catalog) -> RunPlan {
     let builds = BuildStore::new(cache);
     // The history is of loads that came from this host.
     let history = study.client_host.is_none().then(|| History::of(cache));
     plan::plan(study, history.as_ref(), &|recipes| {
-        builds.forecasts(&study.server, recipes)
+        builds.forecasts_by(catalog, &study.server, recipes)
     })
 }

@@ -1,0 +1,102 @@
+//! What earlier builds took on this machine.
+
+use std::cmp::Reverse;
+use std::fs;
+
+use crate::recipe::Recipe;
+use crate::store::{BuildRecord, BuildStore};
+
+/// CPUs that wait for others while a server is built: the link at the end is one program.
+pub(crate) const UNEVEN: f64 = 1.1;
+
+/// The finished builds of one server, which tell what the next takes.
+pub(crate) struct Experience {
+    records: Vec<BuildRecord>,
+    /// ccache keeps something: what a patch leaves alone is there.
+    has_ccache: bool,
+    jobs: usize,
+}
+
+impl Experience {
+    /// What `store` knows of `server`, for builds with this many compilers at once.
+    pub(crate) fn of(store: &BuildStore, server: &str, jobs: usize) -> Experience {
+        let builds = store.list().unwrap_or_default();
+        let finished = builds
+            .into_iter()
+            .filter(|build| build.finished && build.record.server == server);
+        let has_ccache = fs::read_dir(store.ccache()).is_ok_and(|mut kept| kept.next().is_some());
+        Experience::with(
+            finished.map(|build| build.record).collect(),
+            has_ccache,
+            jobs,
+        )
+    }
+
+    /// With these finished builds, and with or without something in ccache.
+    pub(crate) fn with(records: Vec<BuildRecord>, has_ccache: bool, jobs: usize) -> Experience {
+        Experience {
+            records,
+            has_ccache,
+            jobs: jobs.max(1),
+        }
+    }
+
+    /// The finished builds.
+    pub(crate) fn records(&self) -> &[BuildRecord] {
+        &self.records
+    }
+
+    /// Compilers at once.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
+    pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
+        let whole;
+        let recipe = match self.has_ccache {
+            true => recipe,
+            // Every file is compiled.
+            false => {
+                whole = Recipe {
+                    patches: Default::default(),
+                    ..recipe.clone()
+                };
+                &whole
+            }
+        };
+        let known = self
+            .records
+            .iter()
+            .filter(|record| record.seconds.contains_key(part));
+        let nearest =
+            known.min_by_key(|record| (unlike(&record.recipe, recipe), Reverse(record.begun)))?;
+        let wall = nearest.seconds.get(part).copied()?;
+        let alone = nearest
+            .cpu_seconds
+            .get(part)
+            .map(|cpu| cpu / self.jobs as f64 * UNEVEN);
+        // A machine that was busy then need not be busy now.
+        Some(alone.map_or(wall, |alone| wall.min(alone)))
+    }
+}
+
+/// How little a finished build tells about another recipe: 0 is one of the same kind.
+fn unlike(known: &Recipe, asked: &Recipe) -> u8 {
+    let patched = |recipe: &Recipe| !recipe.patches.is_empty();
+    let without_patches = |recipe: &Recipe| Recipe {
+        patches: Default::default(),
+        ..recipe.normal()
+    };
+    // ccache serves a patched source most of its objects, so that it takes a small part of what a whole one takes: builds
+    // of the two kinds do not tell of each other.
+    if patched(known) == patched(asked) && without_patches(known) == without_patches(asked) {
+        return 0;
+    }
+    match () {
+        () if patched(known) => 4,
+        () if known.compiler != asked.compiler => 3,
+        () if known.lto != asked.lto => 2,
+        () => 1,
+    }
+}
