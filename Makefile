@@ -74,7 +74,7 @@ setup-builds:
 build-server: setup-builds build ## Builds a server from source: make build-server RECIPE='--lto thin --pgo oltp_read_only'
 	$(NIAGARA) server build $(SERVER) $(RECIPE)
 
-test-builds: setup-builds ## Builds real servers in every way and starts them: about two hours on two CPUs
+test-builds: setup-builds ## Builds real servers in every way and starts them: about three hours on two CPUs
 	$(CARGO) test --release --locked -p niagara-build --test builds -- --ignored
 	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
 

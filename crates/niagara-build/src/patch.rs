@@ -21,42 +21,51 @@ impl Patch {
     /// # Errors
     /// The first hunk that does not fit.
     pub(crate) fn apply(&self, tree: &Path) -> Result<()> {
-        for dry in [true, false] {
-            let mut command = Command::new("patch");
-            // Without fuzz: a hunk whose surroundings are others than it was written for may mean something else there.
-            command.args([
-                "-p1",
-                "--batch",
-                "--forward",
-                "--fuzz=0",
-                "--no-backup-if-mismatch",
-            ]);
-            if dry {
-                command.arg("--dry-run");
-            }
-            let mut child = command
-                .current_dir(tree)
-                .env("LC_ALL", "C")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .context("cannot run patch\nremedy: apt install patch")?;
-            if let Some(mut input) = child.stdin.take() {
-                // patch says itself what is wrong with what it could not read.
-                let _ = input.write_all(self.text.as_bytes());
-            }
-            let output = child.wait_with_output()?;
-            if !output.status.success() {
-                let said = [output.stdout, output.stderr].concat();
-                bail!(
-                    "the patch {} does not apply to this source: {}\n\
-                     remedy: leave it out, build a version that it was written for, or write it again for this one \
-                     (patches/README.md)",
-                    self.name,
-                    causes(&String::from_utf8_lossy(&said))
-                );
-            }
+        self.fits(tree)?;
+        self.run(tree, &[])
+    }
+
+    /// Whether it can be applied to a tree, which stays as it is.
+    ///
+    /// # Errors
+    /// The first hunk that does not fit.
+    pub(crate) fn fits(&self, tree: &Path) -> Result<()> {
+        self.run(tree, &["--dry-run"])
+    }
+
+    fn run(&self, tree: &Path, more: &[&str]) -> Result<()> {
+        let mut command = Command::new("patch");
+        // Without fuzz: a hunk whose surroundings are others than it was written for may mean something else there.
+        command.args([
+            "-p1",
+            "--batch",
+            "--forward",
+            "--fuzz=0",
+            "--no-backup-if-mismatch",
+        ]);
+        let mut child = command
+            .args(more)
+            .current_dir(tree)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot run patch\nremedy: apt install patch")?;
+        if let Some(mut input) = child.stdin.take() {
+            // patch says itself what is wrong with what it could not read.
+            let _ = input.write_all(self.text.as_bytes());
+        }
+        let output = child.wait_with_output()?;
+        if !output.status.success() {
+            let said = [output.stdout, output.stderr].concat();
+            bail!(
+                "the patch {} does not apply to this source: {}\n\
+                 remedy: leave it out, build a version that it was written for, or write it again for this one \
+                 (patches/README.md)",
+                self.name,
+                causes(&String::from_utf8_lossy(&said))
+            );
         }
         Ok(())
     }
@@ -94,7 +103,10 @@ fn causes(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::shipped_patches::{patch_names, patch_text};
 
     #[test]
     fn a_patch_applies_whole_or_not_at_all() {
@@ -137,6 +149,55 @@ mod tests {
         let error = patch.apply(tree.path()).expect_err("does not fit");
         assert!(error.to_string().contains("a.c: Hunk #1"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
+    }
+
+    /// Adds to `files` the lines that a patch expects, each at its place.
+    fn expected_lines(text: &str, files: &mut BTreeMap<String, Vec<String>>) {
+        let (mut file, mut place) = (String::new(), 0);
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("--- a/") {
+                name.clone_into(&mut file);
+            } else if let Some(hunk) = line.strip_prefix("@@ -") {
+                let begins = hunk.split([',', ' ']).next().and_then(|n| n.parse().ok());
+                place = begins.expect("a line's number");
+            } else if place > 0
+                && let Some(expected) = line.strip_prefix([' ', '-'])
+            {
+                let lines = files.entry(file.clone()).or_default();
+                lines.resize(lines.len().max(place), String::new());
+                lines[place - 1] = expected.to_owned();
+                place += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn all_shipped_patches_are_whole_and_go_together() {
+        let patches = patch_names().into_iter().map(|name| Patch {
+            text: patch_text(&name).expect("shipped").to_owned(),
+            name,
+        });
+        let patches: Vec<Patch> = patches.collect();
+        let mut files = BTreeMap::new();
+        for patch in &patches {
+            expected_lines(&patch.text, &mut files);
+        }
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        for (name, lines) in files {
+            let path = tree.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("below the tree")).expect("made");
+            std::fs::write(path, lines.join("\n") + "\n").expect("written");
+        }
+        for patch in &patches {
+            patch
+                .fits(tree.path())
+                .unwrap_or_else(|error| panic!("{error:#}"));
+        }
+        for patch in &patches {
+            patch
+                .apply(tree.path())
+                .unwrap_or_else(|error| panic!("{error:#}"));
+        }
     }
 
     #[test]

@@ -455,7 +455,23 @@ fn link_tree(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shipped_patches::{patch_names, patch_text};
     use niagara_server::Catalog;
+
+    /// Of whatever source of this series was fetched for a build; where none was, nothing is fetched for this.
+    #[test]
+    fn every_patch_fits_the_source_where_that_is_here() {
+        let cache = Cache::open().expect("the shared cache");
+        let here = all(&sources(&cache)).into_iter();
+        let fitting = here.filter(|source| source.version.series() == "10.11");
+        for source in fitting {
+            for name in patch_names() {
+                let text = patch_text(&name).expect("shipped").to_owned();
+                let fits = Patch { name, text }.fits(&source.tree);
+                fits.unwrap_or_else(|error| panic!("{}: {error:#}", source.name));
+            }
+        }
+    }
 
     #[test]
     fn of_two_packages_of_one_release_the_one_fetched_last_is_taken() {

@@ -73,7 +73,8 @@ pub fn standing(cache: &Cache, binary: &Path) -> Result<Standing> {
 }
 
 impl CheckRecord {
-    pub(super) fn new(install: &niagara_server::Install, sha256: String) -> CheckRecord {
+    /// Of this server, whose binary has this digest: nothing is known yet.
+    pub fn new(install: &niagara_server::Install, sha256: String) -> CheckRecord {
         CheckRecord {
             form: FORM,
             sha256,
@@ -101,7 +102,10 @@ impl CheckRecord {
     }
 
     /// Keeps the record, whole or not at all.
-    pub(super) fn save(&self, cache: &Cache) -> Result<()> {
+    ///
+    /// # Errors
+    /// The cache cannot be written.
+    pub fn save(&self, cache: &Cache) -> Result<()> {
         let path = Self::path(cache, &self.sha256);
         let folder = path.parent().unwrap_or(Path::new("."));
         let write = || -> Result<()> {
@@ -116,7 +120,7 @@ impl CheckRecord {
 
     /// Takes in a part's report. What a whole look found, and every fault, stands until another whole look; a fault that a
     /// smaller look finds counts at once.
-    pub(super) fn note(&mut self, report: PartReport) {
+    pub fn note(&mut self, report: PartReport) {
         let known = self.parts.get(&report.part);
         let stands = |known: &PartReport| known.whole || known.outcome == Outcome::Failed;
         if report.whole || report.outcome == Outcome::Failed || !known.is_some_and(stands) {

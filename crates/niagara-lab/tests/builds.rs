@@ -1,8 +1,9 @@
 //! Real servers, built in every way. Each takes minutes: `make test-builds`.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use niagara_build::{Built, Recipe};
+use niagara_build::{Built, Recipe, patch_names};
 use niagara_lab::{BuildOptions, build};
 use niagara_server::Cancel;
 use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, Runtime, launch};
@@ -111,7 +112,19 @@ fn clang_with_everything() {
 
 #[test]
 #[ignore = "builds a server: make test-builds"]
-fn every_patch_and_linked_in_libraries() {
-    let patches = "heap-table-name-inside/metadata-tickets-kept/socket-reads-buffered";
-    made(&[("patches", patches), ("static_libraries", "cxx")]);
+fn every_patch_by_itself() {
+    let patches = patch_names();
+    assert!(!patches.is_empty());
+    for patch in patches {
+        eprintln!("the patch {patch}");
+        let built = made(&[("patches", &patch)]);
+        assert_eq!(built.build.record.recipe.patches, BTreeSet::from([patch]));
+    }
+}
+
+#[test]
+#[ignore = "builds a server: make test-builds"]
+fn all_patches_together_and_linked_in_libraries() {
+    let patches = patch_names().join("/");
+    made(&[("patches", &patches), ("static_libraries", "cxx")]);
 }

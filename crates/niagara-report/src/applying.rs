@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, Deployment, FinalCheck, Rung, Summary};
+use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, Summary};
 
 use crate::number;
 use crate::wording::{capital, comparison_of};
@@ -25,12 +25,8 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     let found = Found::of(summary)?;
     let deployment = found.deployment?;
     let mut lines = vec![("To apply", found.to_apply_in_short(deployment))];
-    if deployment.transport == "unix" {
-        lines.push((
-            "Application",
-            "must use the Unix socket; if it does today, that gain is there already.".to_owned(),
-        ));
-    }
+    let socket = "must use the Unix socket; if it does today, that gain is there already.";
+    lines.extend(of_application(deployment, socket).map(|words| ("Application", words)));
     lines.push(("Risk", found.risk(deployment)));
     lines.extend(found.checked_in_short().map(|words| ("Checked", words)));
     Some(lines)
@@ -98,14 +94,10 @@ impl<'a> Found<'a> {
 
     fn lines(&self, deployment: &Deployment) -> Vec<(&'static str, String)> {
         let mut lines = vec![("To apply", self.to_apply(deployment))];
-        if deployment.transport == "unix" {
-            lines.push((
-                "The application",
-                "has to run on the server's machine and connect through the Unix socket: what the socket brings is \
-                 lost if it continues to connect over TCP, and is there already if it uses the socket today."
-                    .to_owned(),
-            ));
-        }
+        let socket = "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost \
+             if it continues to connect over TCP, and is there already if it uses the socket today.";
+        let application = of_application(deployment, socket);
+        lines.extend(application.map(|words| ("The application", words)));
         lines.push(("Risk", self.risk(deployment)));
         lines.extend(self.checked().map(|words| ("Checked", words)));
         lines.push(("To undo", self.to_undo(deployment)));
@@ -236,12 +228,7 @@ impl<'a> Found<'a> {
                 Some(format!("{meaning} ({})", risks.get(*word)?.join(", ")))
             })
             .collect();
-        if deployment.built.is_some() {
-            told.push(
-                "a server that was built gets no security updates from the distribution: build it again with each of them"
-                    .to_owned(),
-            );
-        }
+        told.extend(deployment.built.as_ref().map(risk_of_build));
         let own = &deployment.own_changes;
         if !own.is_empty() {
             told.push(format!("the risk of {} is yours to judge", own.join(", ")));
@@ -267,6 +254,26 @@ const MEANINGS: [(&str, &str); 4] = [
     ("system", "settings of the host change for everything on it"),
     ("memory", "the server takes more memory"),
 ];
+
+/// What a built server risks whatever it is made of.
+fn risk_of_build(built: &DeployBuild) -> String {
+    let later = "a server that was built gets no security updates from the distribution: build it again with each of them";
+    let releases = built.releases.as_ref();
+    match releases.and_then(|releases| Some((&releases.built, releases.newer_beside()?))) {
+        Some((built, newer)) => {
+            format!("{later}; this one, {built}, misses what {newer} has fixed already")
+        }
+        None => later.to_owned(),
+    }
+}
+
+/// What the application has to do or to have, `socket` where it is to use the Unix socket.
+fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
+    let socket = (deployment.transport == "unix").then_some(socket);
+    let notes = deployment.application.iter().map(String::as_str);
+    let told: Vec<&str> = socket.into_iter().chain(notes).collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
 
 /// What comes after the files.
 fn then(deployment: &Deployment) -> &'static str {
@@ -319,6 +326,12 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     if deployment.huge_pages.is_some() || !deployment.host_steps.is_empty() {
         parts.push("settings of the host".to_owned());
     }
+    if !deployment.steps.is_empty() {
+        parts.push(format!(
+            "{} by hand",
+            number::count(deployment.steps.len(), "step")
+        ));
+    }
     if let Some(built) = &deployment.built {
         parts.push(format!("another binary of the server ({})", built.one_line));
     }
@@ -340,7 +353,7 @@ fn settings(config: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use niagara_store::{DeployBuild, DeployMalloc};
+    use niagara_store::{DeployMalloc, Releases};
 
     fn found(hands_over: bool) -> Found<'static> {
         Found {
@@ -383,6 +396,20 @@ mod tests {
             steps(&deployment, true).last().map(String::as_str),
             Some("settings of the host")
         );
+        // A patch has to be built again, an application needs CPUs: neither is a setting of the host.
+        let mut noted = Deployment {
+            remarks: vec!["A server built with a patch.".into()],
+            application: vec!["The application needs CPUs of its own.".into()],
+            ..Deployment::default()
+        };
+        assert_eq!(steps(&noted, true), [] as [String; 0]);
+        let lines = found(true).lines(&noted);
+        assert!(lines.contains(&(
+            "The application",
+            "The application needs CPUs of its own.".to_owned()
+        )));
+        noted.steps = vec!["The server needs 20,000 open files.".into()];
+        assert_eq!(steps(&noted, true), ["1 step by hand"]);
         let nothing = Deployment::default();
         assert!(found(true).to_apply(&nothing).starts_with("No file"));
         assert!(found(false).to_apply(&nothing).contains("as it comes"));
@@ -410,6 +437,18 @@ mod tests {
         assert!(
             built.contains("no security updates") && built.ends_with("Durability is untouched."),
             "{built}"
+        );
+        deployment.built = Some(DeployBuild {
+            releases: Some(Releases {
+                built: "10.11.18-MariaDB".into(),
+                beside: Some("10.11.19-MariaDB-0+deb12u1".into()),
+            }),
+            ..DeployBuild::default()
+        });
+        let older = told(&deployment);
+        assert!(
+            older.contains("this one, 10.11.18-MariaDB, misses what 10.11.19-MariaDB-0+deb12u1 has fixed already"),
+            "{older}"
         );
         deployment.risks = Some(BTreeMap::from([(
             "durability".into(),

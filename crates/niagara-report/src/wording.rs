@@ -1,9 +1,11 @@
 //! The sentences that every form of the report shares: what was found, from what, how sure.
 
+use std::cmp::Ordering;
+
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Rung, Searched, Summary,
-    Together, TuneSummary,
+    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Releases, Rung, Searched,
+    Summary, Together, TuneSummary,
 };
 
 use crate::number;
@@ -603,11 +605,13 @@ pub fn builds(builds: &[BuildNote]) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for build in builds {
         lines.push((format!("build of {}", build.of), build.recipe.clone()));
+        let releases = build.releases.as_ref();
+        lines.extend(releases.map(|releases| ("release".to_owned(), release(releases))));
         if !build.trained_on.is_empty() {
             let how = if build.measured_on_training {
                 "what was measured here is one of these: a workload that was held out may gain less"
             } else {
-                "what was measured here was held out"
+                "what was measured here is none of these, though they may have statements in common"
             };
             lines.push((
                 "trained on".to_owned(),
@@ -622,6 +626,40 @@ pub fn builds(builds: &[BuildNote]) -> Vec<(String, String)> {
         lines.push(("correctness".to_owned(), check));
     }
     lines
+}
+
+/// The release of a built server, and how the one beside it stands to it.
+fn release(releases: &Releases) -> String {
+    let built = &releases.built;
+    let Some(beside) = &releases.beside else {
+        return built.clone();
+    };
+    match releases.order() {
+        Some(Ordering::Equal) => format!("{built}, the same as {beside} beside it"),
+        Some(Ordering::Less) => format!("{built}, OLDER than {beside} beside it"),
+        Some(Ordering::Greater) => {
+            format!("{built}, newer than {beside} beside it: the ratio compares two releases, too")
+        }
+        None => format!("{built}; beside it {beside}"),
+    }
+}
+
+/// What a reader has to know before anything else of built servers that are older than what they were compared with.
+fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = String> {
+    builds.iter().filter_map(|build| {
+        let releases = build.releases.as_ref()?;
+        let newer = releases.newer_beside()?;
+        let whose = match build.of.contains(' ') {
+            true => format!("The {}'s", build.of),
+            false => format!("{}'s", build.of),
+        };
+        Some(format!(
+            "{whose} own build is of an older release than the server beside it, {} and {newer}: what was fixed between \
+             them is missing, security fixes among it, and the ratio compares two releases, too. `niagara server build \
+             SERVER --refresh-source` asks for the newer source.",
+            releases.built
+        ))
+    })
 }
 
 /// The built servers that a summary speaks of.
@@ -656,7 +694,8 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
         ),
         Summary::Sweep(sweep) => (&sweep.warnings, sweep.complete, None),
     };
-    let mut all = stored.clone();
+    let mut all: Vec<String> = older_builds(builds_of(summary)).collect();
+    all.extend(stored.iter().cloned());
     if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
         all.extend(crate::replay::warnings(replay));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_report::{DeployInput, DeployRung, deploy};
-use niagara_store::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
+use niagara_store::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden, Releases};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -166,6 +166,7 @@ fn built(server: &str, family: &str, binary: &str) -> DeployInput {
                 binary: binary.into(),
                 one_line: "gcc, PGO on oltp_read_only".into(),
                 recipe: "{}".into(),
+                releases: None,
             }),
             ..Deployment::default()
         },
@@ -209,6 +210,59 @@ fn a_built_server_comes_with_how_to_install_and_undo_it() {
     );
     assert_eq!(file("recipe.json"), "{}");
     assert!(!readme.contains("/cache/builds"), "{readme}");
+}
+
+#[test]
+fn a_built_server_that_is_older_than_the_one_in_place_says_so_first() {
+    let mut input = built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd");
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let mut of = |release: &str| {
+        let server = input.variant.built.as_mut().expect("a build");
+        server.releases = Some(Releases {
+            built: release.into(),
+            beside: Some("10.11.19-MariaDB-0+deb12u1".into()),
+        });
+        readme(&input)
+    };
+    let older = of("10.11.9-MariaDB");
+    let first: String = older.lines().take(5).collect();
+    assert!(
+        first.contains("older release than 10.11.19-MariaDB-0+deb12u1")
+            && first.contains("--refresh-source"),
+        "{older}"
+    );
+    assert!(older.contains("release 10.11.9-MariaDB"), "{older}");
+    let same = of("10.11.19-MariaDB");
+    assert!(
+        !same.contains("older release") && same.contains("release 10.11.19-MariaDB"),
+        "{same}"
+    );
+}
+
+#[test]
+fn notes_stand_where_those_look_whom_they_concern() {
+    let mut input = everything();
+    input.variant.transport = "tcp".into();
+    input.variant.steps = vec!["Let it open 20,000 files.".into()];
+    input.variant.application = vec!["The application needs CPUs of its own.".into()];
+    input.variant.remarks = vec!["A new version has to be built again.".into()];
+    let readme = &deploy(&input)[0].1;
+    let part = |from: &str, to: &str| {
+        let text = readme
+            .split(from)
+            .nth(1)
+            .unwrap_or_else(|| panic!("{from}\n{readme}"));
+        text.split(to).next().unwrap_or_default().to_owned()
+    };
+    assert!(part("## What is in it", "## Apply").contains("has to be built again"));
+    let apply = part("## Apply", "## In the application");
+    assert!(apply.contains("2. Let it open 20,000 files."), "{apply}");
+    assert!(!apply.contains("CPUs of its own") && !apply.contains("built again"));
+    let application = part("## In the application", "## Check");
+    assert!(application.contains("CPUs of its own") && !application.contains("socket"));
+    // Of results that kept no kinds nothing changes.
+    input.variant.application.clear();
+    assert!(!deploy(&input)[0].1.contains("## In the application"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod fixture;
 
 use niagara_report::{Files, Report, Sides, View, csv, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{BuildCheck, BuildNote, CompareSummary, Summary};
+use niagara_store::{BuildCheck, BuildNote, CompareSummary, Releases, Summary};
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
 fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
@@ -206,6 +206,7 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
         recipe: "gcc, LTO thin, PGO on oltp_read_only".into(),
         trained_on: vec!["oltp_read_only".into()],
         measured_on_training: true,
+        releases: None,
         check: BuildCheck::Passed("crash recovery: 22291 acknowledged commits".into()),
     }];
     let of = |compare: &CompareSummary| Summary::Compare(Box::new(compare.clone()));
@@ -221,14 +222,52 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
     compare.builds[0].measured_on_training = false;
     compare.builds[0].check = BuildCheck::Failed("regression suite: main.select".into());
     let screen = terminal(&of(&compare), false, 160);
-    assert!(screen.contains("was held out"), "{screen}");
+    assert!(screen.contains("is none of these"), "{screen}");
     assert!(
         screen.contains("FAILED the check: regression suite: main.select"),
         "{screen}"
     );
     let report = report(&of(&compare));
     for page in [markdown(&report), html(&report)] {
-        assert!(page.contains("was held out") && page.contains("FAILED the check"));
+        assert!(page.contains("is none of these") && page.contains("FAILED the check"));
+    }
+}
+
+#[test]
+fn an_older_release_is_said_in_the_first_lines_of_every_form() {
+    let mut tune = fixture::tune();
+    let of = |release: &str| BuildNote {
+        of: "final variant".into(),
+        recipe: "clang".into(),
+        trained_on: Vec::new(),
+        measured_on_training: false,
+        releases: Some(Releases {
+            built: release.into(),
+            beside: Some("10.11.19-MariaDB-0+deb12u1".into()),
+        }),
+        check: BuildCheck::Passed("10 kills".into()),
+    };
+    let words = "older release than the server beside it, 10.11.9-MariaDB and 10.11.19-MariaDB";
+    tune.builds = vec![of("10.11.9-MariaDB")];
+    let summary = Summary::Tune(Box::new(tune.clone()));
+    let screen = terminal(&summary, false, 160);
+    let first = screen.lines().skip(1).take(5).collect::<Vec<_>>();
+    let first = first
+        .join(" ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(first.contains(words), "{screen}");
+    let whole = report(&summary);
+    for page in [markdown(&whole), html(&whole)] {
+        let (warning, result) = (page.find(words), page.find("From the starting point"));
+        assert!(warning.is_some() && warning < result, "{page}");
+    }
+    for other in ["10.11.19-MariaDB", "10.11.20-MariaDB"] {
+        tune.builds = vec![of(other)];
+        let screen = terminal(&Summary::Tune(Box::new(tune.clone())), false, 160);
+        assert!(!screen.contains("older release"), "{screen}");
+        assert!(screen.contains(&format!("{other}, ")), "{screen}");
     }
 }
 

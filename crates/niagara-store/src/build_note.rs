@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Releases;
+
 /// A server that was built from source and measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildNote {
@@ -13,6 +15,9 @@ pub struct BuildNote {
     pub trained_on: Vec<String>,
     /// Whether what was measured is one of those, so that the gain says little of other workloads.
     pub measured_on_training: bool,
+    /// Its release, and that of the server beside it; `None` of results that did not keep them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub releases: Option<Releases>,
     /// What is known of its correctness.
     pub check: BuildCheck,
 }
@@ -38,4 +43,17 @@ pub struct FinalCheck {
     pub passed: Option<bool>,
     /// What it counted, what it found, or why it could not be done.
     pub words: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_before_releases_were_kept_are_read() {
+        let old = r#"{"of":"B","recipe":"gcc","trained_on":[],"measured_on_training":false,
+            "check":{"outcome":"passed","says":"10 kills"}}"#;
+        let note: BuildNote = serde_json::from_str(old).expect("valid");
+        assert_eq!(note.releases, None);
+    }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Releases;
+
 /// A malloc that the server is to be started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployMalloc {
@@ -43,8 +45,18 @@ pub struct Deployment {
     pub transport: String,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,
-    /// Steps outside the server, in order: commands or sentences.
+    /// Settings of the host, in order: commands or sentences. Of results that did not keep notes apart by their kind, all of
+    /// them.
     pub host_steps: Vec<String>,
+    /// What is to be done by hand beside the files, in order: commands or sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// What the application needs, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub application: Vec<String>,
+    /// What there is to know of it where nothing is to be done, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The machine that it was measured on, one line.
     pub machine: String,
     /// The user's own configuration that the variables are a difference against; none where the start was a server as it
@@ -107,4 +119,23 @@ pub struct DeployBuild {
     pub one_line: String,
     /// What it was made from and how, as JSON: enough to build it again.
     pub recipe: String,
+    /// Its release, and that of the server that it takes the place of; `None` of results that did not keep them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub releases: Option<Releases>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deployments_of_before_releases_and_kinds_of_notes_were_kept_are_read() {
+        let old = r#"{"family":"mariadb","config":{},"environment":{},"malloc":null,"server_cpus":null,"nice":null,
+            "scheduling":null,"huge_pages":null,"transport":"tcp","sets":{},"host_steps":["one"],"machine":"",
+            "built":{"prefix":"/p","binary":"usr/sbin/mariadbd","one_line":"gcc","recipe":"{}"}}"#;
+        let read: Deployment = serde_json::from_str(old).expect("valid");
+        assert_eq!(read.built.expect("there").releases, None);
+        assert_eq!((read.host_steps.len(), read.steps.len()), (1, 0));
+        assert!(read.application.is_empty() && read.remarks.is_empty());
+    }
 }

@@ -9,6 +9,7 @@ mod goal;
 mod lock;
 mod node_account;
 mod record;
+mod release;
 mod replay;
 mod same_answers;
 mod store;
@@ -26,6 +27,7 @@ pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
+pub use release::Releases;
 pub use replay::{
     DigestComparison, DigestFinding, DigestRecord, IdenticalDuels, ReplayRecord, ReplaySummary,
 };

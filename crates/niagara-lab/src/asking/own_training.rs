@@ -7,12 +7,31 @@ use anyhow::Result;
 use niagara_build::TRAINING_PART;
 use niagara_load::{Workload, WorkloadSpec};
 
+use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::origin::Origin;
 use crate::duels::spec::Load;
+use crate::lever::Lever;
 use crate::variants::candidate::Candidate;
 
 /// The parts of a recipe that are trained.
 const TRAINED: [&str; 2] = ["pgo", "bolt"];
+
+/// Whether a tuning has builds that are trained: those of `--with-builds`, and every lever that it may try whose change trains a
+/// build, whatever it is called.
+pub fn trains_builds(tune: &TuneQuestion, levers: &[Lever]) -> bool {
+    let trains = |lever: &Lever| {
+        let build = &lever.template.build;
+        TRAINED.iter().any(|key| build.contains_key(*key))
+    };
+    let is_tried = |lever: &Lever| {
+        let is_in = |ids: &[String]| ids.iter().any(|id| id == lever.id());
+        let is_named = is_in(&tune.only) || is_in(&tune.also);
+        let is_usual = tune.only.is_empty() && !lever.only_named;
+        (is_named || is_usual) && !is_in(&tune.without)
+    };
+    let mut tried = levers.iter().filter(|lever| is_tried(lever));
+    tune.with_builds || tried.any(trains)
+}
 
 /// The load that builds are judged by: of a capture the part that does not train them, where nobody says which part.
 ///
@@ -210,6 +229,66 @@ mod tests {
             engine: "InnoDB".to_owned(),
             threads: 8,
         }
+    }
+
+    #[test]
+    fn a_lever_trains_by_what_it_changes_and_not_by_its_name() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = |name: &str, more: &str| {
+            let text = format!(
+                "title = \"{name}\"\ntheme = \"build\"\nrisk = \"none\"\nwhy = \"as it is\"\nsource = \"own\"\n{more}"
+            );
+            let path = folder.path().join(format!("{name}.toml"));
+            std::fs::write(path, text).expect("written");
+        };
+        let named = "try = \"named\"\n[change.build]\npgo = \"oltp_read_only\"\n";
+        file("our-release", named);
+        file(
+            "build-plain",
+            "try = \"named\"\n[change.build]\nflags = \"-O3\"\n",
+        );
+        let levers = crate::lever::load(&[folder.path().to_path_buf()]).expect("valid");
+        let none = TuneQuestion {
+            allow: Vec::new(),
+            app_local: true,
+            only: Vec::new(),
+            also: Vec::new(),
+            without: Vec::new(),
+            with_builds: false,
+            build_seconds: 0.0,
+            screen_couples: None,
+        };
+        let also = |id: &str| TuneQuestion {
+            also: vec![id.to_owned()],
+            ..none.clone()
+        };
+        assert!(
+            !trains_builds(&none, &levers),
+            "no shipped one unless named"
+        );
+        assert!(trains_builds(&also("our-release"), &levers));
+        assert!(trains_builds(&also("build-pgo"), &levers));
+        // What is built without training can be judged by all of a capture.
+        assert!(!trains_builds(&also("build-plain"), &levers));
+        let without = TuneQuestion {
+            without: vec!["our-release".to_owned()],
+            ..also("our-release")
+        };
+        assert!(!trains_builds(&without, &levers));
+        let with_builds = TuneQuestion {
+            with_builds: true,
+            ..none.clone()
+        };
+        assert!(trains_builds(&with_builds, &levers));
+        // One that nobody has to name.
+        file("our-release", &named.replace("named", "always"));
+        let levers = crate::lever::load(&[folder.path().to_path_buf()]).expect("valid");
+        assert!(trains_builds(&none, &levers));
+        let only = TuneQuestion {
+            only: vec!["malloc-jemalloc".to_owned()],
+            ..none
+        };
+        assert!(!trains_builds(&only, &levers));
     }
 
     #[test]

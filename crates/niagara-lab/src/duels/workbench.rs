@@ -293,6 +293,19 @@ impl Workbench {
         Ok(())
     }
 
+    /// The same, of a server that is here already instead of one that is built, on the data of `like`.
+    #[cfg(test)]
+    pub(crate) fn put(&mut self, variant: &Variant, install: Install, like: &Variant) {
+        let station = self.station(like).expect("set up before");
+        let station = Station {
+            install,
+            image: station.image.clone(),
+            database: station.database.clone(),
+            _in_use: None,
+        };
+        self.stations.insert(station_name(variant), station);
+    }
+
     /// The server of `variant` on the user's data.
     fn station_on_data(
         &self,

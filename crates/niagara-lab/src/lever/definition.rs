@@ -290,4 +290,21 @@ pub struct Deploy {
     pub packages: Vec<String>,
     /// What to know or do.
     pub note: Option<String>,
+    /// Whom the note is for.
+    pub note_for: NoteFor,
+}
+
+/// Whom the note of a lever's deployment is for, which decides where it is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoteFor {
+    /// A step by hand beside the files that are handed over
+    #[default]
+    Server,
+    /// A setting of the host
+    Host,
+    /// What the application needs
+    Application,
+    /// What there is to know where nothing is to be done
+    Reader,
 }

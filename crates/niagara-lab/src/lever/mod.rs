@@ -31,7 +31,7 @@ pub use applicability::NOT_FOR_THIS_SERVER;
 pub use change::Change;
 pub use context::Context;
 pub(crate) use definition::Role;
-pub use definition::{Deploy, Lever, Need, When, WorkloadKind};
+pub use definition::{Deploy, Lever, Need, NoteFor, When, WorkloadKind};
 pub use library::load;
 pub use measured::Measured;
 pub use parse::schema;

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
-use niagara_store::{BuildCheck, BuildNote};
+use niagara_store::{BuildCheck, BuildNote, Releases};
 
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
-use niagara_check::{CheckOptions, CheckRecord, Standing, Subject, check, standing};
+use niagara_check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
 use niagara_server::Cancelled;
 
 /// The name of a ladder's last variant among the notes.
@@ -17,16 +17,31 @@ pub(crate) const FINAL: &str = "final variant";
 /// The name of a matrix's confirmed combination among the notes.
 pub(crate) const BEST: &str = "best combination";
 
-/// What a reader should know of the built servers among these variants, each under the name that people know it by.
+/// A variant whose server may be built.
+pub(crate) struct Noted<'a> {
+    /// The name that people know it by.
+    pub of: &'a str,
+    /// The variant.
+    pub variant: &'a Variant,
+    /// What it is compared with, where it is with one.
+    pub beside: Option<&'a Variant>,
+}
+
+/// What a reader should know of the built servers among these variants.
 ///
 /// # Errors
 /// A variant that was not set up; a binary that cannot be read.
-pub(crate) fn build_notes(
-    bench: &Workbench,
-    variants: &[(&str, &Variant)],
-) -> Result<Vec<BuildNote>> {
+pub(crate) fn build_notes(bench: &Workbench, variants: &[Noted<'_>]) -> Result<Vec<BuildNote>> {
+    let version = |variant: &Variant| -> Result<String> {
+        Ok(bench.install_of(variant)?.version_string.clone())
+    };
     let mut notes = Vec::new();
-    for (of, variant) in variants {
+    for Noted {
+        of,
+        variant,
+        beside,
+    } in variants
+    {
         let Some(recipe) = &variant.build else {
             continue;
         };
@@ -35,10 +50,25 @@ pub(crate) fn build_notes(
             recipe: recipe.one_line(),
             measured_on_training: recipe.is_trained_on(&bench.load().workload),
             trained_on: recipe.trained_on_in_words().into_iter().collect(),
+            releases: Some(Releases {
+                built: version(variant)?,
+                beside: beside.map(version).transpose()?,
+            }),
             check: known(bench, variant)?,
         });
     }
     Ok(notes)
+}
+
+/// Whether a variant's server is a correct one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Soundness {
+    /// It passed every part of the check, or was not built here.
+    Sound,
+    /// It failed; what was found.
+    Wrong(String),
+    /// Nobody knows; why, and what to do about it.
+    Unknown(String),
 }
 
 /// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
@@ -52,12 +82,69 @@ pub(crate) fn check_build(
     variant: &Variant,
     observer: &mut dyn Observer,
 ) -> Result<Option<String>> {
+    let undone = complete_check(bench, variant, observer)?;
+    Ok(
+        undone
+            .map(|reason| format!("the final variant's own build could not be checked: {reason}")),
+    )
+}
+
+/// Whether the server of `variant` is a correct one, which is checked now where it is not known and `may_check` says so.
+///
+/// # Errors
+/// [`Cancelled`] when stopped; a variant that was not set up; a binary that cannot be read.
+pub(crate) fn soundness(
+    bench: &Workbench,
+    variant: &Variant,
+    may_check: bool,
+    observer: &mut dyn Observer,
+) -> Result<Soundness> {
+    if variant.build.is_none() {
+        return Ok(Soundness::Sound);
+    }
+    let undone = match may_check {
+        true => complete_check(bench, variant, observer)?,
+        false => Some("no other build could be checked here".to_owned()),
+    };
+    let server = &bench.install_of(variant)?.server;
+    Ok(match standing(bench.cache(), server)? {
+        Standing::Passed(_) => Soundness::Sound,
+        Standing::Failed(record) => Soundness::Wrong(format!(
+            "its server failed the check of its correctness: {} (niagara server check {})",
+            first_finding(&record),
+            server.display()
+        )),
+        Standing::Unknown(record) => {
+            let reason = undone.or_else(|| record.as_deref().and_then(not_done));
+            Soundness::Unknown(format!(
+                "nobody knows whether its server is correct: {}; `niagara server check {}` asks again: once that is passed, \
+                 tune again into another folder (--out)",
+                reason.unwrap_or_else(|| "not every part of its check was done".to_owned()),
+                server.display()
+            ))
+        }
+    })
+}
+
+/// The first part of a check that could not be done, and why.
+fn not_done(record: &CheckRecord) -> Option<String> {
+    record.parts.values().find_map(|report| {
+        let left = report.left_out.first()?;
+        let is_skipped = report.outcome == Outcome::Skipped;
+        is_skipped.then(|| format!("{}: {}", report.part.title(), left.why))
+    })
+}
+
+/// Checks what was not checked yet of a built server; why that could not be done, where it could not.
+fn complete_check(
+    bench: &Workbench,
+    variant: &Variant,
+    observer: &mut dyn Observer,
+) -> Result<Option<String>> {
     match look(bench, variant, observer) {
         Ok(()) => Ok(None),
         Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
-        Err(error) => Ok(Some(format!(
-            "the final variant's own build could not be checked: {error:#}"
-        ))),
+        Err(error) => Ok(Some(format!("{error:#}"))),
     }
 }
 
@@ -76,7 +163,7 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
         options.parts = record.missing();
     }
     observer.see(Event::Note(
-        "the final variant's own build: is it still correct? (niagara server check, some minutes)",
+        "the build that was promoted: is it still correct? (niagara server check, some minutes)",
     ));
     let seen = RefCell::new(observer);
     let subject = Subject::new(
@@ -169,6 +256,7 @@ mod tests {
             recipe: "gcc".to_owned(),
             trained_on: Vec::new(),
             measured_on_training: false,
+            releases: None,
             check,
         };
         assert_eq!(not_recommended(&[]), None);

@@ -13,7 +13,7 @@ use crate::client_host::ClientHost;
 use crate::duels::duel_plan::{duel_seconds, expected_sd};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::build_notes;
+use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
@@ -138,7 +138,7 @@ impl<'a> Comparing<'a> {
         let CompareOptions { a, b, .. } = &self.options;
         let part = Part::between(&b.label(), a, b, &self.inventory.levers);
         let told = deployment(
-            self.bench.install_of(b)?,
+            [self.bench.install_of(b)?, self.bench.install_of(a)?],
             b,
             &[part],
             &self.inventory.machine()?,
@@ -246,6 +246,12 @@ impl Measuring for Comparing<'_> {
             .iter()
             .filter_map(|duel| options.goal.gain(duel))
             .collect();
+        let (a, b) = (&options.a, &options.b);
+        let sides = [("A", a, b), ("B", b, a)].map(|(of, variant, beside)| Noted {
+            of,
+            variant,
+            beside: Some(beside),
+        });
         Ok(Found::Summary(Summary::Compare(Box::new(CompareSummary {
             about: self.about.clone(),
             protocol: options.protocol.to_string(),
@@ -255,7 +261,7 @@ impl Measuring for Comparing<'_> {
             elapsed_seconds: study.used_seconds(),
             load_seconds: study.load_seconds(),
             complete: complete && outcome.failure.is_none(),
-            builds: build_notes(bench, &[("A", &options.a), ("B", &options.b)])?,
+            builds: build_notes(bench, &sides)?,
             warnings: self.warnings(outcome, comparison.caution.as_ref()),
             deployment: self.deployment(&comparison)?,
             comparison,

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
-use niagara_store::{DeployBuild, DeployMalloc, Deployment};
+use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
 
-use crate::lever::{Lever, Risk};
+use crate::lever::{Lever, NoteFor, Risk};
 use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -68,12 +68,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What installing `variant` of the server `install` takes, made of `parts` and measured on `machine`.
+/// What installing `variant` of the first server takes in place of the second, made of `parts` and measured on `machine`.
 ///
 /// # Errors
 /// The variant asks for something that the server does not have.
 pub(crate) fn deployment(
-    install: &Install,
+    [install, before]: [&Install; 2],
     variant: &Variant,
     parts: &[Part<'_>],
     machine: &str,
@@ -122,11 +122,12 @@ pub(crate) fn deployment(
             .iter()
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
-        host_steps: levers()
-            .filter_map(|lever| lever.deploy().note.clone())
-            .collect(),
+        host_steps: notes(levers(), NoteFor::Host),
+        steps: notes(levers(), NoteFor::Server),
+        application: notes(levers(), NoteFor::Application),
+        remarks: notes(levers(), NoteFor::Reader),
         machine: machine.to_owned(),
-        built: built(install, variant)?,
+        built: built(install, before, variant)?,
         engine: variant.engine.clone(),
         instead_of: None,
         risks: Some(risks(levers())),
@@ -148,19 +149,30 @@ fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<St
     risks
 }
 
-/// What whoever installs the levers has to know, each sentence once.
-fn cautions<'a>(levers: impl Iterator<Item = &'a Lever>) -> Vec<String> {
-    let mut cautions: Vec<String> = Vec::new();
-    for caution in levers.filter_map(Lever::caution) {
-        if !cautions.iter().any(|told| told == caution) {
-            cautions.push(caution.to_owned());
-        }
-    }
-    cautions
+/// The levers' notes for `whom`, each once.
+fn notes<'a>(levers: impl Iterator<Item = &'a Lever>, whom: NoteFor) -> Vec<String> {
+    let deploys = levers.map(Lever::deploy);
+    let notes = deploys.filter(|deploy| deploy.note_for == whom);
+    told_once(notes.filter_map(|deploy| deploy.note.as_deref()))
 }
 
-/// The built server of a variant that has one.
-fn built(install: &Install, variant: &Variant) -> Result<Option<DeployBuild>> {
+/// What whoever installs the levers has to know, each sentence once.
+fn cautions<'a>(levers: impl Iterator<Item = &'a Lever>) -> Vec<String> {
+    told_once(levers.filter_map(Lever::caution))
+}
+
+fn told_once<'a>(sentences: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for sentence in sentences {
+        if !all.iter().any(|told| told == sentence) {
+            all.push(sentence.to_owned());
+        }
+    }
+    all
+}
+
+/// The built server of a variant that has one, in place of `before`.
+fn built(install: &Install, before: &Install, variant: &Variant) -> Result<Option<DeployBuild>> {
     let Some(recipe) = &variant.build else {
         return Ok(None);
     };
@@ -178,6 +190,10 @@ fn built(install: &Install, variant: &Variant) -> Result<Option<DeployBuild>> {
             .to_path_buf(),
         one_line: recipe.one_line(),
         recipe: recipe_text,
+        releases: Some(Releases {
+            built: install.version_string.clone(),
+            beside: Some(before.version_string.clone()),
+        }),
     }))
 }
 
@@ -294,7 +310,8 @@ mod tests {
         let base = Variant::base("mariadb-10.11");
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
         let parts = Part::of_candidates(&variant, &candidates);
-        let found = deployment(&install(), &variant, &parts, "a machine", None).expect("complete");
+        let found =
+            deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -320,10 +337,6 @@ mod tests {
                         vec!["innodb_flush_neighbors".into()]
                     ),
                 ]),
-                host_steps: candidates[..3]
-                    .iter()
-                    .filter_map(|candidate| candidate.lever.deploy().note.clone())
-                    .collect(),
                 machine: "a machine".into(),
                 risks: Some(BTreeMap::new()),
                 ..Deployment::default()
@@ -336,7 +349,7 @@ mod tests {
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("tcmalloc".into());
         let error =
-            deployment(&install(), &variant, &[], "", None).expect_err("not in the install");
+            deployment([&install(); 2], &variant, &[], "", None).expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
     }
 
@@ -370,7 +383,7 @@ mod tests {
         own.levers.push("log-flush-os".to_owned());
         let part = Part::between("own", &after, &own, &levers);
         assert_eq!(part.own_changes, ["max_connections=9"]);
-        let told = deployment(&install(), &own, &[part], "", None).expect("complete");
+        let told = deployment([&install(); 2], &own, &[part], "", None).expect("complete");
         assert_eq!(told.own_changes, ["max_connections=9"]);
         let risks = told.risks.expect("kept");
         assert!(
@@ -378,12 +391,65 @@ mod tests {
             "{risks:?}"
         );
         let found = deployment(
-            &install(),
+            [&install(); 2],
             &after,
             &[Part::between("more tables", &before, &after, &levers)],
             "",
             None,
         );
-        assert!(found.expect("complete").host_steps[0].contains("LimitNOFILE"));
+        let found = found.expect("complete");
+        assert!(found.steps[0].contains("LimitNOFILE"));
+        assert!(found.host_steps.is_empty(), "{:?}", found.host_steps);
+    }
+
+    #[test]
+    fn a_note_is_told_to_whom_it_concerns() {
+        let levers = load(&[]).expect("the shipped levers");
+        let of = |id: &str| levers.iter().find(|lever| lever.id() == id).expect(id);
+        let parts = [
+            "socket-reads-buffered",
+            "malloc-glibc-huge",
+            "malloc-jemalloc-huge",
+            "placement-apart",
+            "table-cache-large",
+        ]
+        .map(|id| Part {
+            name: id.to_owned(),
+            sets: Vec::new(),
+            levers: vec![of(id)],
+            own_changes: Vec::new(),
+        });
+        let base = Variant::base("mariadb-10.11");
+        let told = deployment([&install(); 2], &base, &parts, "", None).expect("complete");
+        // Of two levers that need the same setting of the host, it is told once.
+        assert_eq!(told.host_steps.len(), 1, "{:?}", told.host_steps);
+        assert!(told.host_steps[0].contains("transparent_hugepage"));
+        assert!(told.steps.len() == 1 && told.steps[0].contains("LimitNOFILE"));
+        assert!(told.application.len() == 1 && told.application[0].contains("CPUs of its own"));
+        assert!(told.remarks.len() == 1 && told.remarks[0].contains("built and checked again"));
+    }
+
+    #[test]
+    fn a_built_server_keeps_its_release_and_that_of_the_server_it_replaces() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let prefix = folder.path().join("prefix");
+        std::fs::create_dir_all(prefix.join("usr/sbin")).expect("made");
+        std::fs::write(folder.path().join("recipe.json"), "{}").expect("written");
+        let own = Install {
+            version_string: "10.11.18-MariaDB".into(),
+            basedir: prefix.join("usr"),
+            server: prefix.join("usr/sbin/mariadbd"),
+            ..install()
+        };
+        let package = Install {
+            version_string: "10.11.19-MariaDB-0+deb12u1".into(),
+            ..install()
+        };
+        let mut variant = Variant::base("mariadb-10.11");
+        variant.build = Some(niagara_build::Recipe::default());
+        let told = deployment([&own, &package], &variant, &[], "", None).expect("complete");
+        let releases = told.built.expect("a build").releases.expect("kept");
+        assert_eq!(releases.built, "10.11.18-MariaDB");
+        assert_eq!(releases.newer_beside(), Some("10.11.19-MariaDB-0+deb12u1"));
     }
 }

@@ -12,7 +12,7 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::client_host::ClientHost;
 use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{FINAL, build_notes, check_build, not_recommended};
+use crate::questions::build_note::{FINAL, Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
@@ -402,7 +402,19 @@ impl Climb<'_> {
                 },
             });
         }
-        let builds = build_notes(bench, &[("start", &options.start), (FINAL, &self.best)])?;
+        let noted = [
+            Noted {
+                of: "start",
+                variant: &options.start,
+                beside: None,
+            },
+            Noted {
+                of: FINAL,
+                variant: &self.best,
+                beside: Some(&options.start),
+            },
+        ];
+        let builds = build_notes(bench, &noted)?;
         let mut warnings = Vec::new();
         let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
         let deployment = match &not_recommended {
@@ -462,7 +474,10 @@ impl Climb<'_> {
         let machine = self.inventory.machine()?;
         let start = bench.start(&self.best.server);
         deployment(
-            bench.install_of(&self.best)?,
+            [
+                bench.install_of(&self.best)?,
+                bench.install_of(&self.options.start)?,
+            ],
             &self.best,
             &parts,
             &machine,

@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{BEST, build_notes, not_recommended};
+use crate::questions::build_note::{BEST, Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
@@ -391,13 +391,18 @@ impl<'a> Filling<'a> {
         let options = self.options;
         let best = self.confirmed.as_ref().and_then(|confirmed| {
             let place = (confirmed.workload, confirmed.threads);
-            let variants = &options.combinations[self.best()?].variants;
-            let variant = variants.get(confirmed.workload)?.as_ref().ok()?;
-            Some((options.benches.get(&place)?, variant))
+            let of = |combination: usize| {
+                let variants = &options.combinations[combination].variants;
+                variants.get(confirmed.workload)?.as_ref().ok()
+            };
+            let best = Noted {
+                of: BEST,
+                variant: of(self.best()?)?,
+                beside: of(0),
+            };
+            Some((options.benches.get(&place)?, best))
         });
-        best.map_or(Ok(Vec::new()), |(bench, variant)| {
-            build_notes(bench, &[(BEST, variant)])
-        })
+        best.map_or(Ok(Vec::new()), |(bench, best)| build_notes(bench, &[best]))
     }
 
     /// The best combination and where it was measured, once fresh duels proved it faster: workbench, baseline, it.
@@ -439,7 +444,7 @@ impl<'a> Filling<'a> {
         let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);
         let start = bench.start(&best.server);
         deployment(
-            bench.install_of(best)?,
+            [bench.install_of(best)?, bench.install_of(before)?],
             best,
             &[part],
             &options.machine,

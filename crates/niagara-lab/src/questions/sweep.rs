@@ -22,7 +22,7 @@ use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::breakdown::{breakdown, together};
-use crate::questions::build_note::build_notes;
+use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::by_round::round_ratios;
 use crate::questions::ladder::in_short;
 use crate::questions::unevenness::unevenness;
@@ -381,9 +381,13 @@ impl<'a> Run<'a> {
             return Ok(Vec::new());
         };
         let variants = options.variants.iter();
-        let set_up: Vec<(&str, &Variant)> = variants
-            .map(|(title, variant)| (title.as_str(), variant))
+        let set_up: Vec<Noted<'_>> = variants
             .filter(|(_, variant)| bench.install_of(variant).is_ok())
+            .map(|(title, variant)| Noted {
+                of: title,
+                variant,
+                beside: None,
+            })
             .collect();
         build_notes(bench, &set_up)
     }

@@ -41,6 +41,10 @@ const SEARCH_SHARE: f64 = 0.6;
 /// Screening continues with further replicates of the design until every standard error is below this.
 const EXACT_ENOUGH: f64 = 0.002;
 
+/// Parts of a tuning before which the build of what was promoted is looked at.
+const BEFORE_SEARCH: &str = "search";
+const BEFORE_TOTAL: &str = "total";
+
 /// What the profile of a tuning is kept under.
 const FINAL_VARIANT: &str = "the final variant";
 
@@ -75,8 +79,24 @@ impl Measuring for Tuning<'_> {
         let plan = self.plan(study)?;
         self.screen(study, &plan, observer)?;
         let promoted = self.promoted(study)?;
+        let found = |tuning: &Self, without: &[usize]| match without.is_empty() {
+            true => promoted.clone(),
+            false => tuning.found.newly_promoted(tuning.options, without),
+        };
+        let promoted = self.keep_sound(study, BEFORE_SEARCH, &found, observer)?;
         let promoted = self.search(study, &plan, promoted, observer)?;
         let promoted = self.keep_answers(study, promoted, observer)?;
+        // Other levers beside it make another build.
+        let remaining = |_: &Self, without: &[usize]| {
+            let stays = promoted.iter().filter(|index| !without.contains(index));
+            stays.copied().collect()
+        };
+        let sound = self.keep_sound(study, BEFORE_TOTAL, &remaining, observer)?;
+        // What was answered before was answered with what is left out now.
+        let promoted = match sound.len() == promoted.len() {
+            true => sound,
+            false => self.keep_answers(study, sound, observer)?,
+        };
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
@@ -104,7 +124,8 @@ impl<'a> Tuning<'a> {
         }
     }
 
-    /// A build is handed over only when it is known to be correct; that is checked once it is known to be faster.
+    /// What was proven is checked as a whole before it is handed over. Its build was looked at before, but in studies that
+    /// were begun when that was done here.
     fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         if !self.found.is_proven() {
             return Ok(());
@@ -264,17 +285,10 @@ impl<'a> Tuning<'a> {
     /// The levers that continue, best first; of an exclusive choice only the best.
     fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
         let ids = study.recall_or(&checkpoint::promoted(), || {
-            Ok(self.found.newly_promoted(self.options))
+            let promoted = self.found.newly_promoted(self.options, &[]);
+            Ok(self.found.ids(&promoted))
         })?;
-        Ok(ids
-            .iter()
-            .filter_map(|id| {
-                self.found
-                    .candidates
-                    .iter()
-                    .position(|candidate| candidate.lever.id() == id)
-            })
-            .collect())
+        Ok(self.found.places(&ids))
     }
 
     /// The time that is left before the total goes into a search over the ranges that matter; the levers that remain after
@@ -532,5 +546,6 @@ fn stop_if_interrupted(outcome: &TestOutcome) -> Result<()> {
 }
 
 mod answers;
+mod builds;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use niagara_store::{
 use crate::client_host::ClientHost;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
-use crate::questions::build_note::{FINAL, build_notes, not_recommended};
+use crate::questions::build_note::{FINAL, Noted, build_notes, not_recommended};
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::failed_checks;
 use crate::questions::screen::Screening;
@@ -83,11 +83,12 @@ impl Tuned {
         }
     }
 
-    /// What the screening promotes, by identifiers.
-    pub(crate) fn newly_promoted(&self, options: &TuneOptions) -> Vec<String> {
+    /// What the screening promotes of all candidates but these, best first.
+    pub(crate) fn newly_promoted(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
         let factors = factors(&self.candidates);
         let prospects: Vec<Prospect> = self
             .screened(Role::Lever)
+            .filter(|(index, _)| !without.contains(index))
             .filter_map(|(index, screened)| {
                 Some(Prospect {
                     index,
@@ -108,9 +109,21 @@ impl Tuned {
             })
             .collect();
         promote(&prospects, &bonds, options.rule.min_effect)
-            .into_iter()
-            .map(|index| self.candidates[index].lever.id().to_owned())
-            .collect()
+    }
+
+    /// The candidates with these identifiers, in their order.
+    pub(crate) fn places(&self, ids: &[String]) -> Vec<usize> {
+        let place = |id: &String| {
+            let mut candidates = self.candidates.iter();
+            candidates.position(|candidate| candidate.lever.id() == id)
+        };
+        ids.iter().filter_map(place).collect()
+    }
+
+    /// The identifiers of these candidates.
+    pub(crate) fn ids(&self, places: &[usize]) -> Vec<String> {
+        let id = |&index: &usize| self.candidates[index].lever.id().to_owned();
+        places.iter().map(id).collect()
     }
 
     /// Whether fresh duels proved the final variant faster.
@@ -186,7 +199,12 @@ impl Tuned {
             }
         }
         let mut warnings = self.alarms();
-        let builds = build_notes(bench, &[(FINAL, &self.last)])?;
+        let last = Noted {
+            of: FINAL,
+            variant: &self.last,
+            beside: Some(&options.base),
+        };
+        let builds = build_notes(bench, &[last])?;
         let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
         let deployment = match &not_recommended {
             None => self.deployment(bench, options)?,
@@ -238,10 +256,13 @@ impl Tuned {
         if !self.is_proven() || !total.is_some_and(Comparison::may_be_recommended) {
             return Ok(None);
         }
-        let install = bench.install_of(&self.last)?;
+        let installs = [
+            bench.install_of(&self.last)?,
+            bench.install_of(&options.base)?,
+        ];
         let parts = Part::of_candidates(&self.last, &self.candidates);
         deployment(
-            install,
+            installs,
             &self.last,
             &parts,
             &options.machine,

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use niagara_stats::LookPlan;
 use niagara_store::{FinalCheck, NotTried, Phase, SameAnswers};
+use serde::{Deserialize, Serialize};
 
 use crate::lever::Searching;
 use crate::studies::announced::TunePlan;
@@ -108,6 +109,20 @@ pub(crate) fn identical_duels() -> Checkpoint<u32> {
 /// Whether this variant answers a capture as the start does.
 pub(crate) fn same_answers(variant: &str) -> Checkpoint<SameAnswers> {
     Checkpoint::named(format!("same answers {variant}"))
+}
+
+/// What is left of the levers that were promoted once their build was looked at, before this part of the tuning.
+pub(crate) fn settled(before: &str) -> Checkpoint<SettledLevers> {
+    Checkpoint::named(format!("settled {before}"))
+}
+
+/// Levers of a final variant whose build was looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SettledLevers {
+    /// Identifiers of those that stay, best first.
+    pub promoted: Vec<String>,
+    /// Those that do not, each with the reason.
+    pub left_out: Vec<NotTried>,
 }
 
 /// Identifiers of the levers that go into the final variant, best first.

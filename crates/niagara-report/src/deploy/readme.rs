@@ -13,6 +13,7 @@ pub fn readme(input: &DeployInput) -> String {
         "# {} as found by Niagara\n\n{}\n\n",
         input.server, input.evidence
     );
+    page.extend(older_build(input));
     page.push_str(
         "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller \
          or absent: try it on a replica or a test server first, and measure again.\n\n",
@@ -25,6 +26,19 @@ pub fn readme(input: &DeployInput) -> String {
     out.check(input);
     out.undo(input);
     out.0
+}
+
+/// What stands first where the built server is of an older release than the one that it takes the place of.
+fn older_build(input: &DeployInput) -> Option<String> {
+    let releases = input.variant.built.as_ref()?.releases.as_ref()?;
+    let newer = releases.newer_beside()?;
+    Some(format!(
+        "**The built server is {}, an older release than {newer}, which it was measured against.** What was fixed between \
+         them is missing, security fixes among it; the gain is that of two releases, too; and a server that is older than the \
+         one that wrote its data may refuse them. `niagara server build {} --refresh-source` asks the archive for the newer \
+         source (a tree of your own: `--source`); then measure again.\n\n",
+        releases.built, input.server
+    ))
 }
 
 struct Sections(String);
@@ -41,6 +55,9 @@ impl Sections {
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
         if !input.variant.cautions.is_empty() {
             self.line(format!("To know: {}.\n", input.variant.cautions.join("; ")));
+        }
+        for remark in &input.variant.remarks {
+            self.line(format!("{remark}\n"));
         }
     }
 
@@ -84,7 +101,7 @@ impl Sections {
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
         self.built_server(input, &mut step);
-        for text in &input.variant.host_steps {
+        for text in input.variant.host_steps.iter().chain(&input.variant.steps) {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -196,10 +213,14 @@ impl Sections {
             self.code(&commands);
             self.line(format!("   {}", plugins::remedy(input)));
             self.line(format!(
-                "{} The built server ({}). It runs with the libraries of the machine it was built on: install it there, or where \
+                "{} The built server ({}{}). It runs with the libraries of the machine it was built on: install it there, or where \
                  the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
                 step.next(),
-                built.one_line
+                built.one_line,
+                match &built.releases {
+                    Some(releases) => format!(", release {}", releases.built),
+                    None => String::new(),
+                }
             ));
             self.code(&[
                 format!("sudo mkdir -p {PLACE}"),
@@ -210,10 +231,22 @@ impl Sections {
     }
 
     fn application(&mut self, input: &DeployInput) {
-        if input.variant.transport != "unix" {
+        let notes = &input.variant.application;
+        let is_by_socket = input.variant.transport == "unix";
+        if notes.is_empty() && !is_by_socket {
             return;
         }
         self.line("## In the application\n");
+        for note in notes {
+            self.line(format!("{note}\n"));
+        }
+        if is_by_socket {
+            self.socket(input);
+        }
+    }
+
+    /// What it takes to use the Unix socket.
+    fn socket(&mut self, input: &DeployInput) {
         self.line(
             "The gain of the Unix socket comes only to applications on the same machine that connect through it; to those which \
              did before, it brings nothing new. Ask the server for the path (`SELECT @@socket;`, on Debian \
@@ -339,8 +372,8 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
-        if !input.variant.host_steps.is_empty() {
-            self.line("\nThe steps outside the server, above, are to be undone by hand.");
+        if !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {
+            self.line("\nWhat the steps above did beside these files is to be undone by hand.");
         }
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
-use niagara_lab::{Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name};
+use niagara_lab::{
+    Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name, trains_builds,
+};
 
 use crate::cmd::session::OpenSession;
 use crate::load_args::LoadArgs;
@@ -48,7 +50,8 @@ pub struct TuneArgs {
     #[arg(long, value_enum, default_value_t = App::Local)]
     pub app: App,
     /// Try servers built from source too: every level of the choice `build` in `niagara levers`; each takes minutes to an
-    /// hour to build once, and has to have passed `niagara server check`
+    /// hour to build once. The one that is promoted has to pass `niagara server check` before anything is proven of it (some
+    /// minutes beside the budget, once for a build); where it does not, the next one takes its place, or none
     #[arg(long)]
     pub with_builds: bool,
     /// Time for building servers, before anything is measured: the most promising that fit are built, and what each will take
@@ -119,6 +122,7 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
 /// # Errors
 /// A lever that does not exist; a load that means nothing.
 fn question(args: &TuneArgs) -> Result<StudyDescription> {
+    let levers = lever::load(&args.study.levers)?;
     let tune = TuneQuestion {
         allow: args.allow.clone(),
         app_local: args.app == App::Local,
@@ -129,10 +133,9 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
     }
-    .with_ids(&lever::load(&args.study.levers)?)?;
+    .with_ids(&levers)?;
     let mut load = args.load.load()?;
-    let mut named = tune.only.iter().chain(&tune.also);
-    if tune.with_builds || named.any(|lever| lever.starts_with("build")) {
+    if trains_builds(&tune, &levers) {
         load = judged_apart(load)?;
     }
     args.judge.check_job(&load)?;

@@ -3,23 +3,29 @@
 
 use std::path::Path;
 
+use niagara_check::{CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
-use niagara_server::{Cache, Cancel, Catalog, Family};
+use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{ROUND_DUELS, Rule};
 use niagara_store::{Goal, TuneSummary};
 
 use super::*;
 use crate::duels::spec::{DuelSettings, Load};
-use crate::lever::{Context, load};
+use crate::lever::{Change, Context, load};
 use crate::studies::answer::conduct;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
 /// The lever whose range is searched.
 const LEVER: &str = "io-capacity-high";
-/// Every statement sleeps unless the server may write 5000 pages a second: beyond what the lever sets, within its range. No
-/// machine hides that.
+/// A lever that builds.
+const BUILD: &str = "build-pgo";
+/// Pages a second that a server may write by default, with the lever, and at the upper end of its range, are on both sides of
+/// these.
+const WITHIN_THE_RANGE: &str = "5000";
+const AT_THE_LEVER: &str = "1000";
+/// Every statement sleeps unless the server may write LIMIT pages a second. No machine hides that.
 const WORKLOAD: &str = r#"
 title = "Slow below 5000"
 [scale]
@@ -35,7 +41,7 @@ name = { text = [8, 20] }
 
 [[transaction]]
 name = "look"
-statements = ["SELECT name, IF(@@global.innodb_io_capacity < 5000, SLEEP(0.005), 0) FROM item WHERE id = :item"]
+statements = ["SELECT name, IF(@@global.innodb_io_capacity < LIMIT, SLEEP(0.005), 0) FROM item WHERE id = :item"]
 [transaction.draw]
 item = { int = [1, "rows"] }
 "#;
@@ -72,6 +78,20 @@ impl Observer for Watching {
             }
             _ => {}
         }
+    }
+}
+
+/// The lever that builds, as its file has it.
+fn build_candidate() -> Candidate {
+    let levers = load(&[]).expect("the shipped levers");
+    let lever = levers.into_iter().find(|lever| lever.id() == BUILD);
+    let mut change = Change::default();
+    change.build.insert("pgo".into(), "oltp_insert".into());
+    Candidate {
+        lever: lever.expect("a shipped lever"),
+        change,
+        span: None,
+        prior: None,
     }
 }
 
@@ -127,27 +147,42 @@ fn opened(folder: &Path) -> Study {
     Study::for_tests(folder, BUDGET_SECONDS, duel_settings).expect("a folder of its own")
 }
 
-/// One sitting, stopped after this many duels of the search; what is decided beforehand is kept by `decide`.
+/// One sitting of a search, stopped after this many of its duels; what is decided beforehand is kept by `decide`.
 fn sitting(
     folder: &Path,
     stop_after: usize,
     decide: impl FnOnce(&Study) -> Result<()>,
 ) -> (TuneSummary, Watching, Study) {
-    let cancel = Cancel::default();
+    let cache = Cache::open().expect("the shared cache");
+    let mut bench = workbench(cache, WITHIN_THE_RANGE);
+    tuned(&mut bench, folder, &options(), stop_after, decide)
+}
+
+/// A workbench whose load sleeps unless the server may write this many pages a second.
+fn workbench(cache: Cache, limit: &str) -> Workbench {
     let workload = FileWorkload::read(WorkloadFile {
         path: "slow.toml".to_owned(),
-        text: WORKLOAD.to_owned(),
+        text: WORKLOAD.replace("LIMIT", limit),
     });
     let load = Load {
         workload: WorkloadSpec::of(workload.expect("a workload")),
         engine: "InnoDB".to_owned(),
         threads: 1,
     };
-    let cache = Cache::open().expect("the shared cache");
     let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-    let mut bench = Workbench::new(cache, catalog, load, cancel.clone());
+    Workbench::new(cache, catalog, load, Cancel::default())
+}
+
+/// One sitting of the tuning that `options` describe.
+fn tuned(
+    bench: &mut Workbench,
+    folder: &Path,
+    options: &TuneOptions,
+    stop_after: usize,
+    decide: impl FnOnce(&Study) -> Result<()>,
+) -> (TuneSummary, Watching, Study) {
     let mut watching = Watching {
-        cancel,
+        cancel: bench.cancel().clone(),
         stop_after,
         slices: 0,
         duels: Vec::new(),
@@ -156,8 +191,7 @@ fn sitting(
     bench.set_up(SERVER, &mut watching).expect("set up");
     let mut study = opened(folder);
     decide(&study).expect("room");
-    let options = options();
-    let mut tuning = Tuning::new(&bench, &options);
+    let mut tuning = Tuning::new(bench, options);
     let found = conduct(&mut tuning, &mut study, &mut watching).expect("tuned");
     let Found::Summary(Summary::Tune(summary)) = found else {
         panic!("a tuning");
@@ -219,4 +253,88 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
     assert!(third.duels.iter().all(|duel| !duel.1), "{:?}", third.duels);
     assert_eq!(again.searched, summary.searched);
     assert_eq!(again.total, summary.total);
+}
+
+/// The suite of the server's own tests found something.
+fn failed(bench: &Workbench, variant: &Variant) -> CheckRecord {
+    let install = bench.install_of(variant).expect("put there");
+    let digest = file_digest(&install.server).expect("readable");
+    let mut record = CheckRecord::new(install, digest);
+    record.note(PartReport {
+        part: Part::Suite,
+        outcome: Outcome::Failed,
+        figures: Vec::new(),
+        findings: vec!["main.select".to_owned()],
+        left_out: Vec::new(),
+        notes: Vec::new(),
+        seconds: 0.0,
+        seed: 0,
+        whole: true,
+    });
+    record
+}
+
+#[test]
+fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_judged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+    let study_folder = folder.path().join("study");
+    std::fs::create_dir(&study_folder).expect("made");
+    let options = TuneOptions {
+        candidates: vec![build_candidate(), candidate()],
+        ..options()
+    };
+    let mut bench = workbench(cache.clone(), AT_THE_LEVER);
+    let base = &options.base;
+    let mut quiet = Watching {
+        cancel: Cancel::default(),
+        stop_after: usize::MAX,
+        slices: 0,
+        duels: Vec::new(),
+        search_seconds: 0.0,
+    };
+    bench.set_up(SERVER, &mut quiet).expect("set up");
+    let built = base.with(BUILD, &options.candidates[0].change);
+    let install = bench.install_of(base).expect("set up").clone();
+    bench.put(&built, install, base);
+    failed(&bench, &built).save(&cache).expect("kept");
+
+    let (summary, watching, study) =
+        tuned(&mut bench, &study_folder, &options, usize::MAX, |study| {
+            study.keep(&checkpoint::screening_ended(), &10)?;
+            study.keep(
+                &checkpoint::promoted(),
+                &vec![BUILD.to_owned(), LEVER.to_owned()],
+            )?;
+            study.keep(&checkpoint::searching(), &Vec::new())?;
+            study.keep(&checkpoint::ended(Phase::Total, ""), &2)
+        });
+    assert_eq!(of_phases(&watching.duels), [10, 0, 2]);
+    let rungs = summary
+        .rungs
+        .iter()
+        .map(|rung| rung.screened.lever.as_str());
+    assert_eq!(rungs.collect::<Vec<_>>(), [LEVER]);
+    let said = |summary: &TuneSummary| {
+        let mut told = summary.warnings.iter();
+        told.any(|text| text.contains("left out before") && text.contains("main.select"))
+    };
+    assert!(said(&summary), "{:?}", summary.warnings);
+    // What it was measured to do stays in the report, and no build is in what is judged.
+    let measured = summary.not_helped.iter();
+    assert!(measured.map(|lever| &lever.lever).any(|id| id == BUILD));
+    assert!(summary.builds.is_empty(), "{:?}", summary.builds);
+    let judged = summary.total.as_ref().expect("a total").judged();
+    assert!(
+        judged.duels == 2 && judged.estimate.ratio > 2.0,
+        "{judged:?}"
+    );
+    drop(study);
+
+    // Whatever is known of the build in a later sitting, it takes the same way.
+    std::fs::remove_dir_all(cache.root().join("checks")).expect("removed");
+    let (again, third, _study) = tuned(&mut bench, &study_folder, &options, usize::MAX, |_| Ok(()));
+    assert!(third.duels.iter().all(|duel| !duel.1), "{:?}", third.duels);
+    assert_eq!(again.total, summary.total);
+    assert!(said(&again), "{:?}", again.warnings);
 }
