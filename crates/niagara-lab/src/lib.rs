@@ -30,7 +30,7 @@ pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
 pub use asking::recipe::VariantRecipe;
-pub use asking::recipes_of::recipes_of;
+pub use asking::recipes_of::{recipes_of, recipes_of_rows};
 pub use asking::resolve::variant_of;
 pub use asking::wanted_level::WantedLevel;
 pub use client_host::{
@@ -48,6 +48,7 @@ pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
 pub use questions::ladder::rung_errors;
 pub use questions::noise::Noise;
+pub use questions::parts::PartsSoFar;
 pub use questions::rate::RateChoice;
 pub use questions::sweep::{MAX_SWEPT, sweep_protocol};
 pub use studies::announced::{Announced, ComparePlan, TunePlan};
@@ -57,6 +58,7 @@ pub use studies::history::History;
 pub use studies::inventory::{Inventory, server_name};
 pub use studies::measuring::Found;
 pub use studies::observer::{Event, Observer};
+pub use studies::opening::parts_so_far;
 pub use studies::results_folder::{RESULTS, file_name};
 pub use studies::session::Session;
 pub use studies::study::{RESULTS_FILE, Study, StudyOptions};

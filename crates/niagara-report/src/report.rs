@@ -64,7 +64,7 @@ impl Report {
         if let Some(summary) = &self.summary {
             return crate::headline(summary);
         }
-        let scores = self.scores(Phase::Noise, Goal::Throughput);
+        let scores = gains(&self.scored(Phase::Noise, ""), Goal::Throughput);
         match niagara_stats::standard_deviation(&scores) {
             Some(sd) => format!(
                 "Identical variants differ by a standard deviation of {} a duel on this machine \
@@ -76,15 +76,26 @@ impl Report {
         }
     }
 
-    /// The scores of the scored duels of a phase that has one question.
-    pub(crate) fn scores(&self, phase: Phase, goal: Goal) -> Vec<f64> {
-        let duels = self.scored(phase, "");
-        let scores = duels.iter().filter_map(|duel| goal.gain(duel));
-        scores.filter(|score| score.is_finite()).collect()
+    /// The scored duels that carry the headline, in order.
+    pub(crate) fn main_duels(&self) -> Vec<&DuelRecord> {
+        let subject = match &self.summary {
+            // Of several confirmations the one that counts.
+            Some(Summary::Matrix(matrix)) => {
+                let confirmed = matrix.confirmed.as_ref();
+                confirmed.map_or("", |confirmed| &confirmed.subject)
+            }
+            _ => "",
+        };
+        self.scored(self.main_phase(), subject)
+    }
+
+    /// Their scores.
+    pub(crate) fn main_scores(&self, goal: Goal) -> Vec<f64> {
+        gains(&self.main_duels(), goal)
     }
 
     /// The scored duels of one question, in order.
-    pub(crate) fn scored(&self, phase: Phase, subject: &str) -> Vec<&DuelRecord> {
+    fn scored(&self, phase: Phase, subject: &str) -> Vec<&DuelRecord> {
         self.duels
             .iter()
             .filter(|duel| duel.phase == phase && duel.subject == subject)
@@ -129,4 +140,10 @@ impl Report {
             .find(|variant| variant.id == id)
             .map_or(id, |variant| variant.label.as_str())
     }
+}
+
+/// What duels say of the goal.
+fn gains(duels: &[&DuelRecord], goal: Goal) -> Vec<f64> {
+    let scores = duels.iter().filter_map(|duel| goal.gain(duel));
+    scores.filter(|score| score.is_finite()).collect()
 }

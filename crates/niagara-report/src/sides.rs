@@ -67,7 +67,7 @@ impl Sides {
     /// Of the comparison that carries the headline: `None` where there is none, or none of its duels is stored.
     pub fn of(report: &Report) -> Option<Sides> {
         let comparison = comparison_of(report.summary.as_ref()?)?;
-        let duels = report.scored(report.main_phase(), "");
+        let duels = report.main_duels();
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match first_is_start {
             true => ["start (A)".to_owned(), "final (B)".to_owned()],

@@ -5,7 +5,8 @@ mod fixture;
 use niagara_report::{Report, headline, markdown};
 use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
-    Axis, Cell, CellOutcome, MatrixSummary, MatrixWorkload, OnNodes, Summary, Unevenness,
+    Axis, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl,
+    NextPart, OnNodes, Summary, Unevenness,
 };
 
 fn page(summary: &Summary) -> String {
@@ -64,7 +65,8 @@ fn matrix(ratio: f64) -> MatrixSummary {
         }
     };
     let left = || CellOutcome::NotTried {
-        reason: "not measured this time".into(),
+        reason: "not measured yet".into(),
+        is_left: true,
     };
     let cell = |title: &str, levels: &[usize], outcome| Cell {
         levels: levels.to_vec(),
@@ -84,6 +86,8 @@ fn matrix(ratio: f64) -> MatrixSummary {
         elapsed_seconds: 3500.0,
         load_seconds: 3000.0,
         complete: true,
+        parts: Vec::new(),
+        next_part: None,
         axes: vec![Axis {
             name: "options".into(),
             levels: vec!["-O2".into(), "-O3".into(), "PGO".into()],
@@ -100,6 +104,7 @@ fn matrix(ratio: f64) -> MatrixSummary {
             cell("the package", &[], measured(1.4, 8)),
         ],
         confirmed: None,
+        other_confirmations: Vec::new(),
         controls: Vec::new(),
         builds: Vec::new(),
         checks: Vec::new(),
@@ -122,7 +127,7 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
             "oltp_read_only: how far fresh starts lie apart",
             "| Combination | Threads | Baseline | Combination | Over the baseline's |",
             "| -O3 | 16 | 3.0 % [2.0 %, 6.0 %] | 1.2 % [0.8 %, 2.4 %] | × 0.40 [0.20, 0.80] |",
-            "| PGO, oltp_read_only, 16 threads | not measured this time |",
+            "| PGO, oltp_read_only, 16 threads | not measured yet |",
         ],
     );
     assert!(!text.contains("several machines"), "{text}");
@@ -182,5 +187,82 @@ fn the_headline_of_a_matrix_says_how_far_it_came() {
     has(
         &told(&matrix(1.1)),
         &["-O3 looked best, and could not be confirmed"],
+    );
+}
+
+#[test]
+fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
+    let mut whole = matrix(1.1);
+    let part = |levels: Option<&str>, cells: usize| MeasuredPart {
+        levels: levels.map(str::to_owned),
+        started_unix_ms: 0,
+        cells,
+        budget_seconds: 3600.0,
+        elapsed_seconds: 60.0,
+    };
+    whole.parts = vec![part(Some("options -O2, -O3"), 2)];
+    whole.next_part = Some(NextPart {
+        command: "niagara run x.toml --level options=PGO".into(),
+        cells: 1,
+        left: 1,
+    });
+    let words = |matrix: &MatrixSummary| page(&Summary::Matrix(Box::new(matrix.clone())));
+    let first = words(&whole);
+    has(
+        &first,
+        &[
+            "1 cell is left; to measure more, into this report: niagara run x.toml --level options=PGO",
+        ],
+    );
+    assert!(
+        !first.contains("Parts") && !first.contains("Confirmations"),
+        "{first}"
+    );
+
+    whole.parts.push(part(None, 1));
+    whole.next_part = None;
+    whole.threads.push(32);
+    whole.cells.push(Cell {
+        threads: 32,
+        ..whole.cells[1].clone()
+    });
+    let confirmed = |title: &str, alpha: f64, verdict| {
+        let estimate = fixture::estimate(1.1, 1.05, 1.15);
+        let mut comparison = fixture::claim("base", title, 8, verdict, estimate);
+        comparison.throughput.alpha = alpha;
+        Confirmed {
+            title: title.into(),
+            workload: 0,
+            threads: 16,
+            subject: String::new(),
+            comparison,
+        }
+    };
+    whole.confirmed = Some(confirmed("PGO", 0.025, Verdict::Faster));
+    whole.other_confirmations = vec![confirmed("-O3", 0.0125, Verdict::Undetected)];
+    let control = |part: usize| MethodControl {
+        name: "negative control".into(),
+        title: "Nothing".into(),
+        comparison: None,
+        reason: None,
+        part: Some(part),
+    };
+    whole.controls = vec![control(1), control(2)];
+    has(
+        &words(&whole),
+        &[
+            "## Parts",
+            "| options -O2, -O3 | 2 |",
+            "| all | 1 |",
+            "## Confirmations",
+            "| -O3 | oltp_read_only, 16 threads | × 1.10 [1.05, 1.15] | 0.0125 |",
+            "negative control, part 2: Nothing",
+            "| PGO, all 2 cells | not measured yet |",
+        ],
+    );
+    // By its cells another one looks better, which was not confirmed.
+    has(
+        &told(&whole),
+        &["the best combination that was confirmed, PGO, is "],
     );
 }

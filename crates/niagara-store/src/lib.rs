@@ -35,8 +35,8 @@ pub use same_answers::{Difference, DifferingDigest, SameAnswers};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, MethodControl, RatioAt, ResourceCounters, RoundRatio,
-    RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
+    ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{
     CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,

@@ -94,6 +94,9 @@ pub struct MethodControl {
     /// Why it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The part of a matrix that it vouches for, from 1; none where all was measured as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<usize>,
 }
 
 /// One rung and what came of it.
@@ -156,9 +159,9 @@ pub struct MatrixSummary {
     pub server_version: String,
     /// Seed.
     pub seed: u64,
-    /// Error probability of each cell on its own, and of the confirmation.
+    /// Error probability of each cell on its own, and of all confirmations together.
     pub alpha: f64,
-    /// Seconds asked for.
+    /// Seconds asked for, of all parts together.
     pub budget_seconds: f64,
     /// Seconds used, excluding setup.
     pub elapsed_seconds: f64,
@@ -166,6 +169,12 @@ pub struct MatrixSummary {
     pub load_seconds: f64,
     /// False when it was interrupted.
     pub complete: bool,
+    /// The parts that were measured one after the other, the last one included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<MeasuredPart>,
+    /// What measures more of it; `None` where no cell is left that could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_part: Option<NextPart>,
     /// What was combined.
     pub axes: Vec<Axis>,
     /// The loads.
@@ -174,8 +183,12 @@ pub struct MatrixSummary {
     pub threads: Vec<u32>,
     /// All cells beside the baseline, in the order of the file.
     pub cells: Vec<Cell>,
-    /// The best combination, in fresh duels that its choice never saw.
+    /// The best combination, in fresh duels that its choice never saw: of several that were confirmed one after the other, as parts
+    /// added cells, the last one that was proven, else the last one.
     pub confirmed: Option<Confirmed>,
+    /// The other ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_confirmations: Vec<Confirmed>,
     /// The controls, where the study has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<MethodControl>,
@@ -192,6 +205,32 @@ pub struct MatrixSummary {
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
     pub warnings: Vec<String>,
+}
+
+/// What one command measured of a matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredPart {
+    /// Its axes and levels in words; `None` where all was asked for.
+    pub levels: Option<String>,
+    /// Start, milliseconds since the Unix epoch.
+    pub started_unix_ms: i64,
+    /// Cells that it measured.
+    pub cells: usize,
+    /// Seconds asked for.
+    pub budget_seconds: f64,
+    /// Seconds used, excluding setup.
+    pub elapsed_seconds: f64,
+}
+
+/// What is left of a matrix, and how more of it is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextPart {
+    /// The command that measures the next part.
+    pub command: String,
+    /// Cells that it adds, as far as they are to be had.
+    pub cells: usize,
+    /// Cells that are left in all.
+    pub left: usize,
 }
 
 /// An axis of a matrix.
@@ -243,6 +282,9 @@ pub enum CellOutcome {
     NotTried {
         /// Why.
         reason: String,
+        /// Whether a later part may measure it: it was not asked for, or the time ended before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_left: bool,
     },
 }
 
@@ -253,6 +295,11 @@ impl Cell {
             CellOutcome::Measured { comparison } => Some(comparison),
             CellOutcome::NotTried { .. } => None,
         }
+    }
+
+    /// Whether a later part may measure it.
+    pub fn is_left(&self) -> bool {
+        matches!(self.outcome, CellOutcome::NotTried { is_left: true, .. })
     }
 }
 
@@ -265,6 +312,9 @@ pub struct Confirmed {
     pub workload: usize,
     /// Connections there.
     pub threads: u32,
+    /// What its duels are known by among those of all confirmations.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
     /// Baseline against it, from fresh duels.
     pub comparison: Comparison,
 }

@@ -24,6 +24,7 @@ fn row(title: &str, levels: &[usize], ratios: [f64; 2]) -> Vec<Cell> {
         },
         false => CellOutcome::NotTried {
             reason: "the time ended before it".into(),
+            is_left: true,
         },
     };
     cells

@@ -418,8 +418,8 @@ pub struct RunArgs {
     /// The server that the study starts from, in place of the file's: a name of `niagara server list`, or a path
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated. The report
-    /// lists the other combinations as not measured
+    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated. Parts that are
+    /// measured one after the other go into one report, which lists the combinations that are left
     #[arg(long = "level", value_name = "AXIS=LEVEL")]
     pub levels: Vec<WantedLevel>,
     /// Say what would be done and what it can show, and do nothing

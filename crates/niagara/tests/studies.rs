@@ -454,7 +454,8 @@ levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } 
     for cell in &matrix.cells {
         match &cell.outcome {
             CellOutcome::Measured { comparison } => assert_eq!(comparison.throughput.duels, 2),
-            CellOutcome::NotTried { reason } => {
+            CellOutcome::NotTried { reason, is_left } => {
+                assert!(!is_left);
                 assert!(
                     cell.title == "none" && reason.contains("numa"),
                     "{}: {reason}",
@@ -465,63 +466,118 @@ levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } 
     }
 }
 
-/// Part of a matrix, a variant beside it, and how far starts lie apart. What is not measured builds nothing.
+/// Parts of a matrix, one after the other, with a variant beside it, and how far starts lie apart: one report, in which nothing is
+/// measured twice. What is not asked for builds nothing.
 #[test]
-fn a_part_of_a_matrix_leaves_the_rest_in_the_report() {
+fn parts_of_a_matrix_go_into_one_report_and_the_rest_is_left() {
     let place = Place::new();
     let axes = r#"
 [[axes]]
 name = "neighbours"
-levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } }, { name = "built", build = { compiler = "gcc" } }]
+levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } }, { name = "2", config = { innodb_flush_neighbors = 2 } }, { name = "built", build = { compiler = "gcc" } }]
 [size.small]
 part = { neighbours = ["0"] }
 duels = 4
 "#;
-    let top = "threads = [1, 2]\nbeside = [\"transport=unix\"]\ncontrols = false";
+    let top = "threads = [2]\nbeside = [\"transport=unix\"]\ncontrols = false";
     let path = file(&place, "matrix", top, axes);
+    let matrix = || match summary(&place) {
+        Summary::Matrix(matrix) => *matrix,
+        _ => panic!("a matrix"),
+    };
+    // What is measured of each row: by how many duels; none of one that is not.
+    let measured = || -> Vec<(String, Option<usize>)> {
+        let cells = matrix().cells.into_iter();
+        cells
+            .map(|cell| {
+                let duels = cell.comparison().map(|found| found.throughput.duels);
+                assert_eq!(cell.is_left(), duels.is_none(), "{cell:?}");
+                (cell.title, duels)
+            })
+            .collect()
+    };
     let (code, stdout, stderr) = run(&mut study(&place, &path));
     assert_eq!(code, Some(0), "{stderr}");
-    let Summary::Matrix(matrix) = summary(&place) else {
-        panic!("a matrix");
-    };
-    let titles: Vec<&str> = matrix
-        .cells
-        .iter()
-        .map(|cell| cell.title.as_str())
-        .collect();
-    assert_eq!(
-        titles,
-        [
-            "0",
-            "0",
-            "built",
-            "built",
-            "transport=unix",
-            "transport=unix"
-        ]
-    );
-    for cell in &matrix.cells {
-        match &cell.outcome {
-            CellOutcome::Measured { comparison } => {
-                assert_ne!(cell.title, "built");
-                if comparison.throughput.duels == 4 {
-                    let stability = comparison.stability.expect("four starts");
-                    assert!(stability.ratio.low < stability.ratio.high, "{stability:?}");
-                }
-            }
-            CellOutcome::NotTried { reason } => {
-                assert_eq!(cell.title, "built", "{reason}");
-                assert!(reason.contains("not measured this time"), "{reason}");
-            }
+    let first = measured();
+    let titles: Vec<&str> = first.iter().map(|(title, _)| title.as_str()).collect();
+    assert_eq!(titles, ["0", "2", "built", "transport=unix"]);
+    let is_there: Vec<bool> = first.iter().map(|(_, duels)| duels.is_some()).collect();
+    assert_eq!(is_there, [true, false, false, true]);
+    for cell in matrix().cells {
+        let comparison = cell
+            .comparison()
+            .filter(|found| found.throughput.duels == 4);
+        if let Some(comparison) = comparison {
+            let stability = comparison.stability.expect("four starts");
+            assert!(stability.ratio.low < stability.ratio.high, "{stability:?}");
         }
     }
-    // The sentence may be on two lines.
-    let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("4 of 6 cells"), "{stdout}");
+    // A sentence may be on two lines.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "2 of 4 cells",
+        "left: 2 cells are left; to measure 1 of them, into this report: niagara run",
+    ] {
+        assert!(flat(&stdout).contains(words), "no {words:?} in\n{stdout}");
+    }
+    assert!(flat(&stdout).contains("--level neighbours=2"), "{stdout}");
+    assert!(report(&place).contains("Part of the matrix: neighbours 1, 0."));
+    let kept = place.duels();
+
+    let second = |more: &[&str]| {
+        run(study(&place, &path)
+            .args(["--level", "neighbours=2"])
+            .args(more))
+    };
+    let (code, stdout, stderr) = second(&["--plan", "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let plan: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let counts = ["there", "questions", "left"].map(|name| plan[name].as_u64());
+    assert_eq!(counts, [Some(1), Some(2), Some(1)], "{stdout}");
+    // Another budget is that of the part: it makes no other study.
+    let (code, _, stderr) = second(&["--budget", "3m"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("2 of its 4 cells are there, 1 to be measured"),
+        "{stderr}"
+    );
+    let duels = place.duels();
+    assert_eq!(duels[..kept.len()], kept);
+    assert!(duels.len() > kept.len());
+    for duel in &duels[kept.len()..] {
+        assert!(
+            ["2, 2 threads", "part 2"].contains(&duel.subject.as_str()),
+            "{duel:?}"
+        );
+    }
+    let both = measured();
+    assert!(both[1].1.is_some(), "{both:?}");
+    for row in [0, 2, 3] {
+        assert_eq!(both[row], first[row]);
+    }
+    let whole = matrix();
+    let cells: Vec<usize> = whole.parts.iter().map(|part| part.cells).collect();
+    assert_eq!((cells, whole.budget_seconds), (vec![2, 1], 420.0));
     let page = report(&place);
-    for words in ["built, all 2 cells", "Part of the matrix: neighbours 1, 0."] {
+    for words in [
+        "neighbours 1, 0",
+        "neighbours 1, 2",
+        "--level neighbours=built",
+    ] {
         assert!(page.contains(words), "no {words:?} on the page");
     }
+
+    // Asked for again, a part that is there says so.
+    let (code, _, stderr) = run(&mut study(&place, &path));
+    assert_eq!(code, Some(1), "{stderr}");
+    for words in [
+        "has all 2 cells of this part of the matrix (neighbours 1, 0)",
+        "3 of the 4 cells of the matrix are measured, 1 left",
+        "--level neighbours=built` measures 1 of them",
+    ] {
+        assert!(stderr.contains(words), "no {words:?} in\n{stderr}");
+    }
+    assert_eq!(place.duels().len(), duels.len());
 }
 
 /// Another server than the file's; a name that is none is told before anything is set up.

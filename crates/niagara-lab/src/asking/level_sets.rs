@@ -19,9 +19,9 @@ pub struct MatrixQuestion {
     /// Variants that are no combination of levels, such as the package itself: a row each, against the same baseline.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<VariantRecipe>,
-    /// The levels that are measured now, of the axes that are named; without any, all. The report lists the other combinations as
-    /// not measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The levels that are measured now, of the axes that are named; without any, all. It is no part of what the matrix is known by:
+    /// what several parts measured stands in one report.
+    #[serde(skip)]
     pub part: Vec<WantedLevel>,
 }
 
@@ -55,7 +55,7 @@ pub struct LevelSet {
     pub title: String,
     /// Which of the variants beside the combinations it is.
     pub beside: Option<usize>,
-    /// Whether it is not measured this time.
+    /// Whether it is not in the part that is measured now.
     pub is_left: bool,
 }
 
@@ -141,8 +141,56 @@ impl MatrixQuestion {
             || named.any(|one| one.level == axis.levels[level].name)
     }
 
-    /// What is measured now, in words; `None` when that is everything.
-    pub(crate) fn part_in_words(&self) -> Option<String> {
+    /// The same matrix, another part of it.
+    pub(crate) fn with_part(&self, part: Vec<WantedLevel>) -> Self {
+        Self {
+            part,
+            ..self.clone()
+        }
+    }
+
+    /// The part that is asked for next, where `left` tells how many cells a row has that are not measured yet: what this part left,
+    /// or the like of this part with another level of one axis that it names, or the first row with such a cell by itself. `None` where
+    /// there is no such cell.
+    pub(crate) fn next_part(&self, left: &impl Fn(&LevelSet) -> usize) -> Option<Vec<WantedLevel>> {
+        let adds = |part: &[WantedLevel]| {
+            let sets = self.with_part(part.to_vec()).sets();
+            sets.iter().any(|set| !set.is_left && left(set) > 0)
+        };
+        if adds(&self.part) {
+            return Some(self.part.clone());
+        }
+        let mut named: Vec<&AxisRecipe> = self.axes.iter().collect();
+        named.retain(|axis| self.part.iter().any(|one| one.axis == axis.name));
+        let like_this = named.iter().flat_map(|axis| {
+            let others = self.part.iter().filter(|one| one.axis != axis.name);
+            let others: Vec<WantedLevel> = others.cloned().collect();
+            axis.levels.iter().skip(1).map(move |level| {
+                let mut part = others.clone();
+                part.push(WantedLevel {
+                    axis: axis.name.clone(),
+                    level: level.name.clone(),
+                });
+                part
+            })
+        });
+        let alone = self.sets().into_iter().filter(|set| left(set) > 0);
+        let alone = alone.map(|set| {
+            let levels = self.axes.iter().zip(&set.levels);
+            levels
+                .map(|(axis, &level)| WantedLevel {
+                    axis: axis.name.clone(),
+                    level: axis.levels[level].name.clone(),
+                })
+                .collect()
+        });
+        like_this
+            .chain(alone)
+            .find(|part: &Vec<WantedLevel>| adds(part))
+    }
+
+    /// The levels that are measured now, in words; `None` when those are all.
+    pub(crate) fn levels_in_words(&self) -> Option<String> {
         let in_words = |axis: &AxisRecipe| {
             let levels = axis.levels.iter().enumerate();
             let kept = levels.filter(|&(level, _)| self.has(axis, level));
@@ -150,7 +198,7 @@ impl MatrixQuestion {
             format!("{} {}", axis.name, kept.join(", "))
         };
         let kept: Vec<String> = self.axes.iter().map(in_words).collect();
-        (!self.part.is_empty()).then(|| format!("Part of the matrix: {}.", kept.join("; ")))
+        (!self.part.is_empty()).then(|| kept.join("; "))
     }
 }
 
@@ -212,5 +260,69 @@ mod tests {
     fn combinations_begin_with_the_baseline() {
         assert_eq!(of_sizes(&[2, 2], true), [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert_eq!(of_sizes(&[3, 2], false), [[0, 0], [1, 0], [2, 0], [0, 1]]);
+    }
+
+    /// Two axes, of which the first has three levels and the second two; this part of it.
+    fn matrix(part: &[&str]) -> MatrixQuestion {
+        let axis = |name: &str, levels: &[&str]| AxisRecipe {
+            name: name.to_owned(),
+            levels: levels
+                .iter()
+                .map(|level| LevelRecipe {
+                    name: (*level).to_owned(),
+                    recipe: VariantRecipe::default(),
+                    only: BTreeMap::new(),
+                })
+                .collect(),
+        };
+        MatrixQuestion {
+            start: Box::default(),
+            axes: vec![
+                axis("options", &["O2", "O3", "PGO"]),
+                axis("compiler", &["gcc", "clang"]),
+            ],
+            all: true,
+            beside: Vec::new(),
+            part: part
+                .iter()
+                .map(|text| text.parse().expect("AXIS=LEVEL"))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn the_next_part_is_like_the_last_one_and_adds_something() {
+        let next = |part: &[&str], left: &[&str]| {
+            let found = matrix(part).next_part(&|set| usize::from(left.contains(&&*set.title)))?;
+            Some(found.iter().map(WantedLevel::to_string).collect::<Vec<_>>())
+        };
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        // The time was too short for all of it: the same again.
+        assert_eq!(
+            next(&["options=O3"], &["O3 + clang", "PGO"]),
+            words(&["options=O3"])
+        );
+        assert_eq!(next(&[], &["PGO"]), words(&[]));
+        // Another level of the axis that was named, with what was named beside it.
+        assert_eq!(
+            next(&["options=O3"], &["PGO", "PGO + clang"]),
+            words(&["options=PGO"])
+        );
+        assert_eq!(
+            next(&["options=O3", "compiler=gcc"], &["O3 + clang", "PGO"]),
+            words(&["compiler=gcc", "options=PGO"])
+        );
+        // None of these adds anything: the first that is left, by itself.
+        assert_eq!(
+            next(&["options=O3", "compiler=gcc"], &["PGO + clang"]),
+            words(&["options=PGO", "compiler=clang"])
+        );
+        assert_eq!(next(&["options=O3"], &[]), None);
+    }
+
+    #[test]
+    fn the_part_is_nothing_of_what_a_matrix_is_known_by() {
+        let known = |part: &[&str]| serde_json::to_value(matrix(part)).expect("JSON");
+        assert_eq!(known(&["options=O3"]), known(&["compiler=clang"]));
     }
 }

@@ -224,8 +224,9 @@ impl StudyDescription {
         }
         let mut words = self.about.clone();
         if let Question::Matrix(matrix) = &self.question
-            && let Some(part) = matrix.part_in_words()
+            && let Some(levels) = matrix.levels_in_words()
         {
+            let part = format!("Part of the matrix: {levels}.");
             words.note = Some(match words.note.take() {
                 Some(note) => format!("{note} {part}"),
                 None => part,

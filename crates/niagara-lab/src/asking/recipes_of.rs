@@ -2,6 +2,7 @@
 
 use niagara_build::Recipe;
 
+use crate::asking::level_sets::LevelSet;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::fleet::ServerRecipe;
@@ -11,6 +12,14 @@ use crate::lever::Item;
 /// as if that were the start alone. What a tuning builds is known when its levers are chosen, what a lever named by a variant
 /// builds when the server is there.
 pub fn recipes_of(study: &StudyDescription) -> Vec<ServerRecipe> {
+    recipes_of_rows(study, &|row| !row.is_left)
+}
+
+/// The same, of a matrix for these of its rows.
+pub fn recipes_of_rows(
+    study: &StudyDescription,
+    is_wanted: &dyn Fn(&LevelSet) -> bool,
+) -> Vec<ServerRecipe> {
     let variants: Vec<Vec<&VariantRecipe>> = match &study.question {
         Question::Tune(_) | Question::Noise => Vec::new(),
         Question::Compare { sides, .. } => sides.iter().map(|side| vec![side]).collect(),
@@ -19,7 +28,7 @@ pub fn recipes_of(study: &StudyDescription) -> Vec<ServerRecipe> {
             .chain(rungs.iter().map(|rung| vec![&**start, &rung.recipe]))
             .collect(),
         Question::Matrix(matrix) => (matrix.sets().iter())
-            .filter(|set| !set.is_left)
+            .filter(|set| is_wanted(set))
             .map(|set| matrix.recipes(set))
             .collect(),
     };

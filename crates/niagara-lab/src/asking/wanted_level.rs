@@ -3,19 +3,25 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::asking::level_sets::AxisRecipe;
 use crate::asking::question::{Question, StudyDescription};
 use niagara_server::did_you_mean;
 
 /// A level that is wanted, as `AXIS=LEVEL`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WantedLevel {
     /// The axis, by its name.
     pub axis: String,
     /// The level, by its name.
     pub level: String,
+}
+
+impl std::fmt::Display for WantedLevel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.axis, self.level)
+    }
 }
 
 impl FromStr for WantedLevel {

@@ -1,22 +1,23 @@
 //! The parts of a matrix: a workbench for each load, a variant for each combination of levels.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use niagara_load::WorkloadSpec;
+use niagara_server::file_digest;
 use niagara_store::{Axis, MatrixWorkload};
 
 use crate::asking::level_sets::MatrixQuestion;
+use crate::asking::recipes_of::recipes_of_rows;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
-use crate::questions::matrix::{Combination, MatrixOptions};
+use crate::questions::matrix::{Combination, LEFT, MatrixOptions, MatrixPart};
+use crate::questions::parts::PartOpening;
 use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
-
-/// Why a combination is not measured that is not wanted now.
-const LEFT: &str =
-    "not measured this time: `--level AXIS=LEVEL` (or `--size original`) measures it";
+use crate::variants::variant::Variant;
 
 /// What a matrix is filled from.
 pub(crate) struct Combinations {
@@ -25,10 +26,11 @@ pub(crate) struct Combinations {
     benches: BTreeMap<(usize, u32), Workbench>,
 }
 
-/// Sets up every load and every combination; one that is not to be had here is kept with its reason.
+/// Sets up every load and every combination that `part` is in need of; one that is not to be had here is kept with its reason.
 pub(crate) fn combinations(
     set_up: &SetUp<'_>,
     matrix: &MatrixQuestion,
+    part: &PartOpening,
     observer: &mut dyn Observer,
 ) -> Result<Combinations> {
     let study = set_up.study;
@@ -38,6 +40,7 @@ pub(crate) fn combinations(
         .map(|set| Combination {
             title: set.title.clone(),
             levels: set.levels.clone(),
+            is_left: set.is_left,
             variants: Vec::new(),
         })
         .collect();
@@ -46,14 +49,14 @@ pub(crate) fn combinations(
         let mut first = set_up.bench(study.load(workload, study.threads[0]));
         let start = set_up.variant_for_any_threads(&matrix.start, &mut first, observer)?;
         for (set, combination) in sets.iter().zip(&mut combinations) {
-            let made = if set.is_left {
-                Err(LEFT.to_owned())
-            } else {
+            let made = if part.rows.contains(&set.title) {
                 let (recipe, on) = match set.beside {
                     Some(index) => (matrix.beside[index].clone(), &set_up.base),
                     None => (matrix.changes(set), &start),
                 };
                 resolve_or_reason(&recipe, on, set_up.inventory, &mut first, observer)?
+            } else {
+                Err(LEFT.to_owned())
             };
             combination.variants.push(made);
         }
@@ -84,16 +87,54 @@ pub(crate) fn combinations(
 }
 
 impl Combinations {
+    /// By the name of each server and its build: the SHA-256 of the binary that is launched.
+    ///
+    /// # Errors
+    /// A binary cannot be read.
+    pub(crate) fn binaries(&self) -> Result<BTreeMap<String, String>> {
+        let mut known: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut binaries = BTreeMap::new();
+        for (&(workload, _), bench) in &self.benches {
+            let variants = self.combinations.iter();
+            let variants =
+                variants.filter_map(|combination| combination.variants[workload].as_ref().ok());
+            for variant in variants {
+                let path = &bench.install_of(variant)?.server;
+                let digest = match known.get(path) {
+                    Some(digest) => digest.clone(),
+                    None => file_digest(path)?,
+                };
+                known.insert(path.clone(), digest.clone());
+                binaries.insert(server_and_build(variant), digest);
+            }
+        }
+        Ok(binaries)
+    }
+
     /// How the matrix is filled.
     pub(crate) fn options<'a>(
         &'a self,
         set_up: &SetUp<'a>,
         duel_settings: &DuelSettings,
         seed: u64,
+        part: MatrixPart<'a>,
     ) -> Result<MatrixOptions<'a>> {
         let study = set_up.study;
+        // Also those that this part does not build: what a workload is to the matrix is the same in all of its parts.
+        let recipes = recipes_of_rows(study, &|_| true);
+        let trains = |workload: &WorkloadSpec| {
+            let mut recipes = recipes.iter();
+            recipes.any(|made| made.recipe.is_trained_on(workload))
+        };
+        // What the parts have in common stands in the words, what is of a part beside it.
+        let mut about = study.words();
+        if !part.record.earlier.parts.is_empty()
+            && let Some(words) = &mut about
+        {
+            words.note.clone_from(&study.about.note);
+        }
         Ok(MatrixOptions {
-            about: study.words(),
+            about,
             server: set_up.base.server.clone(),
             axes: self.axes.clone(),
             combinations: self.combinations.clone(),
@@ -104,7 +145,9 @@ impl Combinations {
                 .map(|(index, workload)| MatrixWorkload {
                     name: workload.name.clone(),
                     one_line: without_threads(&workload.load),
-                    trained: workload.trained || self.trains_on(index, &workload.load.workload),
+                    trained: workload.trained
+                        || trains(&workload.load.workload)
+                        || self.trains_on(index, &workload.load.workload),
                 })
                 .collect(),
             threads: study.threads.clone(),
@@ -119,6 +162,7 @@ impl Combinations {
             controls: study.controls,
             inventory: set_up.inventory,
             machine: set_up.inventory.machine()?,
+            part,
         })
     }
 
@@ -129,5 +173,13 @@ impl Combinations {
             .filter_map(|combination| combination.variants[place].as_ref().ok())
             .filter_map(|variant| variant.build.as_ref())
             .any(|recipe| recipe.is_trained_on(workload))
+    }
+}
+
+/// A server and its build, in words: variants that differ in their settings alone share them.
+fn server_and_build(variant: &Variant) -> String {
+    match &variant.build {
+        Some(recipe) => format!("{} ({})", variant.server, recipe.one_line()),
+        None => variant.server.clone(),
     }
 }

@@ -208,6 +208,7 @@ impl Climb<'_> {
                 seed: options.seed,
                 // The total is one of them.
                 questions: questions + 1,
+                part: None,
             },
             observer,
         )?;
@@ -522,10 +523,10 @@ pub(crate) fn in_short(reason: &str) -> String {
     }
 }
 
-/// Standard deviation of a duel's score around the mean of its own question, pooled over all questions.
+/// Standard deviation of a duel's score around the mean of its own question, pooled over all questions of all parts.
 pub(crate) fn pooled_sd(study: &Study) -> Option<f64> {
     let mut groups: std::collections::BTreeMap<(String, &str), Vec<f64>> = Default::default();
-    for duel in study.done() {
+    for duel in study.earlier_parts().iter().chain(study.done()) {
         if let Some(score) = duel.score {
             let key = (format!("{:?}", duel.phase), duel.subject.as_str());
             groups.entry(key).or_default().push(score);

@@ -3,32 +3,42 @@
 //! Cells are judged one by one, in an order drawn by the seed, each with an equal share of the time that is left, or with what
 //! its first look takes where that is more: then the last ones go without. The
 //! best combination is then confirmed by fresh duels: it was chosen for being the best, and winners exaggerate.
+//!
+//! A command may ask for a part of it. Cells that earlier parts measured to a verdict stand as they are, and what is asked for beside them is
+//! measured. Every part has controls of its own: they say whether the method works as the machine is now, and it is another evening.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use niagara_load::counted;
-use niagara_stats::{ErrorBudget, Rule, Verdict};
+use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
     About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
-    MatrixSummary, MatrixWorkload, MethodControl, Phase, Summary, best_combination,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, Phase, Summary, best_combination,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::asking::level_sets::MatrixQuestion;
+use crate::asking::wanted_level::WantedLevel;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{BEST, Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
+use crate::questions::confirmation::{
+    confirmation_alpha, confirmation_errors, confirmation_subject, is_proven, which_counts,
+};
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::ladder::{in_short, pooled_sd};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
+use crate::questions::parts::{Earlier, PartRecord, confirming, is_cut_short, next_part};
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
+use crate::studies::checkpoint;
 use crate::studies::inventory::Inventory;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
@@ -38,6 +48,9 @@ use crate::variants::with_room::with_room;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
+/// Why a combination is not measured that is not asked for now.
+pub(crate) const LEFT: &str = "not measured yet: in no part that was asked for";
+
 /// A combination of levels.
 #[derive(Debug, Clone)]
 pub(crate) struct Combination {
@@ -45,6 +58,8 @@ pub(crate) struct Combination {
     pub levels: Vec<usize>,
     /// The levels that differ from the baseline.
     pub title: String,
+    /// Whether it is not in the part that is measured now.
+    pub is_left: bool,
     /// By workload: the variant, or why there is none here.
     pub variants: Vec<Result<Variant, String>>,
 }
@@ -67,7 +82,7 @@ pub(crate) struct MatrixOptions<'a> {
     pub benches: &'a BTreeMap<(usize, u32), Workbench>,
     /// How variants meet.
     pub protocol: Protocol,
-    /// Error probability of each cell on its own, and of the confirmation.
+    /// Error probability of each cell on its own, and of all confirmations together.
     pub alpha: f64,
     /// Smallest worthwhile gain, futility.
     pub rule: Rule,
@@ -85,6 +100,31 @@ pub(crate) struct MatrixOptions<'a> {
     pub inventory: &'a Inventory,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
+    /// The part that is measured now.
+    pub part: MatrixPart<'a>,
+}
+
+/// The part of a matrix that is measured now.
+pub(crate) struct MatrixPart<'a> {
+    /// The matrix, with that part of it.
+    pub matrix: &'a MatrixQuestion,
+    /// What it was begun with.
+    pub record: PartRecord,
+    /// The fewest duels by which a cell tells a difference.
+    pub fewest: usize,
+    /// The command that measures another one.
+    pub command: fn(&[WantedLevel]) -> String,
+}
+
+impl MatrixPart<'_> {
+    fn earlier(&self) -> &Earlier {
+        &self.record.earlier
+    }
+
+    /// Its place among the parts, from 0.
+    fn number(&self) -> usize {
+        self.earlier().parts.len()
+    }
 }
 
 /// Where a cell stands.
@@ -95,12 +135,32 @@ struct Place {
     threads: u32,
 }
 
+/// A test of a cell, or of the confirmation.
+struct Asked<'t> {
+    place: Place,
+    phase: Phase,
+    /// What its duels are known by.
+    subject: &'t str,
+    /// What people call it.
+    name: &'t str,
+    sides: &'t [Variant; 2],
+    errors: ErrorBudget,
+    reserve_seconds: f64,
+}
+
 /// A matrix that is set up, filled until every cell is judged or the budget ends.
 pub(crate) struct Filling<'a> {
     options: &'a MatrixOptions<'a>,
+    /// The seed of this part.
+    seed: u64,
     places: Vec<Place>,
     outcomes: Vec<Option<CellOutcome>>,
+    /// The confirmation that counts.
     confirmed: Option<Confirmed>,
+    /// Whether it is of this part.
+    is_fresh: bool,
+    other_confirmations: Vec<Confirmed>,
+    /// Of this part.
     controls: Vec<MethodControl>,
     checks: Vec<FinalCheck>,
     warnings: Vec<String>,
@@ -121,32 +181,58 @@ impl<'a> Filling<'a> {
                 }
             }
         }
-        Self {
+        let earlier = options.part.earlier();
+        let number = options.part.number();
+        let mut filling = Self {
             options,
-            outcomes: vec![None; places.len()],
+            seed: match number {
+                0 => options.seed,
+                // Its tosses are its own, also for a cell that is measured anew.
+                number => derive_seed(options.seed, "part", number as u64),
+            },
+            outcomes: Vec::new(),
             places,
-            confirmed: None,
+            confirmed: earlier.confirmed.clone(),
+            is_fresh: false,
+            other_confirmations: earlier.other_confirmations.clone(),
             controls: Vec::new(),
-            checks: Vec::new(),
-            warnings: Vec::new(),
+            checks: earlier.checks.clone(),
+            warnings: earlier.warnings.clone(),
             complete: false,
-        }
+        };
+        let known = filling.places.iter().map(|&place| filling.known(place));
+        filling.outcomes = known.collect();
+        filling
     }
 
     fn fill(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let options = self.options;
         let mut order = Vec::new();
         for (index, &place) in self.places.iter().enumerate() {
+            if self.outcomes[index].is_some() {
+                continue;
+            }
             match self.sides(place) {
                 Ok(sides) => order.push((index, sides)),
-                Err(reason) => self.outcomes[index] = Some(CellOutcome::NotTried { reason }),
+                Err(reason) => {
+                    self.outcomes[index] = Some(CellOutcome::NotTried {
+                        reason,
+                        is_left: false,
+                    });
+                }
             }
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(options.seed, "matrix order", 0));
+        let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(self.seed, "matrix order", 0));
         order.shuffle(&mut rng);
         let errors = ErrorBudget::two_sided(options.alpha, options.duels);
         let count = order.len();
-        self.measure_controls(study, errors, count, observer)?;
+        if count > 0 || self.to_confirm().is_some() {
+            self.measure_controls(study, errors, count, observer)?;
+        }
+        // At the most: where no cell is left afterwards it has more of α, and takes fewer duels to its first look.
+        let spent = options.part.earlier().spent;
+        let share = confirmation_alpha(options.alpha, spent, false).unwrap_or(options.alpha);
+        let confirmation = confirmation_errors(options.alpha, share, options.duels);
         for (done, (index, sides)) in order.into_iter().enumerate() {
             let place = self.places[index];
             let subject = self.subject(place);
@@ -154,29 +240,51 @@ impl<'a> Filling<'a> {
                 name: &format!("cell {} of {count}: {subject}", done + 1),
                 seconds: study.left_seconds(),
             });
-            // The confirmation at the end takes as long as a cell.
             let first_look = first_look_seconds(study, errors, options.couples);
-            let open = study.left_seconds() - first_look;
+            let open =
+                study.left_seconds() - first_look_seconds(study, confirmation, options.couples);
             let share = share_seconds(open, count - done, first_look);
-            let reserve = (study.left_seconds() - share).max(0.0);
-            let (outcome, interrupted) = self.judge_cell(
-                study,
+            let asked = Asked {
                 place,
-                &subject,
-                Phase::Cell,
-                &sides,
+                phase: Phase::Cell,
+                subject: &subject,
+                name: &subject,
+                sides: &sides,
                 errors,
-                reserve,
-                observer,
-            )?;
+                reserve_seconds: (study.left_seconds() - share).max(0.0),
+            };
+            let (outcome, interrupted) = self.judge(study, &asked, observer)?;
             self.outcomes[index] = Some(outcome);
-            let kept = Summary::Matrix(Box::new(self.summary(study)?));
-            study.store().set_summary(&kept)?;
             if interrupted {
+                self.keep(study)?;
                 return Err(Cancelled.into());
             }
+            study.keep(&checkpoint::told(), &self.warnings)?;
+            self.keep(study)?;
         }
-        self.confirm(study, errors, observer)
+        self.confirm(study, observer)
+    }
+
+    /// What is known of a cell without measuring it now: what an earlier part measured, or why it is not asked for.
+    fn known(&self, place: Place) -> Option<CellOutcome> {
+        let earlier = self.options.part.earlier();
+        let combination = &self.options.combinations[place.combination];
+        let here = (place.workload, place.threads);
+        let measured = earlier.measured(&combination.title, here);
+        if !combination.is_left || measured.is_some() {
+            return measured.cloned();
+        }
+        let tried = earlier.outcome(&combination.title, here);
+        Some(tried.cloned().unwrap_or_else(|| CellOutcome::NotTried {
+            reason: LEFT.to_owned(),
+            is_left: true,
+        }))
+    }
+
+    /// Keeps what is known by now.
+    fn keep(&self, study: &Study) -> Result<()> {
+        let kept = Summary::Matrix(Box::new(self.summary(study)?));
+        Ok(study.store().set_summary(&kept)?)
     }
 
     /// The controls, under the load that the best combination will be confirmed under.
@@ -188,7 +296,7 @@ impl<'a> Filling<'a> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let options = self.options;
-        let (workload, threads) = self.confirming();
+        let (workload, threads) = confirming(&options.workloads, &options.threads);
         let baseline = options.combinations[0].variants.get(workload);
         let bench = options.benches.get(&(workload, threads));
         let (Some(Ok(baseline)), Some(bench)) = (baseline, bench) else {
@@ -204,9 +312,10 @@ impl<'a> Filling<'a> {
                 errors,
                 rule: options.rule,
                 couples: options.couples,
-                seed: options.seed,
+                seed: self.seed,
                 // The confirmation is one of them.
                 questions: cells + 1,
+                part: Some(options.part.number() + 1),
             },
             observer,
         )?;
@@ -215,17 +324,6 @@ impl<'a> Filling<'a> {
             return Err(Cancelled.into());
         }
         Ok(())
-    }
-
-    /// The workload and the thread count of the confirmation: one that no build was trained with, the most threads.
-    fn confirming(&self) -> (usize, u32) {
-        let options = self.options;
-        let held_out = options
-            .workloads
-            .iter()
-            .position(|workload| !workload.trained);
-        let threads = options.threads.last().copied().unwrap_or(1);
-        (held_out.unwrap_or(0), threads)
     }
 
     fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
@@ -250,50 +348,50 @@ impl<'a> Filling<'a> {
         format!("{subject}, {}", counted(u64::from(place.threads), "thread"))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a cell is all of these")]
-    fn judge_cell(
+    fn judge(
         &mut self,
         study: &mut Study,
-        place: Place,
-        subject: &str,
-        phase: Phase,
-        sides: &[Variant; 2],
-        errors: ErrorBudget,
-        reserve_seconds: f64,
+        asked: &Asked<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(CellOutcome, bool)> {
         let options = self.options;
-        let Some(bench) = options.benches.get(&(place.workload, place.threads)) else {
-            let reason = "its load was not set up".to_owned();
-            return Ok((CellOutcome::NotTried { reason }, false));
+        let place = (asked.place.workload, asked.place.threads);
+        let Some(bench) = options.benches.get(&place) else {
+            let outcome = CellOutcome::NotTried {
+                reason: "its load was not set up".to_owned(),
+                is_left: false,
+            };
+            return Ok((outcome, false));
         };
         let test = SequentialTest {
-            phase,
-            subject,
+            phase: asked.phase,
+            subject: asked.subject,
             goal: Goal::Throughput,
-            a: &sides[0],
-            b: &sides[1],
-            errors,
+            a: &asked.sides[0],
+            b: &asked.sides[1],
+            errors: asked.errors,
             rule: options.rule,
             couples: options.couples,
-            seed: derive_seed(options.seed, "cell", phase as u64),
-            reserve_seconds,
-            must_answer: phase == Phase::Total,
+            seed: derive_seed(self.seed, "cell", asked.phase as u64),
+            reserve_seconds: asked.reserve_seconds,
+            must_answer: asked.phase == Phase::Total,
         };
         let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
-        self.warn(subject, &tested);
+        self.warn(asked.name, &tested);
         let outcome = if tested.duels.iter().any(|duel| duel.score.is_some()) {
             let comparison = comparison(study, &test, &tested)?;
             let caution = comparison.caution.as_ref();
             self.warnings
-                .extend(caution.map(|text| format!("{subject}: {text}")));
+                .extend(caution.map(|text| format!("{}: {text}", asked.name)));
             CellOutcome::Measured {
                 comparison: Box::new(comparison),
             }
         } else {
             CellOutcome::NotTried {
+                is_left: tested.failure.is_none(),
                 reason: tested.failure.as_deref().map(in_short).unwrap_or_else(|| {
-                    "the time ended before it: give a longer --budget".to_owned()
+                    "the time ended before it: give a longer --budget, or ask for it again"
+                        .to_owned()
                 }),
             }
         };
@@ -333,62 +431,103 @@ impl<'a> Filling<'a> {
                 threads: place.threads,
                 outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
                     reason: "not yet: the study was stopped before it".to_owned(),
+                    is_left: true,
                 }),
             })
             .collect()
     }
 
-    fn confirm(
-        &mut self,
-        study: &mut Study,
-        errors: ErrorBudget,
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
+    /// The best combination, and where it is confirmed, unless it was confirmed before or could not be.
+    fn to_confirm(&self) -> Option<Place> {
         let options = self.options;
-        let Some(combination) = self.best() else {
-            return Ok(());
-        };
-        let (workload, threads) = self.confirming();
-        let place = Place {
+        let combination = self.best()?;
+        let (workload, threads) = confirming(&options.workloads, &options.threads);
+        let title = &options.combinations[combination].title;
+        let known = options
+            .part
+            .earlier()
+            .is_confirmed(title, (workload, threads));
+        (!known).then_some(Place {
             combination,
             workload,
             threads,
-        };
-        let Ok(sides) = self.sides(place) else {
+        })
+    }
+
+    /// Confirms the best combination, where cells of this part made another one the best, or earlier ones had no time for it.
+    fn confirm(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        let options = self.options;
+        let Some(place) = self.to_confirm() else {
             return Ok(());
         };
-        let title = options.combinations[combination].title.clone();
+        let title = options.combinations[place.combination].title.clone();
+        let part = &options.part;
+        let fewest = part.fewest;
+        let is_left = |cell: &Cell| cell.is_left() || is_cut_short(cell, fewest);
+        let is_last = !self.cells().iter().any(is_left);
+        let share = confirmation_alpha(options.alpha, part.earlier().spent, is_last);
+        let Some(share) = share else {
+            self.warnings.push(format!(
+                "{title} looks best now and is not confirmed: the confirmations before it were given all of the error probability; \
+                 measure the matrix anew with another --out"
+            ));
+            return Ok(());
+        };
+        let sides = match self.sides(place) {
+            Ok(sides) => sides,
+            Err(reason) => {
+                let reason = in_short(&reason);
+                self.warnings.push(format!(
+                    "{title} looks best and could not be confirmed: {reason}"
+                ));
+                return Ok(());
+            }
+        };
+        let share = study.recall_or(&checkpoint::confirmation(), || Ok(share))?;
+        let name = format!("confirming {title}");
         observer.see(Event::Stage {
-            name: &format!("confirming {title}"),
+            name: &name,
             seconds: study.left_seconds(),
         });
-        let (outcome, interrupted) = self.judge_cell(
-            study,
+        let subject = confirmation_subject(part.number());
+        let asked = Asked {
             place,
-            "",
-            Phase::Total,
-            &sides,
-            errors,
-            0.0,
-            observer,
-        )?;
+            phase: Phase::Total,
+            subject: &subject,
+            name: &name,
+            sides: &sides,
+            errors: confirmation_errors(options.alpha, share, options.duels),
+            reserve_seconds: 0.0,
+        };
+        let (outcome, interrupted) = self.judge(study, &asked, observer)?;
         if let CellOutcome::Measured { comparison } = outcome {
-            self.confirmed = Some(Confirmed {
+            let latest = Confirmed {
                 title,
-                workload,
-                threads,
+                workload: place.workload,
+                threads: place.threads,
+                subject: subject.clone(),
                 comparison: *comparison,
-            });
+            };
+            let (counts, other) = which_counts(latest, self.confirmed.take());
+            self.is_fresh = counts.subject == subject;
+            self.confirmed = Some(counts);
+            self.other_confirmations.extend(other);
+            if self.is_fresh {
+                self.checks = Vec::new();
+            }
         }
         if interrupted {
             return Err(Cancelled.into());
         }
-        Ok(())
+        study.keep(&checkpoint::told(), &self.warnings)
     }
 
     /// What there is to know of the confirmed combination's server, where it was built.
     fn builds(&self) -> Result<Vec<BuildNote>> {
         let options = self.options;
+        if !self.is_fresh {
+            return Ok(options.part.earlier().builds.clone());
+        }
         let best = self.confirmed.as_ref().and_then(|confirmed| {
             let place = (confirmed.workload, confirmed.threads);
             let of = |combination: usize| {
@@ -405,11 +544,11 @@ impl<'a> Filling<'a> {
         best.map_or(Ok(Vec::new()), |(bench, best)| build_notes(bench, &[best]))
     }
 
-    /// The best combination and where it was measured, once fresh duels proved it faster: workbench, baseline, it.
+    /// The best combination and where it was measured, once fresh duels of this part proved it faster: workbench, baseline, it.
     fn proven(&self) -> Option<(&Confirmed, &'a Workbench, [&'a Variant; 2])> {
         let options = self.options;
-        let confirmed = self.confirmed.as_ref()?;
-        if confirmed.comparison.judged().verdict != Some(Verdict::Faster) {
+        let confirmed = self.confirmed.as_ref().filter(|_| self.is_fresh)?;
+        if !is_proven(confirmed) {
             return None;
         }
         let of = |combination: usize| {
@@ -431,13 +570,15 @@ impl<'a> Filling<'a> {
         };
         let recovery = touches_recovery(best, &self.options.inventory.levers);
         self.checks = check_final(bench, study, [baseline, best], recovery, observer)?;
-        self.warnings.extend(undone_checks(&self.checks));
         Ok(())
     }
 
     /// What installing the best combination takes; `None` unless fresh duels proved it faster.
     fn deployment(&self) -> Result<Option<Deployment>> {
         let options = self.options;
+        if !self.is_fresh {
+            return Ok(options.part.earlier().deployment.clone());
+        }
         let Some((confirmed, bench, [before, best])) = self.proven() else {
             return Ok(None);
         };
@@ -471,10 +612,21 @@ impl<'a> Filling<'a> {
         } else {
             None
         };
-        warnings.extend(alarms(&self.controls));
+        let earlier = options.part.earlier();
+        let controls: Vec<MethodControl> = earlier
+            .controls
+            .iter()
+            .chain(&self.controls)
+            .cloned()
+            .collect();
+        warnings.extend(alarms(&controls));
         warnings.extend(self.warnings.clone());
+        warnings.extend(undone_checks(&self.checks));
         let benches = &mut options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
+        let cells = self.cells();
+        let mut parts = earlier.parts.clone();
+        parts.push(self.this_part(study));
         Ok(MatrixSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),
@@ -482,22 +634,57 @@ impl<'a> Filling<'a> {
             server_version,
             seed: options.seed,
             alpha: options.alpha,
-            budget_seconds: options.budget_seconds,
-            elapsed_seconds: study.used_seconds(),
+            budget_seconds: parts.iter().map(|part| part.budget_seconds).sum(),
+            elapsed_seconds: study.total_seconds(),
             load_seconds: study.load_seconds(),
             complete: self.complete,
+            parts,
+            next_part: next_part(
+                options.part.matrix,
+                &cells,
+                options.part.fewest,
+                options.part.command,
+            ),
             axes: options.axes.clone(),
             workloads: options.workloads.clone(),
             threads: options.threads.clone(),
-            cells: self.cells(),
-            controls: self.controls.clone(),
+            cells,
+            controls,
             confirmed: self.confirmed.clone(),
+            other_confirmations: self.other_confirmations.clone(),
             builds,
             checks: self.checks.clone(),
             deployment,
             sd_duel: pooled_sd(study),
             warnings,
         })
+    }
+}
+
+impl Filling<'_> {
+    /// What this part measured so far.
+    fn this_part(&self, study: &Study) -> MeasuredPart {
+        let options = self.options;
+        let earlier = options.part.earlier();
+        let is_own = |(place, outcome): &(&Place, &Option<CellOutcome>)| {
+            let title = &options.combinations[place.combination].title;
+            matches!(outcome, Some(CellOutcome::Measured { .. }))
+                && earlier
+                    .measured(title, (place.workload, place.threads))
+                    .is_none()
+        };
+        MeasuredPart {
+            levels: options.part.matrix.levels_in_words(),
+            started_unix_ms: options.part.record.started_unix_ms,
+            cells: self
+                .places
+                .iter()
+                .zip(&self.outcomes)
+                .filter(is_own)
+                .count(),
+            budget_seconds: options.budget_seconds,
+            elapsed_seconds: study.used_seconds(),
+        }
     }
 }
 
@@ -508,6 +695,10 @@ impl Measuring for Filling<'_> {
     }
 
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        if self.options.part.number() > 0 {
+            // From here on the matrix is not what the part before it left.
+            self.keep(study)?;
+        }
         self.fill(study, observer)?;
         self.check_best(study, observer)?;
         self.complete = true;

@@ -42,6 +42,8 @@ pub(crate) struct ControlOptions<'a> {
     pub seed: u64,
     /// Questions that share the time with them.
     pub questions: usize,
+    /// The part of a matrix that they vouch for, from 1.
+    pub part: Option<usize>,
 }
 
 /// What came of them.
@@ -119,6 +121,7 @@ pub(crate) fn measure_controls(
             title: lever.title().to_owned(),
             comparison,
             reason,
+            part: options.part,
         });
         if measured.interrupted {
             break;
@@ -144,14 +147,23 @@ fn with_control(
 
 /// What a reader must know of the controls before believing the rest.
 pub(crate) fn alarms(controls: &[MethodControl]) -> Vec<String> {
-    controls.iter().filter_map(alarm).collect()
+    let several = controls.iter().any(|one| one.part != controls[0].part);
+    let of_part = |control: &MethodControl| {
+        let part = control.part.filter(|_| several);
+        part.map_or(String::new(), |part| format!(" of part {part}"))
+    };
+    controls
+        .iter()
+        .filter_map(|control| alarm(control, &of_part(control)))
+        .collect()
 }
 
-fn alarm(control: &MethodControl) -> Option<String> {
+/// What a reader must know of one; `of` says what of, where there are several.
+fn alarm(control: &MethodControl, of: &str) -> Option<String> {
     let Some(comparison) = &control.comparison else {
         let reason = control.reason.as_deref().unwrap_or("not measured");
         return Some(format!(
-            "this study has no {}, so that part of the method was not checked here: {reason}",
+            "this study has no {}{of}, so that part of the method was not checked here: {reason}",
             control.name
         ));
     };
@@ -165,14 +177,14 @@ fn alarm(control: &MethodControl) -> Option<String> {
         let moved = matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower));
         moved.then(|| {
             format!(
-                "the negative control, which changes nothing, shows {shown}: something else moves these figures, distrust \
+                "the negative control{of}, which changes nothing, shows {shown}: something else moves these figures, distrust \
                  the small ones"
             )
         })
     } else {
         (judged.verdict != Some(Verdict::Slower)).then(|| {
             format!(
-                "the positive control, known to slow the server, shows {shown}: this study does not see what it should see"
+                "the positive control{of}, known to slow the server, shows {shown}: this study does not see what it should see"
             )
         })
     }

@@ -1,20 +1,22 @@
 //! A question and its way to an answer, the same for every kind of question and whoever asks it: the results folder is
 //! chosen, servers are set up, the study is opened, measured and summed up.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
 
 use crate::asking::question::{Question, StudyDescription};
-use crate::asking::recipes_of::recipes_of;
+use crate::asking::recipes_of::recipes_of_rows;
 use crate::questions::combinations::combinations;
 use crate::questions::compare::Comparing;
 use crate::questions::identical::Watching;
 use crate::questions::ladder::Climbing;
-use crate::questions::matrix::Filling;
+use crate::questions::matrix::{Filling, MatrixPart};
+use crate::questions::parts::{MeasuredOn, fewest_duels};
 use crate::questions::sweep::Run;
 use crate::questions::sweep_set_up::SweepSetUp;
 use crate::questions::tune::Tuning;
 use crate::questions::tune_set_up::TuneSetUp;
+use crate::studies::checkpoint;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::opening::Opening;
@@ -46,7 +48,11 @@ pub fn answer(
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session, observer)?;
-    set_up.build_ahead(&recipes_of(question), observer)?;
+    let recipes = recipes_of_rows(question, &|row| {
+        let part = opening.part();
+        part.is_some_and(|part| part.rows.contains(&row.title))
+    });
+    set_up.build_ahead(&recipes, observer)?;
     let open = |observer: &mut dyn Observer| begin(&opening, &set_up, session, observer);
     // Servers for the study's first load; a matrix and a sweep have benches for all of theirs.
     let first_bench = || set_up.bench(question.first_load());
@@ -86,9 +92,22 @@ pub fn answer(
             (study, found)
         }
         Question::Matrix(matrix) => {
-            let parts = combinations(&set_up, matrix, observer)?;
+            let part = opening.part().context("a matrix has parts")?;
+            let parts = combinations(&set_up, matrix, part, observer)?;
+            let binaries = parts.binaries()?;
+            part.check_binaries(opening.folder(), &binaries)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, duel_settings, study.seed())?;
+            let measured_on = MeasuredOn::of(session)?;
+            let record = study.recall_or(&checkpoint::part(), || {
+                Ok(part.record(matrix, measured_on, binaries))
+            })?;
+            let part = MatrixPart {
+                matrix,
+                record,
+                fewest: fewest_duels(question),
+                command: session.command_of_part,
+            };
+            let options = parts.options(&set_up, duel_settings, study.seed(), part)?;
             let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
             (study, found)
         }
@@ -124,6 +143,9 @@ fn begin(
              remedy: leave out --on, or --data"
         );
     }
+    let announcement = opening
+        .part()
+        .and_then(|part| part.announcement(opening.folder()));
     let mut study = opening.open()?;
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;
@@ -131,12 +153,15 @@ fn begin(
             observer.see(Event::Note(text));
         }
     }
+    if let Some(text) = &announcement {
+        observer.see(Event::Note(text));
+    }
     if study.is_resumed() {
         observer.see(Event::Resumed {
             folder: study.folder(),
             used_seconds: study.used_seconds(),
         });
-    } else {
+    } else if announcement.is_none() {
         set_up.note_start(&study)?;
     }
     Ok(study)

@@ -1,14 +1,23 @@
 //! What a study decides on its way and keeps, so that a sitting that continues it takes the same way: each decision by a
-//! key that knows what it holds. In the results they are lines of name, tab and JSON.
+//! key that knows what it holds. In the results they are lines of name, tab and JSON. What a part of a study decided holds for
+//! that part alone.
 
 use std::marker::PhantomData;
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use niagara_stats::LookPlan;
-use niagara_store::{FinalCheck, NotTried, Phase, SameAnswers};
+use niagara_store::{EventRecord, FinalCheck, NotTried, Phase, SameAnswers, Store};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::lever::Searching;
+use crate::questions::parts::PartRecord;
 use crate::studies::announced::TunePlan;
+use crate::studies::part_begun::PartBegun;
+
+/// Event kind under which the study keeps a decision that later steps depend on.
+pub(crate) const DECISION: &str = "decision";
 
 /// The key of a decision that is a `T`.
 pub(crate) struct Checkpoint<T> {
@@ -28,6 +37,73 @@ impl<T> Checkpoint<T> {
     /// As it stands in the results.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The kind and the text of the event that keeps `decided`, which is JSON.
+    pub(crate) fn event(&self, decided: &str) -> (&'static str, String) {
+        (DECISION, format!("{}\t{decided}", self.name))
+    }
+
+    /// What `event` keeps under this key, as JSON.
+    fn of<'e>(&self, event: &'e EventRecord) -> Option<&'e str> {
+        let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
+        kept.strip_prefix(self.name.as_str())?.strip_prefix('\t')
+    }
+
+    /// What was kept last under this key since the last part was begun, as JSON.
+    pub(crate) fn last<'e>(&self, events: &'e [EventRecord]) -> Option<&'e str> {
+        let begun = part_begun();
+        let parts = events
+            .iter()
+            .rposition(|event| begun.of(event).is_some())
+            .map_or(events, |place| &events[place..]);
+        parts.iter().rev().find_map(|event| self.of(event))
+    }
+
+    /// All that was kept under this key, in all parts, in order, as JSON.
+    pub(crate) fn all<'e>(
+        &self,
+        events: &'e [EventRecord],
+    ) -> impl DoubleEndedIterator<Item = &'e str> {
+        events.iter().filter_map(|event| self.of(event))
+    }
+}
+
+/// Where a part of the study begins.
+pub(crate) fn part_begun() -> Checkpoint<PartBegun> {
+    Checkpoint::named("part begun")
+}
+
+/// What a part of a matrix was begun with.
+pub(crate) fn part() -> Checkpoint<PartRecord> {
+    Checkpoint::named("part")
+}
+
+/// What a reader must know of the cells of a matrix so far.
+pub(crate) fn told() -> Checkpoint<Vec<String>> {
+    Checkpoint::named("told")
+}
+
+/// The error probability that a confirmation of a matrix is given.
+pub(crate) fn confirmation() -> Checkpoint<f64> {
+    Checkpoint::named("confirmation")
+}
+
+impl<T: DeserializeOwned> Checkpoint<T> {
+    /// What was decided last, by the results in `store`; `file` is how errors call them.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub(crate) fn kept_in(&self, store: &Store, file: &Path) -> Result<Option<T>> {
+        let events = store.events()?;
+        let text = self.last(&events);
+        text.map(serde_json::from_str).transpose().with_context(|| {
+            format!(
+                "{}: the decision {} cannot be read; begin again with another --out",
+                file.display(),
+                self.name()
+            )
+        })
     }
 }
 
@@ -128,4 +204,29 @@ pub(crate) struct SettledLevers {
 /// Identifiers of the levers that go into the final variant, best first.
 pub(crate) fn promoted() -> Checkpoint<Vec<String>> {
     Checkpoint::named("promoted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_decided_holds_for_that_part() {
+        let event = |key: &str, text: &str| EventRecord {
+            unix_ms: 0,
+            kind: DECISION.to_owned(),
+            text: format!("{key}\t{text}"),
+        };
+        let first = vec![event("rate", "1.0"), event("rate limit", "9")];
+        assert_eq!(rate().last(&first), Some("1.0"));
+        let mut second = first;
+        second.extend([event("part begun", "{}"), event("couples", "8")]);
+        assert_eq!(rate().last(&second), None);
+        assert_eq!(couples().last(&second), Some("8"));
+        assert_eq!(part_begun().last(&second), Some("{}"));
+        second.push(event("rate", "2.0"));
+        assert_eq!(rate().last(&second), Some("2.0"));
+        let rate = rate();
+        assert_eq!(rate.all(&second).collect::<Vec<_>>(), ["1.0", "2.0"]);
+    }
 }

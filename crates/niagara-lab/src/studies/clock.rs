@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use niagara_store::RunTime;
 
-/// The time of a study, set-up excluded.
+/// The time of a study, set-up excluded. What is measured in parts has a budget for each of them.
 #[derive(Debug)]
 pub(crate) struct Clock {
     budget_seconds: f64,
-    /// Of earlier sittings.
+    /// Of the parts before this one: nothing of this one's budget.
+    earlier_parts: RunTime,
+    /// Of earlier sittings of this part.
     used_before: RunTime,
     /// When this sitting began to count.
     began: Option<Instant>,
@@ -17,9 +19,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new(budget_seconds: f64, used_before: RunTime) -> Self {
+    pub(crate) fn new(budget_seconds: f64, earlier_parts: RunTime, used_before: RunTime) -> Self {
         Self {
             budget_seconds,
+            earlier_parts,
             used_before,
             began: None,
             load_seconds: 0.0,
@@ -48,7 +51,7 @@ impl Clock {
         self.budget_seconds
     }
 
-    /// Seconds used, earlier sittings included.
+    /// Seconds used of the budget, earlier sittings included.
     pub(crate) fn used_seconds(&self) -> f64 {
         let now = self
             .began
@@ -56,9 +59,14 @@ impl Clock {
         self.used_before.elapsed_seconds + now
     }
 
+    /// Seconds used by all parts.
+    pub(crate) fn total_seconds(&self) -> f64 {
+        self.earlier_parts.elapsed_seconds + self.used_seconds()
+    }
+
     /// Seconds of those under load.
     pub(crate) fn load_seconds(&self) -> f64 {
-        self.used_before.load_seconds + self.load_seconds
+        self.earlier_parts.load_seconds + self.used_before.load_seconds + self.load_seconds
     }
 
     /// Seconds left of the budget; never negative.
@@ -75,5 +83,24 @@ impl Clock {
         self.used_before.elapsed_seconds += sitting.elapsed_seconds;
         self.used_before.load_seconds += sitting.load_seconds;
         Some(sitting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_parts_take_nothing_of_the_budget() {
+        let used = |elapsed_seconds: f64| RunTime {
+            elapsed_seconds,
+            load_seconds: elapsed_seconds / 2.0,
+        };
+        let clock = Clock::new(600.0, used(900.0), used(100.0));
+        assert_eq!((clock.used_seconds(), clock.left_seconds()), (100.0, 500.0));
+        assert_eq!(
+            (clock.total_seconds(), clock.load_seconds()),
+            (1000.0, 500.0)
+        );
     }
 }

@@ -1,11 +1,12 @@
 //! How a study is opened: what decides what it measures, the key made of that, its folder and its seed.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use niagara_build::Recipe;
-use niagara_store::{Goal, StudyRecord};
+use niagara_store::{Goal, Store, StudyRecord};
 use serde_json::{Value, json};
 
 use crate::asking::duel_defaults::DefaultCouples;
@@ -13,9 +14,10 @@ use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::DuelSettings;
 use crate::lever::Item;
-use crate::studies::results_folder::{ResultsFolder, choose};
+use crate::questions::parts::{MeasuredOn, PartOpening, PartsSoFar};
+use crate::studies::results_folder::{AskedAgain, ResultsFolder, choose};
 use crate::studies::session::Session;
-use crate::studies::study::{Study, StudyOptions};
+use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
 use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
@@ -26,31 +28,45 @@ pub(crate) struct Opening<'a> {
     plan: Value,
     key: String,
     folder: ResultsFolder,
+    /// Of a matrix: the part of it that is opened.
+    part: Option<PartOpening>,
 }
 
 impl<'a> Opening<'a> {
-    /// Finds the study's folder; nothing is written yet.
+    /// Finds the study's folder; nothing is written yet. A matrix is one study, whatever part of it is asked for.
+    ///
+    /// # Errors
+    /// The folder holds something else, or all that is asked for; what it holds was measured elsewhere.
     pub(crate) fn choose(question: &'a StudyDescription, session: &'a Session<'a>) -> Result<Self> {
-        let kind = question.question.kind().to_string();
-        let duel_settings = question.duel_settings();
-        let plan = identity(question)?;
-        let key = study_key(&(
-            &kind,
-            &plan,
-            duel_settings,
-            question.protocol,
-            question.budget,
-            question.seed,
-        ))?;
-        let folder = choose(session.folder, &kind, session.name, &key)?;
-        Ok(Self {
+        let (key, plan) = key_of(question)?;
+        let folder = folder_of(question, session.folder, session.name, &key)?;
+        let opening = Self {
             question,
             session,
-            duel_settings,
+            duel_settings: question.duel_settings(),
             plan,
             key,
+            part: part_in(question, &folder)?,
             folder,
-        })
+        };
+        if let (Question::Matrix(matrix), Some(part)) = (&question.question, &opening.part) {
+            let folder = opening.folder();
+            if part.is_there() {
+                bail!(part.nothing_to_do(matrix, question, folder, session.command_of_part));
+            }
+            part.check_place(folder, &MeasuredOn::of(session)?)?;
+        }
+        Ok(opening)
+    }
+
+    /// The study's folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// The part of a matrix that is opened.
+    pub(crate) fn part(&self) -> Option<&PartOpening> {
+        self.part.as_ref()
     }
 
     /// Begins the study, or continues the unfinished one, with the seed that it began with.
@@ -85,8 +101,76 @@ impl<'a> Opening<'a> {
                 budget_seconds: self.question.budget.as_secs_f64(),
                 duel_settings: self.duel_settings,
                 protocol: self.question.protocol,
+                begins_part: self.part.as_ref().is_some_and(|part| part.begins),
             },
         )
+    }
+}
+
+/// What the study is known by, and everything that decides what it measures. The budget of a matrix is that of a part.
+fn key_of(question: &StudyDescription) -> Result<(String, Value)> {
+    let kind = question.question.kind().to_string();
+    let plan = identity(question)?;
+    let is_whole = !matches!(question.question, Question::Matrix(_));
+    let key = study_key(&(
+        &kind,
+        &plan,
+        question.duel_settings(),
+        question.protocol,
+        is_whole.then_some(question.budget),
+        question.seed,
+    ))?;
+    Ok((key, plan))
+}
+
+fn folder_of(
+    question: &StudyDescription,
+    asked: Option<&Path>,
+    name: &str,
+    key: &str,
+) -> Result<ResultsFolder> {
+    let again = match question.question {
+        Question::Matrix(_) => AskedAgain::GoesOn,
+        _ => AskedAgain::Anew,
+    };
+    let kind = question.question.kind().to_string();
+    choose(asked, &kind, name, key, again)
+}
+
+/// The results that a folder holds of the study.
+fn results_in(folder: &ResultsFolder) -> Result<Option<Store>> {
+    let file = folder.path.join(RESULTS_FILE);
+    let store = folder.seed.map(|_| Store::open_read_only(&file));
+    Ok(store.transpose()?)
+}
+
+/// The part of a matrix that comes next in its folder; `None` of other studies.
+fn part_in(question: &StudyDescription, folder: &ResultsFolder) -> Result<Option<PartOpening>> {
+    let Question::Matrix(matrix) = &question.question else {
+        return Ok(None);
+    };
+    let store = results_in(folder)?;
+    PartOpening::read(question, matrix, store.as_ref()).map(Some)
+}
+
+/// How far a matrix is that `question` asks for a part of, in the folder that it would be measured in, which is called by `name` unless
+/// one is named; `None` of other studies, and where nothing is there.
+///
+/// # Errors
+/// The folder holds something else, or cannot be read.
+pub fn parts_so_far(
+    question: &StudyDescription,
+    name: &str,
+    folder: Option<&Path>,
+) -> Result<Option<PartsSoFar>> {
+    if !matches!(question.question, Question::Matrix(_)) {
+        return Ok(None);
+    }
+    let (key, _) = key_of(question)?;
+    let folder = folder_of(question, folder, name, &key)?;
+    match results_in(&folder)? {
+        Some(store) => PartsSoFar::read(question, &folder.path, &store),
+        None => Ok(None),
     }
 }
 
@@ -185,8 +269,11 @@ fn recipes(question: &Question) -> Vec<&VariantRecipe> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::asking::choose_levers::TuneQuestion;
+    use crate::asking::level_sets::MatrixQuestion;
     use crate::duels::spec::Load;
     use crate::questions::rate::RateChoice;
     use niagara_load::WorkloadSpec;
@@ -233,6 +320,43 @@ mod tests {
                 assert!(!keys[..place].contains(one), "{place}");
             }
         }
+    }
+
+    /// What several parts of a matrix measure is one study, each with a budget of its own.
+    #[test]
+    fn neither_part_nor_budget_is_part_of_what_a_matrix_is() {
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 4,
+        };
+        let matrix = |part: Option<&str>| {
+            Question::Matrix(MatrixQuestion {
+                start: Box::default(),
+                axes: Vec::new(),
+                all: true,
+                beside: Vec::new(),
+                part: part
+                    .iter()
+                    .map(|text| text.parse().expect("AXIS=LEVEL"))
+                    .collect(),
+            })
+        };
+        let key = |question: Question, seconds: u64, seed: Option<u64>| {
+            let study = StudyDescription {
+                budget: Duration::from_secs(seconds),
+                seed,
+                ..StudyDescription::of("s".to_owned(), load.clone(), question)
+            };
+            key_of(&study).expect("JSON").0
+        };
+        let whole = key(matrix(None), 60, None);
+        assert_eq!(key(matrix(Some("a=b")), 600, None), whole);
+        assert_ne!(key(matrix(None), 60, Some(1)), whole);
+        assert_ne!(
+            key(Question::Noise, 60, None),
+            key(Question::Noise, 600, None)
+        );
     }
 
     /// A file that builds are trained on is known by its content, also where a study is continued.

@@ -19,8 +19,17 @@ pub(crate) struct ResultsFolder {
     pub seed: Option<u64>,
 }
 
+/// What becomes of a study that is asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskedAgain {
+    /// One that was stopped is continued, one that is finished is made again, in another folder.
+    Anew,
+    /// It goes on where it is: it is measured in parts.
+    GoesOn,
+}
+
 /// The folder for the study `key` of `kind` on `name`: the one asked for, or the first under
-/// `niagara-results` that is free or holds this study unfinished.
+/// `niagara-results` that is free or holds this study, unfinished unless it goes on.
 ///
 /// # Errors
 /// The folder asked for holds something else, or this study finished.
@@ -29,15 +38,19 @@ pub(crate) fn choose(
     kind: &str,
     name: &str,
     key: &str,
+    again: AskedAgain,
 ) -> Result<ResultsFolder> {
+    let continued = |path: &Path, seed: u64| ResultsFolder {
+        path: path.to_owned(),
+        seed: Some(seed),
+    };
+    let goes_on = again == AskedAgain::GoesOn;
     if let Some(path) = asked {
         return match look(path, key)? {
             Held::Nothing => Ok(begin(path)),
-            Held::Unfinished(seed) => Ok(ResultsFolder {
-                path: path.to_owned(),
-                seed: Some(seed),
-            }),
-            Held::Finished => bail!(
+            Held::Unfinished(seed) => Ok(continued(path, seed)),
+            Held::Finished(seed) if goes_on => Ok(continued(path, seed)),
+            Held::Finished(_) => bail!(
                 "{} holds this study, finished: `niagara report {}` shows it; to measure again, name another folder with --out",
                 path.display(),
                 path.display()
@@ -57,13 +70,9 @@ pub(crate) fn choose(
         let path = Path::new(RESULTS).join(folder);
         match look(&path, key)? {
             Held::Nothing => return Ok(begin(&path)),
-            Held::Unfinished(seed) => {
-                return Ok(ResultsFolder {
-                    path,
-                    seed: Some(seed),
-                });
-            }
-            Held::Finished | Held::Other(_) => {}
+            Held::Unfinished(seed) => return Ok(continued(&path, seed)),
+            Held::Finished(seed) if goes_on => return Ok(continued(&path, seed)),
+            Held::Finished(_) | Held::Other(_) => {}
         }
     }
     bail!("{RESULTS} is full of studies: name a folder with --out")
@@ -79,7 +88,7 @@ fn begin(path: &Path) -> ResultsFolder {
 enum Held {
     Nothing,
     Unfinished(u64),
-    Finished,
+    Finished(u64),
     Other(String),
 }
 
@@ -97,7 +106,7 @@ fn look(path: &Path, key: &str) -> Result<Held> {
         .summary()?
         .is_some_and(|summary| summary.is_complete());
     Ok(if finished {
-        Held::Finished
+        Held::Finished(study.seed)
     } else {
         Held::Unfinished(study.seed)
     })
@@ -132,7 +141,8 @@ mod tests {
     #[test]
     fn a_folder_that_is_free_is_taken() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let free = choose(Some(&folder.path().join("new")), "tune", "x", "key")?;
+        let path = folder.path().join("new");
+        let free = choose(Some(&path), "tune", "x", "key", AskedAgain::Anew)?;
         assert_eq!(free.seed, None);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use niagara_server::Cancel;
 
+use crate::asking::wanted_level::WantedLevel;
 use crate::fleet::FleetOptions;
 use crate::studies::inventory::Inventory;
 
@@ -19,6 +20,8 @@ pub struct Session<'a> {
     pub folder: Option<&'a Path>,
     /// The command that continues it.
     pub command: &'a str,
+    /// The command that measures a part of it, of these levels.
+    pub command_of_part: fn(&[WantedLevel]) -> String,
     /// Where its duels are run, if not here.
     pub fleet: Option<&'a FleetOptions>,
 }

@@ -24,11 +24,10 @@ use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
 use crate::studies::nodes::Nodes;
+use crate::studies::part_begun::PartBegun;
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
-/// Event kind under which the study keeps a decision that later steps depend on.
-const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
 
@@ -46,6 +45,8 @@ pub struct Study {
     _lock: StudyLock,
     seed: u64,
     folder: PathBuf,
+    /// Duels of the parts before this one: they are not recalled.
+    earlier: usize,
     pub(super) recalled: Vec<DuelRecord>,
     pub(super) next: usize,
     pub(super) done: Vec<DuelRecord>,
@@ -73,6 +74,8 @@ pub struct StudyOptions {
     pub duel_settings: DuelSettings,
     /// How variants meet.
     pub protocol: Protocol,
+    /// Whether a part begins: what is in the folder stays, and nothing of it is repeated or continued.
+    pub begins_part: bool,
 }
 
 impl Study {
@@ -101,23 +104,29 @@ impl Study {
                 );
             }
             seed = there.seed;
-            store.add_event(unix_ms(SystemTime::now()), "resumed", &record.command)?;
+            let kind = match options.begins_part {
+                true => "next part",
+                false => "resumed",
+            };
+            store.add_event(unix_ms(SystemTime::now()), kind, &record.command)?;
             store
         } else {
             Store::create(&path, record)?
         };
         let recalled = store.duels()?;
+        let begun = match options.begins_part {
+            true => PartBegun::next(&store, &recalled)?,
+            false => PartBegun::last(&store)?,
+        };
+        let earlier = begun.duels.min(recalled.len());
         let mut recalled_slices: BTreeMap<u32, Vec<SliceRecord>> = BTreeMap::new();
         for mut slice in store.slices(None)? {
-            slice.histogram.clear();
-            recalled_slices.entry(slice.duel).or_default().push(slice);
+            if slice.duel as usize >= earlier {
+                slice.histogram.clear();
+                recalled_slices.entry(slice.duel).or_default().push(slice);
+            }
         }
-        let mut used_before = store.total_run_time()?;
-        // A sitting that was killed kept no time of its own; its duels did.
-        let wall: f64 = recalled.iter().map(|duel| duel.wall_seconds).sum();
-        let load: f64 = recalled.iter().map(|duel| duel.load_seconds).sum();
-        used_before.elapsed_seconds = used_before.elapsed_seconds.max(wall);
-        used_before.load_seconds = used_before.load_seconds.max(load);
+        let used_before = begun.used_since(&store, &recalled)?;
         let mut study = Self {
             warm_up: WarmUpPlan::new(options.duel_settings.warm_up_seconds),
             folder: options.folder,
@@ -125,9 +134,10 @@ impl Study {
             protocol: options.protocol,
             fleet: None,
             nodes: Nodes::default(),
-            clock: Clock::new(options.budget_seconds, used_before),
+            clock: Clock::new(options.budget_seconds, begun.used, used_before),
+            next: earlier,
+            earlier,
             recalled,
-            next: 0,
             done: Vec::new(),
             rate: None,
             taken_slopes: BTreeMap::new(),
@@ -188,9 +198,9 @@ impl Study {
         &self.store
     }
 
-    /// Whether anything was measured in an earlier sitting.
+    /// Whether anything was measured in an earlier sitting; of a part, whether anything of that part was.
     pub(crate) fn is_resumed(&self) -> bool {
-        !self.recalled.is_empty()
+        self.recalled.len() > self.earlier
     }
 
     /// From here on nodes run the duels.
@@ -284,9 +294,14 @@ impl Study {
         self.warm_up.decided(self.duel_settings.warm_up_seconds);
     }
 
-    /// Seconds used, excluding setup, earlier sittings included.
+    /// Seconds used of the budget, excluding setup, earlier sittings included.
     pub(crate) fn used_seconds(&self) -> f64 {
         self.clock.used_seconds()
+    }
+
+    /// Seconds used by all parts, excluding setup.
+    pub(crate) fn total_seconds(&self) -> f64 {
+        self.clock.total_seconds()
     }
 
     /// Seconds of those under load.
@@ -312,9 +327,14 @@ impl Study {
         }
     }
 
-    /// Duels done so far, earlier sittings included, in order.
+    /// Duels done so far, earlier sittings included, in order; of a part, those of that part.
     pub fn done(&self) -> &[DuelRecord] {
         &self.done
+    }
+
+    /// Duels of the parts before this one.
+    pub(crate) fn earlier_parts(&self) -> &[DuelRecord] {
+        &self.recalled[..self.earlier]
     }
 
     /// Whether duels of an earlier sitting are still to be recalled: those take no time.
@@ -378,10 +398,7 @@ impl Study {
     /// The results file cannot be read, or does not hold under this name what the key says.
     pub(crate) fn recall<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
         let events = self.store.events()?;
-        let text = events.iter().rev().find_map(|event| {
-            let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
-            kept.strip_prefix(key.name())?.strip_prefix('\t')
-        });
+        let text = key.last(&events);
         text.map(serde_json::from_str).transpose().with_context(|| {
             format!(
                 "{}: the decision {} cannot be read; begin again with another --out",
@@ -396,8 +413,8 @@ impl Study {
     /// # Errors
     /// The results file cannot be written.
     pub(crate) fn keep<T: Serialize>(&self, key: &Checkpoint<T>, decided: &T) -> Result<()> {
-        let text = serde_json::to_string(decided)?;
-        self.note(DECISION, &format!("{}\t{text}", key.name()))
+        let (kind, text) = key.event(&serde_json::to_string(decided)?);
+        self.note(kind, &text)
     }
 
     /// What was decided earlier under this key; decided now, and kept, where it was not.

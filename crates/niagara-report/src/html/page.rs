@@ -256,7 +256,7 @@ fn limits_now(report: &Report) -> Markup {
 /// A study without a summary: the machine's noise, or one that was stopped.
 fn bare_page(report: &Report, headline: &str) -> Markup {
     let phase = report.main_phase();
-    let over_time = chart::throughput(&report.scored(phase, ""), &report.slices);
+    let over_time = chart::throughput(&report.main_duels(), &report.slices);
     html! {
         header {
             (masthead(report))
@@ -281,8 +281,8 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
 
 /// The duels behind one comparison: scores, throughput over time, latency.
 fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
-    let duels = report.scored(report.main_phase(), "");
-    let scores = report.scores(report.main_phase(), comparison.goal);
+    let duels = report.main_duels();
+    let scores = report.main_scores(comparison.goal);
     let looks = chart::looks(&scores, comparison.judged());
     let over_time = chart::throughput(&duels, &report.slices);
     let latencies = Latencies::of(&duels, &report.slices);

@@ -159,7 +159,7 @@ fn asked(summary: &Summary) -> Vec<(&'static str, String)> {
 
 /// The variant that the study's main duels measured against; else the first that was launched.
 fn start(report: &Report) -> Option<&VariantRecord> {
-    let duels = report.scored(report.main_phase(), "");
+    let duels = report.main_duels();
     let id = duels.first().map(|duel| duel.variants[0].as_str());
     let named = id.and_then(|id| report.variants.iter().find(|variant| variant.id == id));
     named.or(report.variants.first())

@@ -13,6 +13,7 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
     }
     let columns = [("Check", false), ("Result", true), ("", false)];
     let mut grid = Grid::new("Checks", &columns);
+    let several = controls.iter().any(|one| one.part != controls[0].part);
     for control in controls {
         let (result, words) = match &control.comparison {
             Some(comparison) => {
@@ -25,7 +26,11 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
                 control.reason.clone().unwrap_or_default(),
             ),
         };
-        let name = format!("{}: {}", control.name, control.title);
+        let of = match control.part.filter(|_| several) {
+            Some(part) => format!(", part {part}"),
+            None => String::new(),
+        };
+        let name = format!("{}{of}: {}", control.name, control.title);
         grid.rows.push(vec![name, result, words]);
     }
     for check in checks {

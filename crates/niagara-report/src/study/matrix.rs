@@ -6,6 +6,7 @@ use niagara_store::{
 };
 
 use super::interval_estimate;
+use super::parts::{confirmations, left, parts};
 use crate::grid::Grid;
 use crate::number;
 use crate::wording::{better_than, judged_by, verdict_on_goal};
@@ -34,8 +35,9 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let duels = number::count(judgement.duels, "fresh duel");
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
-            "{}: the best combination, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
+            "{}: {}, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
             matrix.server,
+            which_best(matrix, &confirmed.title),
             confirmed.title,
             better_than(comparison)
         ),
@@ -45,6 +47,14 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             confirmed.title,
             verdict_on_goal(comparison)
         ),
+    }
+}
+
+/// What the combination that was proven is called: a later one may look better by its cells, and not be confirmed, or not yet.
+fn which_best(matrix: &MatrixSummary, proven: &str) -> &'static str {
+    match best_combination(&matrix.cells, &matrix.workloads) {
+        Some(best) if best != proven => "the best combination that was confirmed",
+        _ => "the best combination",
     }
 }
 
@@ -110,13 +120,15 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             workload.one_line.clone() + ".",
             format!(
                 "Every interval holds for its own cell at α = {}: of {measured} cells without any difference about \
-                 {false_calls:.1} would be called different by chance. Only the confirmation is free of that.",
+                 {false_calls:.1} would be called different by chance. Only a confirmation is free of that.",
                 matrix.alpha
             ),
         ];
         grids.push(grid);
         grids.extend(stability(matrix, index));
     }
+    grids.extend(confirmations(matrix));
+    grids.extend(parts(matrix));
     grids.extend(not_measured(matrix));
     grids
 }
@@ -212,6 +224,7 @@ fn not_measured(matrix: &MatrixSummary) -> Option<Grid> {
             }
         }
     }
+    grid.notes.extend(left(matrix));
     (!grid.rows.is_empty()).then_some(grid)
 }
 
@@ -227,7 +240,7 @@ fn place(matrix: &MatrixSummary, cell: &Cell) -> String {
 /// Why a cell was not measured, in a line; `None` of one that was.
 fn reason(cell: &Cell) -> Option<&str> {
     match &cell.outcome {
-        CellOutcome::NotTried { reason } => Some(reason.lines().next().unwrap_or_default()),
+        CellOutcome::NotTried { reason, .. } => Some(reason.lines().next().unwrap_or_default()),
         CellOutcome::Measured { .. } => None,
     }
 }

@@ -3,6 +3,7 @@
 mod controls;
 mod ladder;
 mod matrix;
+mod parts;
 mod sweep;
 
 use niagara_stats::IntervalEstimate;
@@ -11,6 +12,7 @@ use niagara_store::{About, Summary};
 use crate::grid::Grid;
 
 pub use ladder::steps as ladder_steps;
+pub(crate) use parts::left;
 
 /// The tables of a study of a file, and those of a replay; `tune` and `compare` have forms of their own for the rest.
 pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {

@@ -66,6 +66,11 @@ impl Screen<'_> {
                 next = next_step(tune);
             }
         }
+        if let Summary::Matrix(matrix) = summary
+            && let Some(left) = crate::study::left(matrix)
+        {
+            self.wrapped("left:    ", &left, Paint::Plain);
+        }
         if let Some(builds) = &files.builds {
             self.wrapped("builds:  ", builds, Paint::Plain);
         }

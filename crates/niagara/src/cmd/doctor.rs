@@ -13,7 +13,7 @@ use niagara_server::machine::{MachineState, Tools};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
-use crate::command_line::command_line;
+use crate::command_line::{command_line, command_of_part};
 use crate::doctor;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::{Terminal, colour_on_stdout};
@@ -97,6 +97,7 @@ fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {
         name: &question.server,
         folder: Some(folder.path()),
         command: &command_line(),
+        command_of_part,
     };
     let mut terminal = Terminal::new(args.budget);
     let answered = answer(&question, &session, &mut terminal);

@@ -12,7 +12,7 @@ use crate::client;
 use crate::cmd::fleet::{fleet_options, too_many_nodes};
 use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
-use crate::command_line::command_line;
+use crate::command_line::{command_line, command_of_part};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::Terminal;
 use crate::shared_args::{ClientArgs, FleetArgs, StudyArgs};
@@ -80,6 +80,7 @@ impl OpenSession {
             name: &self.name,
             folder: self.folder.as_deref(),
             command: &self.command,
+            command_of_part,
             fleet: self.fleet.as_ref(),
         }
     }

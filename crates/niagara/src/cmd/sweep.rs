@@ -80,7 +80,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
-    terminal.line(&plan_of(&study, &opened.inventory.cache, &opened.inventory.catalog).text());
+    terminal.line(&plan_of(&study, None, &opened.inventory.cache).text());
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)

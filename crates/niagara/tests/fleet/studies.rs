@@ -103,6 +103,65 @@ levers = ["transport=unix"]
     assert_eq!(ladder.rungs.len(), 1);
 }
 
+/// The second part goes on in the shared folder of the first one; one on this machine does not go into their report.
+#[test]
+#[ignore = "needs a cluster: make test-fleet"]
+fn parts_of_a_matrix_run_on_nodes() {
+    let place = Place::new();
+    let file = place.folder.path().join("matrix.toml");
+    let text = r#"
+kind = "matrix"
+title = "small"
+asked = "a"
+changed = "c"
+measured = "m"
+server = "mariadb-10.11"
+threads = [2]
+duels = 2
+couples = 3
+slice = "150ms"
+warm_up = "300ms"
+budget = "4m"
+controls = false
+[workload]
+name = "oltp_read_only"
+options = { table_size = 1000 }
+[[axes]]
+name = "neighbours"
+levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } }, { name = "2", config = { innodb_flush_neighbors = 2 } }, { name = "3", config = { innodb_io_capacity = 300 } }]
+"#;
+    std::fs::write(&file, text).expect("written");
+    let part = |level: &str| {
+        let mut command = place.niagara(&["run"]);
+        command.arg(&file).args(["--seed", "11", "--level", level]);
+        command
+    };
+    let mut summed_up = None;
+    for level in ["neighbours=0", "neighbours=2"] {
+        let mut command = part(level);
+        on_nodes(&mut command, &place, "1");
+        summed_up = Some(summary(&place, &mut command));
+    }
+    let Some(Summary::Matrix(matrix)) = summed_up else {
+        panic!("no matrix");
+    };
+    assert_eq!((matrix.parts.len(), matrix.cells.len()), (2, 3));
+    for cell in &matrix.cells[..2] {
+        let comparison = cell.comparison().expect("measured");
+        assert!(comparison.nodes.is_some(), "{cell:?}");
+    }
+    let here = run(part("neighbours=3")
+        .args(["--disturbance", "100%", "--out"])
+        .arg(place.out()));
+    assert_eq!(here.0, Some(1), "{}", here.2);
+    for words in [
+        "on nodes of a cluster then, on one machine now",
+        "\nremedy: ",
+    ] {
+        assert!(here.2.contains(words), "no {words:?} in\n{}", here.2);
+    }
+}
+
 #[test]
 #[ignore = "needs a cluster: make test-fleet"]
 fn a_tuning_runs_on_nodes() {

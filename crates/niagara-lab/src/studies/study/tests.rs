@@ -12,23 +12,27 @@ impl Study {
         budget_seconds: f64,
         duel_settings: DuelSettings,
     ) -> Result<Self> {
-        let record = StudyRecord {
-            kind: "tune".into(),
-            command: "niagara tune".into(),
-            key: "k".into(),
-            seed: 5,
-            started_unix_ms: 0,
-            plan: json!({}),
-            machine: json!({}),
-            niagara_version: "0".into(),
-        };
         let options = StudyOptions {
             folder: folder.to_owned(),
             budget_seconds,
             duel_settings,
             protocol: Protocol::Duel,
+            begins_part: false,
         };
-        Study::open(&record, options)
+        Study::open(&record(), options)
+    }
+}
+
+fn record() -> StudyRecord {
+    StudyRecord {
+        kind: "tune".into(),
+        command: "niagara tune".into(),
+        key: "k".into(),
+        seed: 5,
+        started_unix_ms: 0,
+        plan: json!({}),
+        machine: json!({}),
+        niagara_version: "0".into(),
     }
 }
 
@@ -153,7 +157,7 @@ fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
         "warm-up\t1",
         "ended Claim malloc-jemalloc\t7",
     ] {
-        study.note(DECISION, line).expect("room");
+        study.note(checkpoint::DECISION, line).expect("room");
     }
     let couples = || study.recall_or(&checkpoint::couples(), || Ok(40));
     assert_eq!(couples().expect("readable"), 23);
@@ -170,7 +174,9 @@ fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
         let kept = study.recall_or(&checkpoint::promoted(), || Ok(decided));
         assert_eq!(kept.expect("readable"), promoted());
     }
-    study.note(DECISION, "couples\tmany").expect("room");
+    study
+        .note(checkpoint::DECISION, "couples\tmany")
+        .expect("room");
     let error = format!("{:#}", couples().expect_err("no number"));
     assert!(
         error.contains("couples") && error.contains("--out"),
@@ -187,4 +193,49 @@ fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
     assert_eq!(study.seed(), 5);
     drop(study);
     open(folder.path()).expect("free again");
+}
+
+/// What is measured in parts: nothing that one of them measured, decided or used of its time is another one's.
+#[test]
+fn a_part_begins_behind_what_is_there_and_is_continued_by_itself() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let part = |begins_part: bool| {
+        let options = StudyOptions {
+            folder: folder.path().to_owned(),
+            budget_seconds: 600.0,
+            duel_settings: DuelSettings {
+                couples: 4,
+                slice_seconds: 0.5,
+                ramp_seconds: 0.05,
+                warm_up_seconds: LONGEST,
+                disturbance: 0.05,
+            },
+            protocol: Protocol::Duel,
+            begins_part,
+        };
+        Study::open(&record(), options).expect("new, or continued")
+    };
+    let mut study = part(true);
+    fought(&mut study, 0);
+    fought(&mut study, 1);
+    study.keep(&checkpoint::couples(), &4).expect("room");
+    // Killed: no time is kept but that of its duels.
+    drop(study);
+    let mut study = part(true);
+    assert!(!study.is_resumed() && !study.has_recalled());
+    assert_eq!(study.earlier_parts().len(), 2);
+    assert_eq!(
+        study.recall(&checkpoint::couples()).expect("readable"),
+        None
+    );
+    assert_eq!((study.used_seconds(), study.total_seconds()), (0.0, 10.0));
+    assert_eq!(study.left_seconds(), 600.0);
+    study.keep(&checkpoint::couples(), &8).expect("room");
+    fought(&mut study, 2);
+    drop(study);
+    let study = part(false);
+    assert!(study.is_resumed() && study.has_recalled());
+    assert_eq!((study.used_seconds(), study.total_seconds()), (5.0, 15.0));
+    let couples = checkpoint::couples();
+    assert_eq!(study.recall(&couples).expect("readable"), Some(8));
 }

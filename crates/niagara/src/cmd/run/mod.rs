@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use niagara_build::BuildStore;
-use niagara_lab::{History, StudyDescription, StudySize, answer, looks_like_path, server_name};
+use niagara_lab::{
+    History, PartsSoFar, StudyDescription, StudySize, answer, looks_like_path, parts_so_far,
+    server_name,
+};
 use niagara_server::{Cache, Catalog};
 
 use crate::args::{RunArgs, SizeArg};
@@ -50,12 +53,14 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     study.client_host = args.client.client_host.clone().or(study.client_host);
     study.seed = args.study.seed.or(study.seed);
     study.profile = !args.no_profile;
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match &args.server {
+        Some(server) => format!("{stem}-{server}-{size}"),
+        None => format!("{stem}-{size}"),
+    };
+    let so_far = parts_so_far(&study, &name, args.study.out.as_deref())?;
     if args.plan {
-        let plan = plan_of(
-            &study,
-            &Cache::open()?,
-            &Catalog::load(&args.study.servers)?,
-        );
+        let plan = plan_of(&study, so_far.as_ref(), &Cache::open()?);
         if args.study.json {
             say!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
@@ -66,11 +71,6 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match &args.server {
-        Some(server) => format!("{stem}-{server}-{size}"),
-        None => format!("{stem}-{size}"),
-    };
     let mut terminal = Terminal::new(study.budget);
     let opened = OpenSession::open(
         &study,
@@ -80,18 +80,19 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
-    terminal.line(&plan_of(&study, &opened.inventory.cache, &opened.inventory.catalog).text());
+    let plan = plan_of(&study, so_far.as_ref(), &opened.inventory.cache);
+    terminal.line(&plan.text());
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
 }
 
-/// What `study` is about to do, as far as that is known before anything is set up.
-pub fn plan_of(study: &StudyDescription, cache: &Cache, catalog: &Catalog) -> RunPlan {
+/// What `study` is about to do, of a matrix after these parts of it, as far as that is known before anything is set up.
+pub fn plan_of(study: &StudyDescription, so_far: Option<&PartsSoFar>, cache: &Cache) -> RunPlan {
     let builds = BuildStore::new(cache);
     // The history is of loads that came from this host.
     let history = study.client_host.is_none().then(|| History::of(cache));
-    plan::plan(study, history.as_ref(), &|recipes| {
-        builds.forecasts_by(catalog, &study.server, recipes)
+    plan::plan(study, history.as_ref(), so_far, &|recipes| {
+        builds.forecasts(&study.server, recipes)
     })
 }

@@ -1,10 +1,12 @@
 //! What a study is about to do and what it can show, told before it starts.
 
+use std::path::PathBuf;
+
 use niagara_build::{Forecast, Recipe};
 use niagara_fleet::Plan;
 use niagara_lab::{
-    DuelSettings, History, NoiseSource, Protocol, Question, StudyDescription, client_host_remark,
-    couples_of, expected_sd, recipes_of, rung_errors, unit_seconds,
+    DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, StudyDescription,
+    client_host_remark, couples_of, expected_sd, recipes_of_rows, rung_errors, unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -39,8 +41,13 @@ pub struct RunPlan {
     pub question: String,
     /// Rungs that the file says cannot be tried today.
     pub cannot: usize,
-    /// Combinations of a matrix that are not measured this time.
+    /// Combinations of a matrix that are not measured this time, nor were.
     pub left: usize,
+    /// Of the cells that are asked for, those that earlier parts of the matrix measured.
+    pub there: usize,
+    /// Where those are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<PathBuf>,
     /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
     pub protocol: String,
     /// Duels (pairs, fresh starts) of a question at the most.
@@ -85,10 +92,12 @@ pub struct TimePlan {
     pub seconds_at_most: f64,
 }
 
-/// The plan of `study` on a machine with this history; `forecasts` tells what builds take, one after the other.
+/// The plan of `study` on a machine with this history, of a matrix after these parts of it; `forecasts` tells what builds take, one after
+/// the other.
 pub fn plan(
     study: &StudyDescription,
     history: Option<&History>,
+    so_far: Option<&PartsSoFar>,
     forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
 ) -> RunPlan {
     let duel_settings = duel_settings_of(study, history);
@@ -105,9 +114,18 @@ pub fn plan(
             let sets = matrix.sets();
             left = sets.iter().filter(|set| set.is_left).count();
             let combinations = sets.len() - left - 1;
-            let cells = combinations * study.workloads.len() * study.threads.len();
-            let told = number::count(cells, "cell") + " and the confirmation of the best";
-            (cells + 1, told)
+            let mut cells = combinations * study.workloads.len() * study.threads.len();
+            let mut confirms = true;
+            if let Some(so_far) = so_far {
+                (cells, left, confirms) = (so_far.adds, so_far.rows_left, so_far.confirms);
+            }
+            match confirms {
+                true => {
+                    let told = number::count(cells, "cell") + " and the confirmation of the best";
+                    (cells + 1, told)
+                }
+                false => (0, "nothing to measure".to_owned()),
+            }
         }
         Question::Sweep { variants } => {
             let lanes = match study.protocol {
@@ -138,10 +156,11 @@ pub fn plan(
     let (sd, noise) = noise_of(study, &duel_settings, history);
     let detectable = time.and_then(|time| detectable_of(study, sd, questions, &time));
     let nodes_worth_having = time.map(|time| nodes_of(study, questions, duels_each, &time));
-    let recipes: Vec<Recipe> = recipes_of(study)
-        .into_iter()
-        .map(|made| made.recipe)
-        .collect();
+    let recipes = recipes_of_rows(study, &|row| match so_far {
+        Some(so_far) => so_far.is_wanted(row),
+        None => !row.is_left,
+    });
+    let recipes: Vec<Recipe> = recipes.into_iter().map(|made| made.recipe).collect();
     RunPlan {
         kind: study.question.kind().to_string(),
         title: study.about.title.clone(),
@@ -156,6 +175,8 @@ pub fn plan(
         question,
         cannot,
         left,
+        there: so_far.map_or(0, |so_far| so_far.there),
+        results: so_far.map(|so_far| so_far.folder.clone()),
         protocol: study.protocol.to_string(),
         duels_each,
         time,
@@ -235,7 +256,7 @@ fn detectable_of(
     questions: usize,
     time: &TimePlan,
 ) -> Option<f64> {
-    if study.protocol == Protocol::Trimmed {
+    if study.protocol == Protocol::Trimmed || questions == 0 {
         return None;
     }
     let errors = match &study.question {
@@ -320,6 +341,7 @@ impl RunPlan {
         let asked = seconds(self.budget_seconds);
         let questions = format!("  {}, each up to {} {unit}", self.question, self.duels_each);
         lines.push(match &self.time {
+            _ if self.questions == 0 => format!("  {}", self.question),
             Some(time) => format!(
                 "{questions} of about {:.0} s; {} with every one of them, {asked} asked for: room for {} {unit}",
                 time.duel_seconds,
@@ -336,13 +358,24 @@ impl RunPlan {
                 number::count(self.cannot, "rung")
             ));
         }
+        if let Some(results) = self.results.as_ref().filter(|_| self.there > 0) {
+            lines.push(format!(
+                "  {} of the {} cells asked for are there already ({}) and not measured again",
+                self.there,
+                self.there + self.questions.saturating_sub(1),
+                results.display()
+            ));
+        }
         if self.left > 0 {
             lines.push(format!(
-                "  {} not measured this time: `--level AXIS=LEVEL` (or `--size original`) measures more, the report lists the rest",
+                "  {} neither measured yet nor asked for now: `--level AXIS=LEVEL` measures more, into the same report, which lists the rest",
                 number::count(self.left, "combination")
             ));
         }
         lines.push(self.builds_text());
+        if self.questions == 0 {
+            return lines.join("\n");
+        }
         lines.push(match self.detectable {
             Some(effect) if effect > self.min_effect && self.kind != "sweep" => format!(
                 "  it shows a difference of {:.1} % or more, 4 times in 5 ({}); a smaller one may go unseen in this time: \
@@ -391,7 +424,7 @@ mod tests {
             folder: Path::new(""),
         };
         let file = read_study("x.toml", &text, &known).expect("valid");
-        plan(file.in_size(StudySize::Small), history, &|recipes| {
+        plan(file.in_size(StudySize::Small), history, None, &|recipes| {
             vec![Forecast::Unknown; recipes.len()]
         })
     }

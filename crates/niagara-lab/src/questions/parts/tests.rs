@@ -1,0 +1,356 @@
+use super::*;
+
+use niagara_load::WorkloadSpec;
+use niagara_stats::Verdict;
+use niagara_store::{Comparison, StudyRecord};
+use serde_json::json;
+
+use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
+use crate::asking::recipe::VariantRecipe;
+use crate::duels::spec::Load;
+
+const THREADS: u32 = 4;
+
+/// One axis of four levels under one load; this part of it.
+fn study(part: &[&str]) -> (StudyDescription, MatrixQuestion) {
+    let level = |name: &str| LevelRecipe {
+        name: name.to_owned(),
+        recipe: VariantRecipe::default(),
+        only: BTreeMap::new(),
+    };
+    let matrix = MatrixQuestion {
+        start: Box::default(),
+        axes: vec![AxisRecipe {
+            name: "options".to_owned(),
+            levels: ["O2", "O3", "LTO", "PGO"].map(level).to_vec(),
+        }],
+        all: true,
+        beside: Vec::new(),
+        part: part
+            .iter()
+            .map(|level| format!("options={level}").parse().expect("AXIS=LEVEL"))
+            .collect(),
+    };
+    let load = Load {
+        workload: WorkloadSpec::default(),
+        engine: "InnoDB".to_owned(),
+        threads: THREADS,
+    };
+    let question = Question::Matrix(matrix.clone());
+    (StudyDescription::of("s".to_owned(), load, question), matrix)
+}
+
+fn comparison(ratio: f64, duels: usize, verdict: Option<Verdict>) -> Comparison {
+    let judged = json!({
+        "duels": duels,
+        "verdict": verdict,
+        "estimate": { "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1 },
+        "w": 1.0,
+        "critical": null,
+        "predictive_power": 0.0,
+        "next_look": null,
+        "alpha": 0.05,
+    });
+    serde_json::from_value(json!({
+        "a": "a", "b": "b", "throughput": judged,
+        "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
+        "tps": [1.0, 1.0], "dropped": [0, 0], "couples": 1,
+    }))
+    .expect("a comparison")
+}
+
+/// A cell with this ratio by so many duels.
+fn cell(title: &str, ratio: f64, duels: usize) -> Cell {
+    Cell {
+        levels: vec![1],
+        title: title.to_owned(),
+        workload: 0,
+        threads: THREADS,
+        outcome: CellOutcome::Measured {
+            comparison: Box::new(comparison(ratio, duels, Some(Verdict::Undetected))),
+        },
+    }
+}
+
+fn not_tried(title: &str, is_left: bool) -> Cell {
+    Cell {
+        outcome: CellOutcome::NotTried {
+            reason: "why".to_owned(),
+            is_left,
+        },
+        ..cell(title, 1.0, 8)
+    }
+}
+
+fn confirmed(title: &str, verdict: Option<Verdict>) -> Confirmed {
+    Confirmed {
+        title: title.to_owned(),
+        workload: 0,
+        threads: THREADS,
+        subject: String::new(),
+        comparison: comparison(1.1, 8, verdict),
+    }
+}
+
+fn summary(cells: Vec<Cell>, confirmed: Option<Confirmed>, complete: bool) -> MatrixSummary {
+    MatrixSummary {
+        about: None,
+        protocol: "duel".to_owned(),
+        server: "s".to_owned(),
+        server_version: String::new(),
+        seed: 1,
+        alpha: 0.05,
+        budget_seconds: 1.0,
+        elapsed_seconds: 1.0,
+        load_seconds: 1.0,
+        complete,
+        parts: vec![MeasuredPart {
+            levels: None,
+            started_unix_ms: 0,
+            cells: 1,
+            budget_seconds: 1.0,
+            elapsed_seconds: 1.0,
+        }],
+        next_part: None,
+        axes: Vec::new(),
+        workloads: vec![MatrixWorkload {
+            name: "w".to_owned(),
+            one_line: "w".to_owned(),
+            trained: false,
+        }],
+        threads: vec![THREADS],
+        cells,
+        confirmed,
+        other_confirmations: Vec::new(),
+        controls: Vec::new(),
+        builds: Vec::new(),
+        checks: Vec::new(),
+        deployment: None,
+        sd_duel: None,
+        warnings: Vec::new(),
+    }
+}
+
+fn earlier(cells: Vec<Cell>, confirmed: Option<Confirmed>) -> Earlier {
+    Earlier::of(summary(cells, confirmed, true), 0.025, Vec::new(), 6)
+}
+
+fn begun(part: &[&str], earlier: Earlier) -> PartOpening {
+    let (study, matrix) = study(part);
+    PartOpening::with(&study, &matrix, true, earlier, Vec::new())
+}
+
+fn rows(opening: &PartOpening) -> Vec<&str> {
+    opening.rows.iter().map(String::as_str).collect()
+}
+
+fn command(levels: &[WantedLevel]) -> String {
+    let levels: Vec<String> = levels.iter().map(WantedLevel::to_string).collect();
+    format!("run {}", levels.join(" "))
+}
+
+#[test]
+fn what_is_measured_is_not_set_up_again_but_for_the_best_that_is_to_be_confirmed() {
+    let first = begun(&["O3"], Earlier::default());
+    assert_eq!((rows(&first), first.adds), (vec!["O3", "baseline"], 1));
+    let cells = || {
+        vec![
+            cell("O3", 1.1, 8),
+            not_tried("LTO", true),
+            not_tried("PGO", false),
+        ]
+    };
+    // What could not be had is tried again where it is asked for.
+    let second = begun(
+        &["PGO", "O3"],
+        earlier(cells(), Some(confirmed("O3", Some(Verdict::Undetected)))),
+    );
+    assert_eq!((rows(&second), second.adds), (vec!["PGO", "baseline"], 1));
+    // There was no time to confirm the best.
+    let second = begun(&["PGO"], earlier(cells(), None));
+    assert_eq!(
+        (rows(&second), second.adds),
+        (vec!["O3", "PGO", "baseline"], 1)
+    );
+    let only = begun(&["O3"], earlier(cells(), None));
+    assert!(!only.is_there());
+    assert_eq!((rows(&only), only.adds), (vec!["O3", "baseline"], 0));
+}
+
+#[test]
+fn whoever_asks_for_what_is_there_is_told_so_with_what_is_left() {
+    let cells = vec![
+        cell("O3", 1.1, 8),
+        cell("LTO", 0.9, 8),
+        not_tried("PGO", true),
+    ];
+    let there = begun(
+        &["O3"],
+        earlier(cells, Some(confirmed("O3", Some(Verdict::Faster)))),
+    );
+    assert!(there.is_there());
+    let (study, matrix) = study(&["O3"]);
+    assert_eq!(
+        there.nothing_to_do(&matrix, &study, Path::new("there"), command),
+        "there has the one cell of this part of the matrix (options O2, O3); 2 of the 3 cells of the matrix are measured, 1 left\n\
+         remedy: `run options=PGO` measures 1 of them; `niagara report there` shows what is there; to measure again, name \
+         another folder with --out"
+    );
+}
+
+#[test]
+fn a_cell_within_which_a_part_ended_is_measured_anew() {
+    let stopped = Cell {
+        outcome: CellOutcome::Measured {
+            comparison: Box::new(comparison(1.2, 8, None)),
+        },
+        ..cell("LTO", 1.0, 8)
+    };
+    let left = earlier(vec![cell("O3", 1.1, 8), stopped, cell("PGO", 1.5, 5)], None);
+    for (title, is_known) in [("O3", true), ("LTO", false), ("PGO", false)] {
+        assert_eq!(
+            left.measured(title, (0, THREADS)).is_some(),
+            is_known,
+            "{title}"
+        );
+    }
+    assert_eq!(begun(&[], left).adds, 2);
+}
+
+#[test]
+fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
+    let of = |verdict, complete| {
+        let summary = summary(
+            vec![cell("O3", 1.1, 8)],
+            Some(confirmed("O3", verdict)),
+            complete,
+        );
+        Earlier::of(summary, 0.0, Vec::new(), 6)
+    };
+    assert_eq!(of(None, false).confirmed, None);
+    // Proven, and stopped before it was checked.
+    assert_eq!(of(Some(Verdict::Faster), false).confirmed, None);
+    assert!(of(Some(Verdict::Faster), true).confirmed.is_some());
+    assert!(of(Some(Verdict::Undetected), false).confirmed.is_some());
+    // Of three duels it could not have called anything; where cells never can either, that is all there is.
+    let mut few = confirmed("O3", Some(Verdict::Undetected));
+    few.comparison.throughput.duels = 3;
+    for (fewest, stands) in [(6, false), (0, true)] {
+        let summary = summary(Vec::new(), Some(few.clone()), true);
+        let left = Earlier::of(summary, 0.0, Vec::new(), fewest);
+        assert_eq!(left.confirmed.is_some(), stands);
+    }
+    // Nothing is left of the error probability: it would be judged by nothing.
+    let mut spent = of(None, false);
+    assert_eq!(spent.to_confirm(&[THREADS], 0.05), Some("O3"));
+    spent.spent = 0.05;
+    assert_eq!(spent.to_confirm(&[THREADS], 0.05), None);
+}
+
+fn here(kernel: &str) -> MeasuredOn {
+    MeasuredOn::Machine {
+        cpu: "a CPU".to_owned(),
+        cpus: 2,
+        kernel: kernel.to_owned(),
+        client: None,
+    }
+}
+
+#[test]
+fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let record = StudyRecord {
+        kind: "matrix".into(),
+        command: "niagara run".into(),
+        key: "k".into(),
+        seed: 5,
+        started_unix_ms: 0,
+        plan: json!({}),
+        machine: json!({}),
+        niagara_version: "0".into(),
+    };
+    let store = Store::create(&folder.path().join("results.db"), &record).expect("new");
+    let (_, first) = study(&["O3"]);
+    let keep = |kind_and_text: (&str, String)| {
+        store
+            .add_event(0, kind_and_text.0, &kind_and_text.1)
+            .expect("room");
+    };
+    let begun = begun(&["O3"], Earlier::default());
+    let record = begun.record(&first, here("6.1"), BTreeMap::new());
+    keep(
+        checkpoint::part_begun()
+            .event("{\"duels\":0,\"used\":{\"elapsed_seconds\":0.0,\"load_seconds\":0.0}}"),
+    );
+    keep(checkpoint::part().event(&serde_json::to_string(&record).expect("JSON")));
+    keep(checkpoint::told().event("[\"so it was\"]"));
+    keep(checkpoint::confirmation().event("0.025"));
+    let next = |part: &[&str]| {
+        let (study, matrix) = study(part);
+        PartOpening::read(&study, &matrix, Some(&store)).expect("readable")
+    };
+    let sum_up = |complete: bool| {
+        let cells = vec![
+            cell("O3", 1.1, 8),
+            not_tried("LTO", true),
+            not_tried("PGO", true),
+        ];
+        let summary = summary(cells, None, complete);
+        store
+            .set_summary(&Summary::Matrix(Box::new(summary)))
+            .expect("room");
+    };
+    // Stopped before anything was summed up, then after a cell.
+    assert!(!next(&["O3"]).begins && next(&["LTO"]).begins);
+    sum_up(false);
+    let same = next(&["O3"]);
+    assert_eq!((same.begins, same.earlier), (false, Earlier::default()));
+    let other = next(&["LTO"]);
+    assert!(other.begins);
+    assert_eq!((other.earlier.spent, other.earlier.parts.len()), (0.025, 1));
+    assert_eq!(other.earlier.warnings, ["so it was"]);
+    sum_up(true);
+    assert!(next(&["O3"]).begins);
+
+    let folder = Path::new("there");
+    assert!(other.check_place(folder, &here("6.1")).is_ok());
+    let error = other
+        .check_place(folder, &here("6.2"))
+        .expect_err("another kernel");
+    let error = error.to_string();
+    assert!(
+        error.contains("kernel 6.1 then, 6.2 now") && error.contains("--out"),
+        "{error}"
+    );
+    let error = other
+        .check_place(folder, &MeasuredOn::Nodes)
+        .expect_err("nodes");
+    assert!(
+        error.to_string().contains("on one machine then, on nodes"),
+        "{error}"
+    );
+}
+
+#[test]
+fn parts_by_different_binaries_of_a_server_are_kept_apart() {
+    let of = |baseline: &str, other: &str| {
+        BTreeMap::from([
+            ("s".to_owned(), baseline.to_owned()),
+            (other.to_owned(), "x".to_owned()),
+        ])
+    };
+    let (_, matrix) = study(&["O3"]);
+    let mut opening = begun(&["LTO"], Earlier::default());
+    opening.records = vec![opening.record(&matrix, here("6.1"), of("1", "s (O3)"))];
+    assert!(
+        opening
+            .check_binaries(Path::new("there"), &of("1", "s (LTO)"))
+            .is_ok()
+    );
+    let error = opening.check_binaries(Path::new("there"), &of("2", "s (LTO)"));
+    let error = error.expect_err("rebuilt").to_string();
+    assert!(
+        error.contains("another binary of s than") && error.contains("--out"),
+        "{error}"
+    );
+}
