@@ -1,8 +1,9 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_server::{BuildDescription, ServerDescription};
+use niagara_server::BuildDescription;
 
+use crate::able::{built_as, can_be_built, needs_installed};
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
 use crate::flags::check_options;
@@ -10,7 +11,7 @@ use crate::order::Order;
 use crate::recipe::Recipe;
 use crate::source::Source;
 use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
-use crate::toolchain::{Toolchain, missing_packages};
+use crate::toolchain::Toolchain;
 
 impl Builder<'_> {
     /// What the build of `recipe` beside `server` is known by and made from: its source is fetched where it is not here, nothing
@@ -44,13 +45,13 @@ impl Builder<'_> {
         let recipe = recipe.pinned()?.normal();
         check_options(&recipe)?;
         let tools = Toolchain::find(&recipe)?;
-        let (description, source) = match &recipe.source {
+        let (server, description, source) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
-                (self.description_for(server, &source)?, source)
+                (server, self.description_for(server, &source)?, source)
             }
             None => {
-                let described = self.catalog.get(server)?;
+                let described = built_as(self.catalog, server)?;
                 let build = can_be_built(described)?;
                 let source = Source::of_package(
                     self.cache,
@@ -60,7 +61,7 @@ impl Builder<'_> {
                     self.cancelled,
                     self.progress,
                 )?;
-                (build, source)
+                (described.name.as_str(), build, source)
             }
         };
         let patches = recipe
@@ -114,14 +115,7 @@ impl Builder<'_> {
         if let Some(build) = store.find(&key) {
             return self.found(order, build, true, in_use);
         }
-        let missing = missing_packages(&order.description.needs);
-        if !missing.is_empty() {
-            bail!(
-                "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
-                missing.join(", "),
-                missing.join(" ")
-            );
-        }
+        needs_installed(&order.description)?;
         let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
             (self.progress)("waiting: somebody else makes this build");
         })?;
@@ -163,15 +157,6 @@ impl Builder<'_> {
             in_use,
         })
     }
-}
-
-fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
-    described.build.clone().with_context(|| {
-        format!(
-            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
-            described.name
-        )
-    })
 }
 
 #[cfg(test)]
