@@ -120,6 +120,11 @@ impl Lever {
         self.recovery || self.risk == Risk::Durability
     }
 
+    /// What it builds, as [`niagara_build::Recipe::set`] takes it.
+    pub(crate) fn build(&self) -> &BTreeMap<String, String> {
+        &self.template.build
+    }
+
     /// The server variables that it sets on some branch.
     pub fn variables(&self) -> impl Iterator<Item = &String> {
         let template = &self.template;

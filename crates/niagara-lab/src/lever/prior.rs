@@ -57,9 +57,7 @@ impl Lever {
         let promised = GUESSES
             .iter()
             .find(|(promise, _)| *promise == self.promise());
-        let base = levers
-            .iter()
-            .find(|base| self.extends() == Some(base.id()));
+        let base = levers.iter().find(|base| self.extends() == Some(base.id()));
         base.map_or(0.0, |base| base.expected_gain(levers, family, workload))
             + promised.map_or(0.0, |(_, guess)| *guess)
     }

@@ -2,12 +2,18 @@
 //! key that knows what it holds. In the results they are lines of name, tab and JSON.
 
 use std::marker::PhantomData;
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use niagara_stats::LookPlan;
-use niagara_store::{FinalCheck, NotTried, Phase, SameAnswers};
+use niagara_store::{FinalCheck, NotTried, Phase, SameAnswers, Store};
+use serde::de::DeserializeOwned;
 
 use crate::lever::Searching;
 use crate::studies::announced::TunePlan;
+
+/// Event kind under which a study keeps a decision that later steps depend on.
+pub(crate) const DECISION: &str = "decision";
 
 /// The key of a decision that is a `T`.
 pub(crate) struct Checkpoint<T> {
@@ -27,6 +33,27 @@ impl<T> Checkpoint<T> {
     /// As it stands in the results.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+}
+
+impl<T: DeserializeOwned> Checkpoint<T> {
+    /// What was decided last, by the results in `store`; `file` is how errors call them.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub(crate) fn kept_in(&self, store: &Store, file: &Path) -> Result<Option<T>> {
+        let events = store.events()?;
+        let text = events.iter().rev().find_map(|event| {
+            let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
+            kept.strip_prefix(self.name())?.strip_prefix('\t')
+        });
+        text.map(serde_json::from_str).transpose().with_context(|| {
+            format!(
+                "{}: the decision {} cannot be read; begin again with another --out",
+                file.display(),
+                self.name()
+            )
+        })
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use niagara_build::Recipe;
-use niagara_store::{Goal, StudyRecord};
+use niagara_store::{Goal, Store, StudyRecord};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::asking::duel_defaults::DefaultCouples;
@@ -13,9 +14,10 @@ use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::DuelSettings;
 use crate::lever::Item;
+use crate::studies::checkpoint::Checkpoint;
 use crate::studies::results_folder::{ResultsFolder, choose};
 use crate::studies::session::Session;
-use crate::studies::study::{Study, StudyOptions};
+use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
 use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
@@ -51,6 +53,18 @@ impl<'a> Opening<'a> {
             key,
             folder,
         })
+    }
+
+    /// What the unfinished study that is continued has decided under this key; nothing of one that is begun.
+    ///
+    /// # Errors
+    /// Its results cannot be read.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
+        if self.folder.seed.is_none() {
+            return Ok(None);
+        }
+        let file = self.folder.path.join(RESULTS_FILE);
+        key.kept_in(&Store::open_read_only(&file)?, &file)
     }
 
     /// Begins the study, or continues the unfinished one, with the seed that it began with.

@@ -21,14 +21,12 @@ use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions, FoughtOn};
-use crate::studies::checkpoint::{self, Checkpoint};
+use crate::studies::checkpoint::{self, Checkpoint, DECISION};
 use crate::studies::clock::Clock;
 use crate::studies::nodes::Nodes;
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
-/// Event kind under which the study keeps a decision that later steps depend on.
-const DECISION: &str = "decision";
 /// Event kind under which the steps of a job are kept, of A and of B.
 const STEPS: &str = "steps";
 
@@ -377,18 +375,7 @@ impl Study {
     /// # Errors
     /// The results file cannot be read, or does not hold under this name what the key says.
     pub(crate) fn recall<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
-        let events = self.store.events()?;
-        let text = events.iter().rev().find_map(|event| {
-            let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
-            kept.strip_prefix(key.name())?.strip_prefix('\t')
-        });
-        text.map(serde_json::from_str).transpose().with_context(|| {
-            format!(
-                "{}: the decision {} cannot be read; begin again with another --out",
-                self.folder.join(RESULTS_FILE).display(),
-                key.name()
-            )
-        })
+        key.kept_in(&self.store, &self.folder.join(RESULTS_FILE))
     }
 
     /// Keeps a decision, so that a sitting that continues the study takes the same way.

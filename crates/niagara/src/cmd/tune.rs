@@ -51,8 +51,8 @@ pub struct TuneArgs {
     /// hour to build once, and has to have passed `niagara server check`
     #[arg(long)]
     pub with_builds: bool,
-    /// Time for building servers, before anything is measured: the most promising that fit are built, and what each will take
-    /// is said first; what is here already takes none
+    /// Time for building servers, before anything is measured (`scripts/setup builds` installs what that takes): the best build
+    /// first, then what adds most to it for its time, and what each will take is said; what is here already takes none
     #[arg(long, default_value = "1h", value_parser = budget)]
     pub build_budget: Duration,
     /// Only these levers (ids as in `niagara levers`), comma-separated

@@ -1,0 +1,353 @@
+//! Which servers a tuning builds: those that lead to the largest gain in the time for building.
+
+use niagara_build::{Forecast, Recipe};
+
+use crate::lever::Lever;
+use crate::variants::built_sets::{built_sets, recipe_of};
+use crate::variants::candidate::Candidate;
+use crate::variants::variant::Variant;
+
+/// Most servers that the levers of a tuning come to together.
+const MAX_BUILDS: usize = 16;
+/// Seconds that every build is taken for at least when gains are weighed by the time they take: what is here already is not
+/// worth more than the best for being here.
+const LEAST_SECONDS: f64 = 60.0;
+
+/// What a lever builds, and how long that takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildAhead {
+    /// The lever's id.
+    pub lever: String,
+    /// What building its server takes after those before it; the servers that it comes to with other levers that build
+    /// counted in.
+    pub forecast: Forecast,
+    /// Its recipe, one line.
+    pub recipe: String,
+}
+
+/// What is chosen from.
+pub(crate) struct BuildField<'a> {
+    /// What levers are put on.
+    pub base: &'a Variant,
+    /// All levers, those that build among them.
+    pub candidates: &'a [Candidate],
+    /// The log gain that is expected of a lever.
+    pub gain: &'a dyn Fn(&Lever) -> f64,
+    /// What making servers takes, one after the other.
+    pub forecasts: &'a dyn Fn(&[&Recipe]) -> Vec<Forecast>,
+    /// Levels of one choice that the duels tell apart.
+    pub room: usize,
+}
+
+/// The time for building.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BuildTime {
+    /// Seconds in all.
+    pub budget: f64,
+    /// Seconds of these that are gone.
+    pub used: f64,
+}
+
+/// What is built, in this order, and what is not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct BuildPlan {
+    /// The candidates to build for.
+    pub chosen: Vec<Planned>,
+    /// The candidates left out, each with the reason.
+    pub left_out: Vec<(usize, String)>,
+}
+
+/// A candidate that is built for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Planned {
+    /// Index of the candidate.
+    pub index: usize,
+    /// What its servers take after those before it.
+    pub forecast: Forecast,
+    /// Seconds that this is taken for.
+    takes: f64,
+}
+
+/// What speaks for building something next, the smaller the better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rank {
+    /// 0 where it adds to the best that is chosen, 2 where one that is chosen has all that it has, 1 between.
+    tier: u8,
+    /// Less its gain for the time, or less its gain.
+    less_gain: f64,
+    takes: f64,
+}
+
+impl BuildField<'_> {
+    /// What to build next and then, within `time` (`None`: whatever it takes), where the candidates `made` are built for already
+    /// and those of `out` are out of the question. First comes what adds most, in relation to the time that it takes, to the
+    /// best build chosen before; then what is expected to be worse than that; last what one that is chosen has and more.
+    /// A lever that adds to another one's build comes behind that.
+    pub(crate) fn plan(&self, made: &[usize], out: &[usize], time: Option<BuildTime>) -> BuildPlan {
+        let mut chosen = made.to_vec();
+        let mut planned: Vec<Planned> = Vec::new();
+        let free = time.map(|time| (time.budget - time.used).max(0.0));
+        let mut left = free;
+        while let Some(next) = self.next(&chosen, out, left) {
+            left = left.map(|left| left - next.takes);
+            chosen.push(next.index);
+            planned.push(next);
+        }
+        let kept = self.within_room(made, &chosen);
+        planned.retain(|planned| kept.contains(&planned.index));
+        let takes: f64 = planned.iter().map(|planned| planned.takes).sum();
+        let seconds = time
+            .zip(free)
+            .map(|(time, free)| (time.budget, free - takes));
+        let left_out = self
+            .builds()
+            .filter(|index| !kept.contains(index) && !out.contains(index))
+            .map(|index| (index, self.why_not(&kept, index, seconds)))
+            .collect();
+        BuildPlan {
+            chosen: planned,
+            left_out,
+        }
+    }
+
+    /// The candidates that build.
+    pub(crate) fn builds(&self) -> impl Iterator<Item = usize> {
+        let builds = |index: &usize| !self.candidates[*index].change.build.is_empty();
+        (0..self.candidates.len()).filter(builds)
+    }
+
+    /// The sets of levers whose servers are to be built for `index` beside those built for `made`.
+    pub(crate) fn new_sets(&self, made: &[usize], index: usize) -> Vec<Vec<usize>> {
+        let among: Vec<usize> = made.iter().copied().chain([index]).collect();
+        let mut sets = built_sets(self.candidates, &among);
+        sets.retain(|set| set.contains(&index));
+        sets
+    }
+
+    /// The candidates that add to what `index` builds, directly or by way of others.
+    pub(crate) fn adding_to(&self, index: usize) -> Vec<usize> {
+        let adds = |other: &usize| {
+            let mut lever = *other;
+            // As many steps as there are candidates: a chain has no circle, the library sees to it.
+            while let Some(base) = self.extended(lever) {
+                if base == index {
+                    return true;
+                }
+                lever = base;
+            }
+            false
+        };
+        self.builds().filter(adds).collect()
+    }
+
+    /// Of the levels of a choice those first that are worth most: the one that the best of them begins with, then the others
+    /// by what is expected of them.
+    pub(crate) fn by_worth(&self, levels: &[usize]) -> Vec<usize> {
+        let mut sorted = levels.to_vec();
+        // Stable: the earlier of equals stays before the later.
+        sorted.sort_by(|&x, &y| self.gain_of(y).total_cmp(&self.gain_of(x)));
+        let mut root = sorted.first().copied();
+        while let Some(base) = root.and_then(|root| self.extended(root)) {
+            if !sorted.contains(&base) {
+                break;
+            }
+            root = Some(base);
+        }
+        if let Some(place) = sorted.iter().position(|&level| Some(level) == root) {
+            sorted[..=place].rotate_right(1);
+        }
+        sorted
+    }
+
+    /// For people: what is to be built.
+    pub(crate) fn told(&self, plan: &BuildPlan) -> Vec<BuildAhead> {
+        let told = |planned: &Planned| BuildAhead {
+            lever: self.candidates[planned.index].lever.id().to_owned(),
+            forecast: planned.forecast,
+            recipe: recipe_of(self.base, self.candidates, &[planned.index]).one_line(),
+        };
+        plan.chosen.iter().map(told).collect()
+    }
+
+    fn next(&self, chosen: &[usize], out: &[usize], left: Option<f64>) -> Option<Planned> {
+        let options = self
+            .builds()
+            .filter(|index| !chosen.contains(index) && !out.contains(index))
+            .filter_map(|index| {
+                if self.is_too_many(chosen, index) {
+                    return None;
+                }
+                let forecast = self.forecast(chosen, index);
+                let takes = takes(forecast, chosen.is_empty(), left)?;
+                let waits = self
+                    .extended(index)
+                    .is_some_and(|base| !chosen.contains(&base) && !out.contains(&base));
+                let planned = Planned {
+                    index,
+                    forecast,
+                    takes,
+                };
+                // Nothing is saved by building first what it adds to where it is here.
+                (!waits || forecast == Forecast::There)
+                    .then(|| (self.rank(chosen, index, takes), planned))
+            });
+        let best = options.min_by(|(x, one), (y, other)| {
+            (x.tier.cmp(&y.tier))
+                .then(x.less_gain.total_cmp(&y.less_gain))
+                .then(x.takes.total_cmp(&y.takes))
+                .then(one.index.cmp(&other.index))
+        });
+        best.map(|(_, planned)| planned)
+    }
+
+    fn rank(&self, chosen: &[usize], index: usize, takes: f64) -> Rank {
+        let beside: Vec<usize> = chosen
+            .iter()
+            .copied()
+            .filter(|&other| self.factor(other) == self.factor(index))
+            .collect();
+        let best = beside
+            .iter()
+            .map(|&other| self.gain_of(other))
+            .fold(0.0, f64::max);
+        let adds = self.gain_of(index) - best;
+        let recipe = |index| recipe_of(self.base, self.candidates, &[index]);
+        let (tier, less_gain) = if adds > 0.0 {
+            (0, -adds / takes.max(LEAST_SECONDS))
+        } else if beside
+            .iter()
+            .any(|&other| recipe(index).is_part_of(&recipe(other)))
+        {
+            (2, -self.gain_of(index))
+        } else {
+            (1, -self.gain_of(index))
+        };
+        Rank {
+            tier,
+            less_gain,
+            takes,
+        }
+    }
+
+    /// Of each choice as many levels as the duels tell apart: those built for already, then those that are worth most.
+    fn within_room(&self, made: &[usize], chosen: &[usize]) -> Vec<usize> {
+        let mut factors: Vec<&str> = chosen.iter().map(|&index| self.factor(index)).collect();
+        factors.sort_unstable();
+        factors.dedup();
+        let within = |factor: &str| {
+            let levels: Vec<usize> = chosen
+                .iter()
+                .copied()
+                .filter(|&index| self.factor(index) == factor)
+                .collect();
+            let mut sorted = self.by_worth(&levels);
+            sorted.sort_by_key(|level| !made.contains(level));
+            sorted.truncate(self.room.max(1));
+            sorted
+        };
+        factors.into_iter().flat_map(within).collect()
+    }
+
+    /// Why `index` is not built beside those of `kept`; `seconds` are for building in all, and left of that.
+    fn why_not(&self, kept: &[usize], index: usize, seconds: Option<(f64, f64)>) -> String {
+        let levels = kept
+            .iter()
+            .filter(|&&other| self.factor(other) == self.factor(index));
+        if levels.count() >= self.room.max(1) {
+            return format!(
+                "the duels of this budget tell {} builds apart, and more is expected of others: a longer --budget, or --only {}",
+                self.room.max(1),
+                self.candidates[index].lever.id()
+            );
+        }
+        match seconds {
+            Some((budget, left)) if !self.is_too_many(kept, index) => {
+                over_budget(self.forecast(kept, index), budget, left)
+            }
+            _ => format!(
+                "with it the levers that build come to more than {MAX_BUILDS} different servers: leave some out (--without), or \
+                 name those to try (--only)"
+            ),
+        }
+    }
+
+    fn is_too_many(&self, chosen: &[usize], index: usize) -> bool {
+        let among: Vec<usize> = chosen.iter().copied().chain([index]).collect();
+        built_sets(self.candidates, &among).len() > MAX_BUILDS
+    }
+
+    /// What the servers for `index` take after those for `chosen`.
+    fn forecast(&self, chosen: &[usize], index: usize) -> Forecast {
+        let recipe = |set: &Vec<usize>| recipe_of(self.base, self.candidates, set);
+        let new: Vec<Recipe> = self.new_sets(chosen, index).iter().map(recipe).collect();
+        let before = built_sets(self.candidates, chosen);
+        let all: Vec<Recipe> = before.iter().map(recipe).chain(new.clone()).collect();
+        let forecasts = (self.forecasts)(&all.iter().collect::<Vec<_>>());
+        together(forecasts.get(before.len()..).unwrap_or_default())
+    }
+
+    /// The candidate that `index` adds to.
+    fn extended(&self, index: usize) -> Option<usize> {
+        let base = self.candidates[index].lever.extends()?;
+        self.builds()
+            .find(|&other| self.candidates[other].lever.id() == base)
+    }
+
+    fn gain_of(&self, index: usize) -> f64 {
+        (self.gain)(&self.candidates[index].lever)
+    }
+
+    fn factor(&self, index: usize) -> &str {
+        self.candidates[index].lever.factor()
+    }
+}
+
+/// Seconds that a build is taken for, where it fits into what is left. Of what nobody can tell the time of, the first takes all.
+fn takes(forecast: Forecast, is_first: bool, left: Option<f64>) -> Option<f64> {
+    match (forecast.seconds(), left) {
+        (seconds, None) => Some(seconds.unwrap_or(0.0)),
+        (Some(seconds), Some(left)) => (seconds <= left).then_some(seconds),
+        (None, Some(left)) => is_first.then_some(left),
+    }
+}
+
+/// What several builds take together.
+fn together(forecasts: &[Forecast]) -> Forecast {
+    let mut sum = Forecast::There;
+    for forecast in forecasts {
+        sum = match (sum, *forecast) {
+            (Forecast::Unknown, _) | (_, Forecast::Unknown) => Forecast::Unknown,
+            (sum, Forecast::There) => sum,
+            (Forecast::There, other) => other,
+            (Forecast::Seconds(one), Forecast::Seconds(other)) => Forecast::Seconds(one + other),
+            (
+                Forecast::Seconds(one) | Forecast::Elsewhere(one),
+                Forecast::Seconds(other) | Forecast::Elsewhere(other),
+            ) => Forecast::Elsewhere(one + other),
+        };
+    }
+    sum
+}
+
+/// Why a build is left out.
+fn over_budget(forecast: Forecast, budget: f64, left: f64) -> String {
+    let minutes = |seconds: f64| format!("{:.0}m", (seconds / 60.0).ceil());
+    match forecast.seconds() {
+        Some(takes) => format!(
+            "building it takes about {}, and of the {} for building {} are left: --build-budget {}",
+            minutes(takes),
+            minutes(budget),
+            minutes(left.max(0.0)),
+            minutes(budget - left + takes)
+        ),
+        None => format!(
+            "nobody can tell yet how long building it takes here, and {} are for building: --build-budget {}, or build it alone \
+             (niagara server build)",
+            minutes(budget),
+            minutes(budget * 4.0)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;
