@@ -93,12 +93,10 @@ impl BuildField<'_> {
             chosen.push(next.index);
             planned.push(next);
         }
-        let kept = self.within_room(made, &chosen);
-        planned.retain(|planned| kept.contains(&planned.index));
-        let takes: f64 = planned.iter().map(|planned| planned.takes).sum();
-        let seconds = time
-            .zip(free)
-            .map(|(time, free)| (time.budget, free - takes));
+        let within_room = self.within_room(made, &chosen);
+        planned.retain(|planned| within_room.contains(&planned.index));
+        let (kept, planned, left) = self.timed(made, &planned, free);
+        let seconds = time.zip(left).map(|(time, left)| (time.budget, left));
         let left_out = self
             .builds()
             .filter(|index| !kept.contains(index) && !out.contains(index))
@@ -108,6 +106,32 @@ impl BuildField<'_> {
             chosen: planned,
             left_out,
         }
+    }
+
+    /// Of what is `planned` what fits, with what it takes where nothing else is built: all that is kept, that, and what time
+    /// it leaves.
+    fn timed(
+        &self,
+        made: &[usize],
+        planned: &[Planned],
+        mut left: Option<f64>,
+    ) -> (Vec<usize>, Vec<Planned>, Option<f64>) {
+        let mut kept = made.to_vec();
+        let mut timed = Vec::new();
+        for planned in planned {
+            let forecast = self.forecast(&kept, planned.index);
+            let Some(takes) = takes(forecast, kept.is_empty(), left) else {
+                continue;
+            };
+            left = left.map(|left| left - takes);
+            kept.push(planned.index);
+            timed.push(Planned {
+                forecast,
+                takes,
+                ..*planned
+            });
+        }
+        (kept, timed, left)
     }
 
     /// The candidates that build.
@@ -128,7 +152,7 @@ impl BuildField<'_> {
     pub(crate) fn adding_to(&self, index: usize) -> Vec<usize> {
         let adds = |other: &usize| {
             let mut lever = *other;
-            // As many steps as there are candidates: a chain has no circle, the library sees to it.
+            // The library sees to it that no chain comes back to itself.
             while let Some(base) = self.extended(lever) {
                 if base == index {
                     return true;
@@ -278,10 +302,13 @@ impl BuildField<'_> {
 
     /// What the servers for `index` take after those for `chosen`.
     fn forecast(&self, chosen: &[usize], index: usize) -> Forecast {
-        let recipe = |set: &Vec<usize>| recipe_of(self.base, self.candidates, set);
-        let new: Vec<Recipe> = self.new_sets(chosen, index).iter().map(recipe).collect();
         let before = built_sets(self.candidates, chosen);
-        let all: Vec<Recipe> = before.iter().map(recipe).chain(new.clone()).collect();
+        let new = self.new_sets(chosen, index);
+        let all: Vec<Recipe> = before
+            .iter()
+            .chain(&new)
+            .map(|set| recipe_of(self.base, self.candidates, set))
+            .collect();
         let forecasts = (self.forecasts)(&all.iter().collect::<Vec<_>>());
         together(forecasts.get(before.len()..).unwrap_or_default())
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 use niagara_build::{BuildStore, Forecast, Recipe, built_as, check_packages, check_tools};
 use niagara_check::{Standing, standing};
 use niagara_server::Catalog;
@@ -59,7 +59,7 @@ pub(crate) fn by_reason(refused: &[(String, String)]) -> Vec<String> {
     reasons.retain(|reason| seen.insert(*reason));
     let of = |reason: &str| {
         let mut names = refused.iter().filter(|(_, other)| other == reason);
-        let first = names.next().map_or("", |(name, _)| name);
+        let first = names.next().map_or("", |(name, _)| name.as_str());
         match names.count() {
             0 => first.to_owned(),
             more => format!("{first} and {more} more"),
@@ -71,14 +71,11 @@ pub(crate) fn by_reason(refused: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// The error of a tuning that is to try builds and can make none.
-///
-/// # Errors
-/// Always: the causes, each once, and what to do.
-pub(crate) fn nothing_can_be_built(refused: &[(String, String)]) -> Result<()> {
+/// What a tuning says that is to try builds and can make none: the causes, each once, and what to do.
+pub(crate) fn nothing_can_be_built(refused: &[(String, String)]) -> Error {
     let (mut causes, mut remedies) = (Vec::new(), Vec::new());
     for line in by_reason(refused) {
-        let (cause, remedy) = line.split_once("\nremedy: ").unwrap_or((&line, ""));
+        let (cause, remedy) = line.split_once("\nremedy: ").unwrap_or((line.as_str(), ""));
         causes.push(cause.to_owned());
         remedies.push(remedy.to_owned());
     }
@@ -86,7 +83,7 @@ pub(crate) fn nothing_can_be_built(refused: &[(String, String)]) -> Result<()> {
     let mut seen = BTreeSet::new();
     remedies.retain(|remedy| seen.insert(remedy.clone()));
     remedies.push("leave out --with-builds".to_owned());
-    bail!(
+    anyhow!(
         "--with-builds is asked for, and no server can be built here: {}\nremedy: {}",
         causes.join("; "),
         remedies.join("; or ")

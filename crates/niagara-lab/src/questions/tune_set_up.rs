@@ -94,11 +94,7 @@ impl TuneSetUp {
     ) -> Result<()> {
         let builds = |candidate: &Candidate| !candidate.change.build.is_empty();
         if let Some(plan) = kept {
-            self.leave_out(|candidate| {
-                let late =
-                    builds(candidate) && !plan.levers.iter().any(|id| id == candidate.lever.id());
-                late.then(|| BEGUN_WITHOUT.to_owned())
-            });
+            self.leave_out(|candidate| begun_without(plan, candidate));
         }
         if !self.candidates.iter().any(builds) {
             return Ok(());
@@ -175,7 +171,7 @@ impl TuneSetUp {
             .collect();
         let refused = refused(set_up, &recipes);
         if must && refused.len() == recipes.len() {
-            return nothing_can_be_built(&refused);
+            return Err(nothing_can_be_built(&refused));
         }
         for line in by_reason(&refused) {
             observer.see(Event::Note(&format!("cannot be built here: {line}")));
@@ -288,9 +284,16 @@ fn something_can_be_built(set_up: &SetUp<'_>, tune: &TuneQuestion) -> Result<()>
         .collect();
     let refused = refused(set_up, &recipes);
     match !recipes.is_empty() && refused.len() == recipes.len() {
-        true => nothing_can_be_built(&refused),
+        true => Err(nothing_can_be_built(&refused)),
         false => Ok(()),
     }
+}
+
+/// Why a candidate that builds is not tried by the tuning of this plan, which is continued: it was begun without it.
+fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<String> {
+    let is_late = !candidate.change.build.is_empty()
+        && !plan.levers.iter().any(|id| id == candidate.lever.id());
+    is_late.then(|| BEGUN_WITHOUT.to_owned())
 }
 
 /// How the server with a change is made.
@@ -303,4 +306,62 @@ fn refused(set_up: &SetUp<'_>, recipes: &[(&str, Recipe)]) -> Vec<(String, Strin
     let inventory = set_up.inventory;
     let store = BuildStore::new(&inventory.cache);
     without_tools(&inventory.catalog, &store, &set_up.base.server, recipes)
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_store::Store;
+    use serde_json::json;
+
+    use super::*;
+    use crate::studies::study::{RESULTS_FILE, Study};
+
+    #[test]
+    fn a_tuning_that_is_continued_has_the_builds_that_it_was_begun_with() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(RESULTS_FILE);
+        let duel_settings = DuelSettings {
+            couples: 4,
+            slice_seconds: 0.5,
+            ramp_seconds: 0.05,
+            warm_up_seconds: 4.0,
+            disturbance: 0.05,
+        };
+        let study = Study::for_tests(folder.path(), 600.0, duel_settings).expect("a study");
+        let kept = || {
+            let store = Store::open_read_only(&file).expect("readable");
+            let plan = checkpoint::tune_plan().kept_in(&store, &file);
+            plan.expect("readable")
+        };
+        assert_eq!(kept(), None);
+        let plan: TunePlan = serde_json::from_value(json!({
+            "levers": ["build-clang-pgo-lto", "malloc-jemalloc"], "left_out": [], "screening_duels": 40,
+            "screening_duel_seconds": 5.0, "duel_seconds": 9.0, "screening_until": 300.0,
+        }))
+        .expect("a plan");
+        study
+            .keep(&checkpoint::tune_plan(), &plan)
+            .expect("writable");
+        assert_eq!(kept().as_ref(), Some(&plan));
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let late: Vec<&str> = ["build-clang-pgo-lto", "build-pgo-lto", "malloc-tcmalloc"]
+            .into_iter()
+            .filter(|id| {
+                let lever = levers.iter().find(|lever| lever.id() == *id);
+                let lever = lever.expect("shipped").clone();
+                let candidate = Candidate {
+                    change: Change {
+                        build: lever.build().clone(),
+                        ..Change::default()
+                    },
+                    lever,
+                    span: None,
+                    prior: None,
+                };
+                begun_without(&plan, &candidate).is_some()
+            })
+            .collect();
+        // The malloc is left to the plan, which every lever is held against.
+        assert_eq!(late, ["build-pgo-lto"]);
+    }
 }
