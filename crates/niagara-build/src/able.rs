@@ -1,10 +1,11 @@
 //! What building takes on a machine: asked before anything is forecast, fetched or compiled.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_server::machine::in_path;
 use niagara_server::{BuildDescription, Catalog, Install, ServerDescription};
 use std::path::Path;
 
+use crate::ensure::can_be_built;
 use crate::flags::check_options;
 use crate::recipe::Recipe;
 use crate::toolchain::{Toolchain, missing_packages};
@@ -41,19 +42,6 @@ pub fn built_as<'a>(catalog: &'a Catalog, server: &str) -> Result<&'a ServerDesc
         install.version,
         known.join(", ")
     )
-}
-
-/// How the catalogue says that a server is built.
-///
-/// # Errors
-/// It does not say.
-pub(crate) fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
-    described.build.clone().with_context(|| {
-        format!(
-            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
-            described.name
-        )
-    })
 }
 
 /// Whether this machine has the tools that `recipe` takes, beside `server`: compiler, linker, BOLT, what patches a source.

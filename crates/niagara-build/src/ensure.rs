@@ -1,9 +1,9 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_server::BuildDescription;
+use niagara_server::{BuildDescription, ServerDescription};
 
-use crate::able::{built_as, can_be_built, needs_installed};
+use crate::able::{built_as, needs_installed};
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
 use crate::flags::check_options;
@@ -157,6 +157,19 @@ impl Builder<'_> {
             in_use,
         })
     }
+}
+
+/// How a server of the catalogue is built.
+///
+/// # Errors
+/// Its file does not say.
+pub(crate) fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
+    described.build.clone().with_context(|| {
+        format!(
+            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
+            described.name
+        )
+    })
 }
 
 #[cfg(test)]

@@ -68,16 +68,6 @@ pub(crate) struct Planned {
     takes: f64,
 }
 
-/// What speaks for building something next, the smaller the better.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Rank {
-    /// 0 where it adds to the best that is chosen, 2 where one that is chosen has all that it has, 1 between.
-    tier: u8,
-    /// Less its gain for the time, or less its gain.
-    less_gain: f64,
-    takes: f64,
-}
-
 impl BuildField<'_> {
     /// What to build next and then, within `time` (`None`: whatever it takes), where the candidates `made` are built for already
     /// and those of `out` are out of the question. First comes what adds most, in relation to the time that it takes, to the
@@ -193,64 +183,75 @@ impl BuildField<'_> {
         plan.chosen.iter().map(told).collect()
     }
 
+    /// What to build after `chosen`.
     fn next(&self, chosen: &[usize], out: &[usize], left: Option<f64>) -> Option<Planned> {
-        let options = self
+        let is_open = |index: &usize| {
+            let waits = self
+                .extended(*index)
+                .is_some_and(|base| !chosen.contains(&base) && !out.contains(&base));
+            !chosen.contains(index)
+                && !out.contains(index)
+                && !waits
+                && !self.is_too_many(chosen, *index)
+        };
+        let fitting = |index: &usize| {
+            let forecast = self.forecast(chosen, *index);
+            Some(Planned {
+                index: *index,
+                forecast,
+                takes: takes(forecast, chosen.is_empty(), left)?,
+            })
+        };
+        let (adding, mut others): (Vec<usize>, Vec<usize>) = self
             .builds()
-            .filter(|index| !chosen.contains(index) && !out.contains(index))
-            .filter_map(|index| {
-                if self.is_too_many(chosen, index) {
-                    return None;
-                }
-                let forecast = self.forecast(chosen, index);
-                let takes = takes(forecast, chosen.is_empty(), left)?;
-                let waits = self
-                    .extended(index)
-                    .is_some_and(|base| !chosen.contains(&base) && !out.contains(&base));
-                let planned = Planned {
-                    index,
-                    forecast,
-                    takes,
-                };
-                // Nothing is saved by building first what it adds to where it is here.
-                (!waits || forecast == Forecast::There)
-                    .then(|| (self.rank(chosen, index, takes), planned))
-            });
-        let best = options.min_by(|(x, one), (y, other)| {
-            (x.tier.cmp(&y.tier))
-                .then(x.less_gain.total_cmp(&y.less_gain))
-                .then(x.takes.total_cmp(&y.takes))
-                .then(one.index.cmp(&other.index))
-        });
-        best.map(|(_, planned)| planned)
+            .filter(is_open)
+            .partition(|&index| self.adds(chosen, index) > 0.0);
+        let for_its_time =
+            |planned: &Planned| self.adds(chosen, planned.index) / planned.takes.max(LEAST_SECONDS);
+        let best = adding
+            .iter()
+            .filter_map(fitting)
+            .min_by(|x, y| for_its_time(y).total_cmp(&for_its_time(x)));
+        if best.is_some() {
+            return best;
+        }
+        let standing = |index: usize| (self.is_in_one_of(chosen, index), -self.gain_of(index));
+        let compare = |x: &usize, y: &usize| {
+            let ((x_in, x_gain), (y_in, y_gain)) = (standing(*x), standing(*y));
+            x_in.cmp(&y_in).then(x_gain.total_cmp(&y_gain))
+        };
+        others.sort_by(compare);
+        others
+            .chunk_by(|x, y| compare(x, y).is_eq())
+            .find_map(|alike| {
+                let fitting = alike.iter().filter_map(fitting);
+                fitting.min_by(|x, y| x.takes.total_cmp(&y.takes))
+            })
     }
 
-    fn rank(&self, chosen: &[usize], index: usize, takes: f64) -> Rank {
-        let beside: Vec<usize> = chosen
+    /// The log gain that `index` is expected to bring beyond the best that is chosen of its choice.
+    fn adds(&self, chosen: &[usize], index: usize) -> f64 {
+        let best = self
+            .beside(chosen, index)
+            .map(|other| self.gain_of(other))
+            .fold(0.0, f64::max);
+        self.gain_of(index) - best
+    }
+
+    /// Whether one that is chosen has all that `index` has.
+    fn is_in_one_of(&self, chosen: &[usize], index: usize) -> bool {
+        let recipe = |index| recipe_of(self.base, self.candidates, &[index]);
+        let own = recipe(index);
+        self.beside(chosen, index)
+            .any(|other| own.is_part_of(&recipe(other)))
+    }
+
+    /// The levels of the choice of `index` among `levels`.
+    fn beside(&self, levels: &[usize], index: usize) -> impl Iterator<Item = usize> {
+        levels
             .iter()
             .copied()
-            .filter(|&other| self.factor(other) == self.factor(index))
-            .collect();
-        let best = beside
-            .iter()
-            .map(|&other| self.gain_of(other))
-            .fold(0.0, f64::max);
-        let adds = self.gain_of(index) - best;
-        let recipe = |index| recipe_of(self.base, self.candidates, &[index]);
-        let (tier, less_gain) = if adds > 0.0 {
-            (0, -adds / takes.max(LEAST_SECONDS))
-        } else if beside
-            .iter()
-            .any(|&other| recipe(index).is_part_of(&recipe(other)))
-        {
-            (2, -self.gain_of(index))
-        } else {
-            (1, -self.gain_of(index))
-        };
-        Rank {
-            tier,
-            less_gain,
-            takes,
-        }
+            .filter(move |&other| self.factor(other) == self.factor(index))
     }
 
     /// Of each choice as many levels as the duels tell apart: those built for already, then those that are worth most.
@@ -274,10 +275,7 @@ impl BuildField<'_> {
 
     /// Why `index` is not built beside those of `kept`; `seconds` are for building in all, and left of that.
     fn why_not(&self, kept: &[usize], index: usize, seconds: Option<(f64, f64)>) -> String {
-        let levels = kept
-            .iter()
-            .filter(|&&other| self.factor(other) == self.factor(index));
-        if levels.count() >= self.room.max(1) {
+        if self.beside(kept, index).count() >= self.room.max(1) {
             return format!(
                 "the duels of this budget tell {} builds apart, and more is expected of others: a longer --budget, or --only {}",
                 self.room.max(1),
