@@ -1,15 +1,15 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
+use crate::able::needs_installed;
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
-use crate::described::{can_be_built, of_tree};
+use crate::described::{built_as, can_be_built, of_tree};
 use crate::order::{Order, tools_for};
 use crate::recipe::Recipe;
 use crate::source::Source;
 use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
-use crate::toolchain::missing_packages;
 
 impl Builder<'_> {
     /// What the build of `recipe` beside `server` is known by and made from: its source is fetched where it is not here, nothing
@@ -43,13 +43,14 @@ impl Builder<'_> {
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
         let recipe = recipe.pinned()?.normal();
         let tools = tools_for(&recipe)?;
-        let (from, in_use) = match &recipe.source {
+        let (server, from, in_use) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
-                ((of_tree(self.catalog, server, &source)?, source), None)
+                let description = of_tree(self.catalog, server, &source)?;
+                (server, (description, source), None)
             }
             None => {
-                let described = self.catalog.get(server)?;
+                let described = built_as(self.catalog, server)?;
                 let build = can_be_built(described)?;
                 let (source, in_use) = Source::of_package(
                     self.cache,
@@ -59,7 +60,7 @@ impl Builder<'_> {
                     self.cancelled,
                     self.progress,
                 )?;
-                ((build, source), Some(in_use))
+                (described.name.as_str(), (build, source), Some(in_use))
             }
         };
         let mut order = Order::of(server, recipe, tools, from, self.patches)?;
@@ -75,14 +76,7 @@ impl Builder<'_> {
         if let Some(build) = store.find(&key) {
             return self.found(order, build, true, in_use);
         }
-        let missing = missing_packages(&order.description.needs);
-        if !missing.is_empty() {
-            bail!(
-                "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
-                missing.join(", "),
-                missing.join(" ")
-            );
-        }
+        needs_installed(&order.description)?;
         let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
             (self.progress)("waiting: somebody else makes this build");
         })?;

@@ -172,22 +172,9 @@ fn cpu_seconds_elsewhere(catalog: &Catalog, server: &str) -> Option<f64> {
 }
 
 impl BuildStore {
-    /// What making the servers of `recipes` takes on all CPUs, one after the other, by what earlier builds took here; `server` is
-    /// one that comes with the program.
-    pub fn forecasts(&self, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
-        match Catalog::load(&[]) {
-            Ok(catalog) => self.forecasts_by(&catalog, server, recipes),
-            Err(_) => vec![Forecast::Unknown; recipes.len()],
-        }
-    }
-
-    /// What making the servers of `recipes` beside a server of `catalog` takes.
-    pub fn forecasts_by(
-        &self,
-        catalog: &Catalog,
-        server: &str,
-        recipes: &[&Recipe],
-    ) -> Vec<Forecast> {
+    /// What making the servers of `recipes` beside a server of `catalog` takes on all CPUs, one after the other, by what earlier
+    /// builds took here.
+    pub fn forecasts(&self, catalog: &Catalog, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut forecaster = Forecaster {
             experience: Experience::of(self, server, jobs),

@@ -3,6 +3,8 @@
 //! The walk is: [`Recipe`] → [`Builder::ensure`] → source → instrumented build → training → optimised build → BOLT →
 //! [`Built`], whose install is launched like any other.
 
+mod able;
+mod additions;
 mod bolt;
 mod builder;
 mod bundled_libraries;
@@ -38,7 +40,10 @@ mod training;
 mod training_files;
 mod training_words;
 
+pub use able::{check_packages, check_tools};
+pub use additions::settings_with;
 pub use builder::{Builder, Built, Wanted};
+pub use described::built_as;
 pub use forecast::Forecast;
 pub use load_trainer::{Exercise, LoadTrainer, stopped};
 pub use patch::Patch;

@@ -9,7 +9,7 @@ use niagara_server::{BuildDescription, Catalog, Install, installed};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::described::{can_be_built, of_tree};
+use crate::described::{built_as, can_be_built, of_tree};
 use crate::flags::{Stage, check_options, cmake_options};
 use crate::patch::Patch;
 use crate::recipe::{BoltProfile, Recipe, StaticLibrary};
@@ -95,16 +95,16 @@ impl Order {
     ) -> Result<Option<Order>> {
         let recipe = recipe.pinned()?.normal();
         let tools = tools_for(&recipe)?;
-        let from = match &recipe.source {
+        let (server, from) = match &recipe.source {
             Some(path) => {
                 let source = Source::from_path(path)?;
-                (of_tree(catalog, server, &source)?, source)
+                (server, (of_tree(catalog, server, &source)?, source))
             }
             None => {
-                let described = catalog.get(server)?;
+                let described = built_as(catalog, server)?;
                 let build = can_be_built(described)?;
                 match Source::of_package_here(cache, described, &build) {
-                    Some(source) => (build, source),
+                    Some(source) => (described.name.as_str(), (build, source)),
                     None => return Ok(None),
                 }
             }

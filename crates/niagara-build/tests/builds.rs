@@ -291,7 +291,7 @@ fn a_build_is_here_until_its_source_is_another() {
     let recipe = package(&[]);
     let forecast = || {
         let store = yard.store();
-        store.forecasts_by(&yard.catalog, PACKAGE, &[&recipe])[0]
+        store.forecasts(&yard.catalog, PACKAGE, &[&recipe])[0]
     };
     yard.fetch("10.11.98");
     assert_eq!(forecast(), Forecast::Unknown);
@@ -783,7 +783,7 @@ fn a_shipped_profile_that_does_not_fit_is_tried_once_for_a_source() {
     assert!(yard.build_package(&plain).0.was_there);
     let forecasts = |settings: &[(&str, &str)]| {
         let store = yard.store();
-        store.forecasts_by(&yard.catalog, PACKAGE, &[&package(settings)])[0]
+        store.forecasts(&yard.catalog, PACKAGE, &[&package(settings)])[0]
     };
     assert_eq!(forecasts(&plain), Forecast::There);
     // Another build of the source does not try it again, and the forecast knows that.

@@ -133,7 +133,11 @@ impl LookPlan {
             return Self::standard(alpha);
         }
         let duels = duels.min(MAX_DUELS);
-        let first = if duels > standard { STANDARD_LOOKS[0] } else { 0 };
+        let first = if duels > standard {
+            STANDARD_LOOKS[0]
+        } else {
+            0
+        };
         // A look just before the last one costs more than it may save.
         let mut sizes: Vec<usize> = EARLY_LOOKS
             .into_iter()

@@ -25,8 +25,9 @@ pub fn announcement(plan: Announced<'_>) -> String {
     }
 }
 
-/// The servers that are built first, each with how long that takes, and how long all may take.
-pub fn to_build(builds: &[BuildAhead], seconds: f64) -> String {
+/// The servers that are built first, each with how long that takes, and how long all may take: without a limit where a tuning
+/// is continued that has them among its levers.
+pub fn to_build(builds: &[BuildAhead], seconds: Option<f64>) -> String {
     let told: Vec<String> = builds
         .iter()
         .map(|build| {
@@ -34,9 +35,15 @@ pub fn to_build(builds: &[BuildAhead], seconds: f64) -> String {
             format!("\n  {} ({takes}): {}", build.lever, build.recipe)
         })
         .collect();
+    let within = match seconds {
+        Some(seconds) => format!(
+            "in about {} (--build-budget; after each it is worked out again what fits)",
+            clock(Duration::from_secs_f64(seconds))
+        ),
+        None => "which this tuning was begun with".to_owned(),
+    };
     format!(
-        "servers to build first, while nothing is measured, in {} at most (--build-budget):{}",
-        clock(Duration::from_secs_f64(seconds)),
+        "servers to build first, while nothing is measured, {within}:{}",
         told.concat()
     )
 }

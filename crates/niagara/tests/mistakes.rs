@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use common::{Place, run};
@@ -82,6 +83,40 @@ fn what_a_newcomer_mistypes_is_answered_with_what_to_type() {
     ] {
         refused(arguments, words);
     }
+}
+
+/// Before a server is fetched, let alone an hour spent.
+#[test]
+fn builds_that_cannot_be_made_here_end_a_tuning_at_once() {
+    let place = Place::new();
+    let nothing = tempfile::tempdir().expect("a folder");
+    let mut command = place.niagara(&["tune", "mariadb-10.11", "--with-builds"]);
+    let (code, _, stderr) = run(command.env("PATH", nothing.path()));
+    assert_eq!(code, Some(1), "{stderr}");
+    for words in [
+        "no server can be built here",
+        "building takes cmake",
+        "\nremedy: apt install cmake, or scripts/setup builds; or leave out --with-builds",
+    ] {
+        assert!(stderr.contains(words), "{words}\n{stderr}");
+    }
+    let old = nothing.path().join("mariadbd");
+    let says = "#!/bin/sh\necho 'mariadbd  Ver 10.5.29-MariaDB for debian-linux-gnu on x86_64'\n";
+    std::fs::write(&old, says).expect("written");
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let old = old.display().to_string();
+    refused(
+        &["tune", &old, "--with-builds"],
+        &[
+            "MariaDB 10.5.29",
+            "mariadb-10.11, mariadb-11.8",
+            "\nremedy: ",
+        ],
+    );
+    refused(
+        &["tune", "mariadb-10.10", "--with-builds"],
+        &["no server is called `mariadb-10.10`"],
+    );
 }
 
 /// Whoever says how many nodes wants nodes: a study that quietly runs here for hours is none of that.

@@ -254,16 +254,16 @@ fn what_cannot_be_put_side_by_side_is_told_with_a_remedy() {
 
 #[test]
 fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
-    let told = |reasons: &[&str]| {
+    let because = |levers: &[&str], reason: &str| {
         let place = Place::new();
         let store = store(&place.out());
         let mut tune = tuned(true);
-        tune.not_tried = reasons
+        tune.not_tried = levers
             .iter()
             .map(|lever| niagara_store::NotTried {
                 lever: (*lever).to_owned(),
                 title: "a build".to_owned(),
-                reason: format!("tried only when asked for by name: --also {lever}"),
+                reason: reason.to_owned(),
             })
             .collect();
         let summary = Summary::Tune(Box::new(tune));
@@ -273,13 +273,22 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
+    let told = |levers: &[&str]| because(levers, "tried only when asked for by name: --also LEVER");
     let text = told(&["build-clang-pgo-lto", "build-pgo-lto"]);
     for words in [
         "builds: none tried; a server built from source brought × 1.",
         "] elsewhere with mariadb-10.11, oltp_point_select (",
-        "docs/results/compiler-matrix.md): add --with-builds",
+        "docs/results/compiler-matrix.md): `scripts/setup builds` once, then --with-builds (--build-budget, 1h unless given)",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
     assert!(!told(&["query-cache"]).contains("--with-builds"));
+    let text = because(
+        &["build-clang-pgo-lto"],
+        "building it takes about 27m, and of the 20m for building 20m are left: --build-budget 27m",
+    );
+    assert!(
+        text.contains("a longer --build-budget") && !text.contains("--with-builds"),
+        "{text}"
+    );
 }

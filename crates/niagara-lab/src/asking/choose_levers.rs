@@ -1,17 +1,15 @@
 //! Which levers a tuning tries here, and why not the others.
 
 use anyhow::{Result, bail};
-use niagara_build::{BuildStore, Forecast, Recipe};
 use niagara_store::NotTried;
 use niagara_toml::did_you_mean;
 use serde::Serialize;
 
 use crate::lever::{Context, Lever, Risk, Role};
 use crate::variants::candidate::Candidate;
-use crate::variants::variant::Variant;
 
 /// The factor whose levels are servers built from source.
-const BUILDS: &str = "build";
+pub(crate) const BUILDS: &str = "build";
 
 /// What a tuning tries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -84,8 +82,10 @@ impl TuneQuestion {
                 }),
             }
         }
-        let expected =
-            |candidate: &Candidate| candidate.lever.expected_gain(context.family, workload);
+        let expected = |candidate: &Candidate| {
+            let lever = &candidate.lever;
+            lever.expected_gain(levers, context.family, workload)
+        };
         // Stable: levers of which the same is expected stay as the library has them.
         candidates.sort_by(|x, y| expected(y).total_cmp(&expected(x)));
         (candidates, not_applicable)
@@ -104,91 +104,13 @@ impl TuneQuestion {
         }
     }
 
-    fn leaves_out(&self, lever: &Lever) -> bool {
+    /// Whether it is not to be tried, as the person who asks says.
+    pub(crate) fn leaves_out(&self, lever: &Lever) -> bool {
         let is_in = |list: &[String]| list.iter().any(|id| id == lever.id());
         // The controls stay, whatever levers are chosen.
         let others_only =
             !self.only.is_empty() && !is_in(&self.only) && lever.role() == Role::Lever;
         is_in(&self.without) || others_only
-    }
-}
-
-/// What a lever builds, and how long that takes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BuildAhead {
-    /// The lever's id.
-    pub lever: String,
-    /// What building its server takes.
-    pub forecast: Forecast,
-    /// Its recipe, one line.
-    pub recipe: String,
-}
-
-/// The levers among `candidates` that build a server on top of `base`, in their order, as far as `seconds` for building go:
-/// each with what it takes after those before it. Those for which no time is left are taken out of `candidates` and
-/// returned with the reason. What nobody can tell the time of is built where it is the first.
-pub(crate) fn builds_ahead(
-    store: &BuildStore,
-    base: &Variant,
-    candidates: &mut Vec<Candidate>,
-    seconds: f64,
-) -> (Vec<BuildAhead>, Vec<NotTried>) {
-    let (mut ahead, mut left_out) = (Vec::new(), Vec::new());
-    let mut chosen: Vec<Recipe> = Vec::new();
-    let mut left = seconds;
-    candidates.retain(|candidate| {
-        let variant = base.with(candidate.lever.id(), &candidate.change);
-        let Some(recipe) = variant.build.filter(|_| !candidate.change.build.is_empty()) else {
-            return true;
-        };
-        let with: Vec<&Recipe> = chosen.iter().chain([&recipe]).collect();
-        let forecast = store.forecasts(&base.server, &with).pop();
-        let forecast = forecast.unwrap_or(Forecast::Unknown);
-        let takes = match forecast {
-            Forecast::There => 0.0,
-            Forecast::Seconds(takes) | Forecast::Elsewhere(takes) => takes,
-            // Whatever it takes, it is the only one.
-            Forecast::Unknown if chosen.is_empty() => left,
-            Forecast::Unknown => f64::INFINITY,
-        };
-        if takes > left {
-            let lever = &candidate.lever;
-            left_out.push(NotTried {
-                lever: lever.id().to_owned(),
-                title: lever.title().to_owned(),
-                reason: over_budget(forecast, seconds, left),
-            });
-            return false;
-        }
-        left -= takes;
-        ahead.push(BuildAhead {
-            lever: candidate.lever.id().to_owned(),
-            forecast,
-            recipe: recipe.one_line(),
-        });
-        chosen.push(recipe);
-        true
-    });
-    (ahead, left_out)
-}
-
-/// Why a build is left out.
-fn over_budget(forecast: Forecast, seconds: f64, left: f64) -> String {
-    let minutes = |seconds: f64| format!("{:.0}m", (seconds / 60.0).ceil());
-    match forecast.seconds() {
-        Some(takes) => format!(
-            "building it takes about {}, and of the {} for building {} are left: --build-budget {}",
-            minutes(takes),
-            minutes(seconds),
-            minutes(left.max(0.0)),
-            minutes(seconds - left + takes)
-        ),
-        _ => format!(
-            "nobody can tell yet how long building it takes here, and {} are for building: --build-budget {}, or build it alone \
-             (niagara server build)",
-            minutes(seconds),
-            minutes(seconds * 4.0)
-        ),
     }
 }
 
@@ -203,82 +125,5 @@ fn id_of(name: &str, levers: &[Lever]) -> Result<String> {
             "there is no lever {name}\nremedy: {}`niagara levers` lists them",
             did_you_mean(name, levers.iter().map(Lever::id))
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use niagara_server::Cache;
-
-    use super::*;
-
-    /// Levers with their changes, in this order.
-    fn candidates(builds: &[(&str, &[(&str, &str)])]) -> Vec<Candidate> {
-        let levers = crate::lever::load(&[]).expect("the shipped levers");
-        let with = |(id, settings): &(&str, &[(&str, &str)])| {
-            let lever = levers.iter().find(|lever| lever.id() == *id);
-            let mut change = crate::lever::Change::default();
-            for (key, value) in *settings {
-                change.build.insert((*key).to_owned(), (*value).to_owned());
-            }
-            Candidate {
-                lever: lever.expect("shipped").clone(),
-                change,
-                span: None,
-                prior: None,
-            }
-        };
-        builds.iter().map(with).collect()
-    }
-
-    #[test]
-    fn the_most_promising_builds_that_fit_are_built() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = BuildStore::new(&Cache::at(folder.path()).expect("a cache"));
-        let base = Variant::base("mariadb-10.11");
-        let pgo = ("pgo", "oltp_insert");
-        let all = [
-            ("build-pgo-lto", &[pgo, ("lto", "thin")][..]),
-            ("malloc-jemalloc", &[]),
-            ("build-pgo", &[pgo]),
-            ("build-o3-native", &[("flags", "-O3")]),
-        ];
-        let recipes: Vec<Recipe> = candidates(&all)
-            .iter()
-            .filter_map(|candidate| base.with("x", &candidate.change).build)
-            .filter(|recipe| *recipe != Recipe::default())
-            .collect();
-        let forecasts = store.forecasts("mariadb-10.11", &recipes.iter().collect::<Vec<_>>());
-        let takes: Vec<f64> = forecasts
-            .iter()
-            .map(|forecast| forecast.seconds().expect("known from elsewhere"))
-            .collect();
-        // The second shares the first one's profile: it takes one compilation where that takes two.
-        assert!(takes[1] < takes[0] && takes[2] <= takes[1], "{takes:?}");
-        let within = |seconds: f64| {
-            let mut some = candidates(&all);
-            let (ahead, left_out) = builds_ahead(&store, &base, &mut some, seconds);
-            let kept: Vec<String> = some.iter().map(|one| one.lever.id().to_owned()).collect();
-            let built: Vec<String> = ahead.into_iter().map(|one| one.lever).collect();
-            (built, kept, left_out)
-        };
-        let (built, kept, left_out) = within(takes.iter().sum::<f64>() + 1.0);
-        assert_eq!(built, ["build-pgo-lto", "build-pgo", "build-o3-native"]);
-        assert_eq!((kept.len(), left_out.len()), (4, 0));
-        // A cheaper one still fits where a dearer one does not.
-        let (built, kept, left_out) = within(takes[0] + 1.0);
-        assert_eq!(built, ["build-pgo-lto"]);
-        assert_eq!(kept, ["build-pgo-lto", "malloc-jemalloc"]);
-        assert!(
-            left_out[0].reason.contains("--build-budget"),
-            "{}",
-            left_out[0].reason
-        );
-        let (built, _, left_out) = within(takes[2] + 1.0);
-        assert_eq!(built, ["build-o3-native"]);
-        assert_eq!(left_out.len(), 2);
-        let (built, kept, _) = within(0.0);
-        assert!(built.is_empty());
-        assert_eq!(kept, ["malloc-jemalloc"]);
     }
 }

@@ -1,5 +1,6 @@
 //! What is asked, as people write it: questions, recipes of variants, loads, quantities, and what they come to.
 
+pub(crate) mod choose_builds;
 pub(crate) mod choose_levers;
 pub(crate) mod duel_defaults;
 pub(crate) mod level_sets;

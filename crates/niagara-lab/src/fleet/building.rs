@@ -42,12 +42,11 @@ pub struct BuiltOnNodes {
     pub failed: Vec<(String, String)>,
 }
 
-/// Has those of `recipes` built by nodes that are not in this host's store. What a node cannot build is told, and left to whoever asks
-/// for it next.
+/// Has those of `recipes` built by nodes that are not in this host's store. What cannot be ordered here (a compiler or a source that is
+/// not to be had), and what a node cannot build, is told, and left to whoever asks for it next.
 ///
 /// # Errors
-/// [`Cancelled`]; a recipe that makes no sense here, a source that cannot be had; the shared folder cannot be written; Slurm takes
-/// no jobs.
+/// [`Cancelled`]; the shared folder cannot be written; Slurm takes no jobs.
 pub fn build_on_nodes(
     fleet: &FleetOptions,
     inventory: &Inventory,
@@ -57,6 +56,7 @@ pub fn build_on_nodes(
     observer: &mut dyn Observer,
 ) -> Result<BuiltOnNodes> {
     let mut asked: BTreeMap<String, (&ServerRecipe, Wanted)> = BTreeMap::new();
+    let mut refused = Vec::new();
     for recipe in recipes {
         let (cache, catalog) = (&inventory.cache, &inventory.catalog);
         let mut show = |text: &str| observer.see(Event::SettingUp(text));
@@ -68,15 +68,27 @@ pub fn build_on_nodes(
             options,
             cancel,
             &mut show,
-        )
-        .with_context(|| format!("cannot build {}", in_words(recipe)))?;
-        asked.insert(wanted.key.clone(), (recipe, wanted));
+        );
+        match wanted {
+            Ok(wanted) => {
+                asked.insert(wanted.key.clone(), (recipe, wanted));
+            }
+            Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),
+            Err(error) => {
+                let line = format!("it cannot be built: {error:#}");
+                observer.see(Event::Note(&format!("{}: {line}", in_words(recipe))));
+                refused.push((in_words(recipe), line));
+            }
+        }
     }
     // Known by all that was asked for, so that a head that was killed finds its folder again.
     let key = study_key(&asked.keys().collect::<Vec<_>>())?;
     asked.retain(|_, (_, wanted)| !wanted.is_there);
     if asked.is_empty() {
-        return Ok(BuiltOnNodes::default());
+        return Ok(BuiltOnNodes {
+            built: Vec::new(),
+            failed: refused,
+        });
     }
     let folder = fleet.shared.join(format!("builds-{}", &key[..12]));
     let yard = Yard {
@@ -99,7 +111,10 @@ pub fn build_on_nodes(
     )));
     // All that was worth keeping is in the store.
     let _ = std::fs::remove_dir_all(&yard.folder);
-    Ok(done)
+    Ok(BuiltOnNodes {
+        failed: refused.into_iter().chain(done.failed).collect(),
+        ..done
+    })
 }
 
 /// The name of a build among a head's items.
@@ -193,8 +208,7 @@ impl Yard<'_> {
                 }
                 content.extend(packed.get(&path).cloned());
             }
-            let forecast =
-                store.forecasts_by(&inventory.catalog, &recipe.server, &[&recipe.recipe]);
+            let forecast = store.forecasts(&inventory.catalog, &recipe.server, &[&recipe.recipe]);
             let seconds = forecast.first().copied().and_then(Forecast::seconds);
             orders.push(Order {
                 duel: item_of(key),

@@ -20,6 +20,7 @@ pub struct Lever {
     pub(crate) factor: Option<String>,
     pub(crate) level: Option<String>,
     pub(crate) default_level: Option<String>,
+    pub(crate) extends: Option<String>,
     pub(crate) theme: String,
     pub(crate) risk: Risk,
     pub(crate) role: Role,
@@ -62,6 +63,11 @@ impl Lever {
     /// What the factor's untouched state is called, where it has a name: `tcp` of `transport`.
     pub(crate) fn default_level(&self) -> Option<&str> {
         self.default_level.as_deref()
+    }
+
+    /// The lever whose build this one's adds to, by its id.
+    pub(crate) fn extends(&self) -> Option<&str> {
+        self.extends.as_deref()
     }
 
     /// Under what it is listed.
@@ -112,6 +118,11 @@ impl Lever {
     /// Whether it touches what a server recovers from after a crash: logs, flushing, durability.
     pub(crate) fn touches_recovery(&self) -> bool {
         self.recovery || self.risk == Risk::Durability
+    }
+
+    /// What it builds, as [`niagara_build::Recipe::set`] takes it.
+    pub(crate) fn build(&self) -> &BTreeMap<String, String> {
+        &self.template.build
     }
 
     /// The server variables that it sets on some branch.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use include_dir::{Dir, include_dir};
+use niagara_build::settings_with;
+use niagara_toml::did_you_mean;
 
 use super::definition::Lever;
 use super::parse::parse;
@@ -43,7 +45,7 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
             }
         }
     }
-    let mut levers: Vec<Lever> = levers.into_values().collect();
+    let mut levers = with_bases(&levers)?;
     refuse_twins(&levers)?;
     levers.sort_by(|a, b| (a.promise, a.factor(), &a.id).cmp(&(b.promise, b.factor(), &b.id)));
     Ok(levers)
@@ -51,6 +53,42 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
 
 fn lever_id(path: &Path) -> Option<String> {
     (path.extension()? == "toml").then(|| path.file_stem()?.to_str().map(str::to_owned))?
+}
+
+/// The levers, each that adds to another one's build with the whole of it.
+fn with_bases(levers: &BTreeMap<String, Lever>) -> Result<Vec<Lever>> {
+    levers
+        .values()
+        .map(|lever| {
+            let mut whole = lever.clone();
+            let mut chain = vec![lever];
+            while let Some(id) = chain.last().and_then(|last| last.extends()) {
+                let adding = chain[chain.len() - 1].file();
+                let Some(base) = levers.get(id) else {
+                    bail!(
+                        "{adding}: `extends` names {id}, which is no lever\nremedy: {}name one of factor {}",
+                        did_you_mean(id, levers.keys().map(String::as_str)),
+                        lever.factor()
+                    );
+                };
+                if base.factor() != lever.factor() || base.template.build.is_empty() {
+                    bail!(
+                        "{adding}: `extends` names {id}, which is not a level of {} that builds\n\
+                         remedy: name one that has the same `factor` and [change.build]",
+                        lever.factor()
+                    );
+                }
+                if chain.iter().any(|known| known.id() == id) {
+                    bail!(
+                        "{adding}: `extends` comes back to {id}\nremedy: end with a lever that has the whole build"
+                    );
+                }
+                whole.template.build = settings_with(&base.template.build, &whole.template.build);
+                chain.push(base);
+            }
+            Ok(whole)
+        })
+        .collect()
 }
 
 /// One spelling, one lever: `malloc=jemalloc` must not mean two things.
@@ -142,5 +180,43 @@ net_buffer_length = "= 16K * cpus"
             .expect_err("no folder")
             .to_string();
         assert!(error.contains("remedy"), "{error}");
+    }
+
+    /// A level of the choice `build`, in `folder`.
+    fn level(folder: &Path, id: &str, extends: Option<&str>, build: &str) {
+        let extends = extends.map_or(String::new(), |base| format!("extends = \"{base}\"\n"));
+        let text = format!(
+            "title = \"t\"\nfactor = \"build\"\nlevel = \"{id}\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\n\
+             source = \"s\"\n{extends}[change.build]\n{build}\n"
+        );
+        fs::write(folder.join(format!("{id}.toml")), text).expect("written");
+    }
+
+    #[test]
+    fn a_build_adds_to_the_one_that_it_names() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let own = folder.path();
+        level(own, "mine", Some("build-clang-pgo-lto"), "flags = \"-O3\"");
+        level(own, "mine-too", Some("mine"), "flags = \"-g\"");
+        let levers = load(&[own.to_owned()]).expect("valid");
+        let build = |id: &str| {
+            let lever = levers.iter().find(|lever| lever.id() == id);
+            lever.expect("there").template.build.clone()
+        };
+        let whole = build("mine-too");
+        assert_eq!(whole["flags"], "-O3 -g");
+        assert_eq!(whole["pgo"], build("build-clang-pgo-lto")["pgo"]);
+        for (base, told) in [
+            ("build-clang-pgo-lot", "did you mean `build-clang-pgo-lto`?"),
+            ("malloc-jemalloc", "not a level of build that builds"),
+            ("mine-too", "comes back to mine"),
+        ] {
+            level(own, "mine", Some(base), "flags = \"-O3\"");
+            let error = load(&[own.to_owned()]).expect_err("a mistake").to_string();
+            assert!(
+                error.contains(told) && error.contains("\nremedy: "),
+                "{error}"
+            );
+        }
     }
 }

@@ -32,6 +32,8 @@ struct LeverFile {
     level: Option<At<Text>>,
     /// what the untouched state of the choice is called, where it has a name
     default: Option<Text>,
+    /// the lever of the same choice whose build this one adds to: [change.build] says what is added
+    extends: Option<At<Text>>,
     /// under what it is listed, as in "memory allocation"
     theme: Text,
     /// what it costs beside speed: none, memory, durability, security, system
@@ -137,6 +139,15 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
             "give both for an exclusive choice, as in factor = \"malloc\", level = \"jemalloc\", or neither",
         );
     }
+    if let Some(base) = &read.extends
+        && (read.factor.is_none() || read.change.build.is_empty())
+    {
+        mistakes.add(
+            base.at,
+            "`extends` is for levels of a choice that build",
+            "give [change.build] with what is added, and the factor and level",
+        );
+    }
     let template = mistakes.take(change(read.change));
     if template == Some(Template::default()) {
         let remedy = format!("add [change] with what it sets; {HELP}");
@@ -153,6 +164,7 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         factor: read.factor.map(|text| trimmed(text.value)),
         level: read.level.map(|text| trimmed(text.value)),
         default_level: read.default.map(trimmed),
+        extends: read.extends.map(|text| trimmed(text.value)),
         theme: trimmed(read.theme),
         risk: read.risk,
         role: read.role,
@@ -385,6 +397,11 @@ malloc = \"jemalloc\"
         let error = mistake("[change]", "[change.build]\nlto = \"fat\"\n[change]");
         assert!(
             error.starts_with("levers/x.toml:9:1: `fat` is not a kind of LTO"),
+            "{error}"
+        );
+        let error = mistake("why =", "extends = \"malloc-x\"\nwhy =");
+        assert!(
+            error.starts_with("levers/x.toml:6:11: `extends` is for levels of a choice that build"),
             "{error}"
         );
         let error = mistake("[change]", "[when]\nmariadb = \"~10\"\n[change]");

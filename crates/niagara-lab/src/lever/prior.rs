@@ -14,8 +14,8 @@ const BETWEEN_LOADS: f64 = 0.6;
 const CARRIED_OVER: f64 = 0.5;
 /// Differences between machines that no lever is too small for (log).
 const AT_LEAST: f64 = 0.01;
-/// Log gains that are expected of levers of which nothing was measured, by their promise. They decide the order in which
-/// levers are tried, nothing else.
+/// Log gains that are expected of levers of which nothing was measured, by their promise; of a build that adds to another
+/// one, beyond what that brings. They decide the order in which levers are tried and which servers are built, nothing else.
 const GUESSES: [(Promise, f64); 3] = [
     (Promise::High, 0.01),
     (Promise::Medium, 0.003),
@@ -48,16 +48,18 @@ impl Lever {
         })
     }
 
-    /// The log gain by which it stands in the order of levers: from its measurements, else by its promise.
-    pub(crate) fn expected_gain(&self, family: Family, workload: &str) -> f64 {
-        let guess = || {
-            let of = GUESSES
-                .iter()
-                .find(|(promise, _)| *promise == self.promise());
-            of.map_or(0.0, |(_, guess)| *guess)
-        };
-        self.prior(family, workload)
-            .map_or_else(guess, |prior| prior.log_effect)
+    /// The log gain by which it stands in the order of levers: from its measurements, else by its promise, on top of what
+    /// is expected of the lever among `levers` that it adds to.
+    pub(crate) fn expected_gain(&self, levers: &[Lever], family: Family, workload: &str) -> f64 {
+        if let Some(prior) = self.prior(family, workload) {
+            return prior.log_effect;
+        }
+        let promised = GUESSES
+            .iter()
+            .find(|(promise, _)| *promise == self.promise());
+        let base = levers.iter().find(|base| self.extends() == Some(base.id()));
+        base.map_or(0.0, |base| base.expected_gain(levers, family, workload))
+            + promised.map_or(0.0, |(_, guess)| *guess)
     }
 }
 
@@ -108,7 +110,22 @@ mod tests {
         let unknown = lever(&[]);
         assert_eq!(unknown.prior(Family::Mariadb, "oltp_read_only"), None);
         let useless = lever(&[("mariadb-10.11", "oltp_read_only", 0.99, 0.98, 1.0)]);
-        let gain = |lever: &Lever| lever.expected_gain(Family::Mariadb, "oltp_read_only");
+        let gain = |lever: &Lever| lever.expected_gain(&[], Family::Mariadb, "oltp_read_only");
         assert!(gain(&unknown) > gain(&useless));
+    }
+
+    #[test]
+    fn of_a_build_that_adds_to_another_its_promise_is_expected_on_top() {
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let gain = |id: &str| {
+            let lever = levers.iter().find(|lever| lever.id() == id);
+            let lever = lever.unwrap_or_else(|| panic!("{id} is shipped"));
+            lever.expected_gain(&levers, Family::Mariadb, "oltp_read_only")
+        };
+        let base = gain("build-clang-pgo-lto");
+        assert!((base - 1.6_f64.ln()).abs() < 1e-12);
+        assert!(gain("build-clang-pgo-lto-patched") > base);
+        assert!(gain("build-clang-pgo-lto-patched-bolt") > gain("build-clang-pgo-lto-patched"));
+        assert!(gain("build-clang-pgo") < base);
     }
 }

@@ -272,6 +272,55 @@ fn each_series_has_enough_to_try() {
     }
 }
 
+/// The patches that are slower on purpose.
+const FOR_COMPARISON: [&str; 1] = ["innodb-calls"];
+
+#[test]
+fn the_patched_build_of_a_series_has_every_patch_that_fits() {
+    let levers = levers();
+    for (version, id) in [
+        ("10.11.19", "build-clang-pgo-lto-patched"),
+        ("11.8.6", "build-clang-pgo-lto-patched-11"),
+    ] {
+        let context = generous(
+            Family::Mariadb,
+            version.parse().expect("a version"),
+            &levers,
+        );
+        let fitting: BTreeSet<String> = niagara_build::patch_names()
+            .into_iter()
+            .filter(|name| !FOR_COMPARISON.contains(&name.as_str()))
+            .filter(|name| {
+                let patch = levers.iter().find(|lever| lever.id() == name);
+                patch.is_some_and(|patch| patch.applicability(&context).is_ok())
+            })
+            .collect();
+        for lever in levers.iter().filter(|lever| {
+            let is_it = lever.id() == id || lever.extends() == Some(id);
+            is_it && lever.level().is_some()
+        }) {
+            let build = lever.build();
+            let mut recipe = niagara_build::Recipe::default();
+            for (key, value) in build {
+                recipe.set(key, value).expect("checked when it was read");
+            }
+            assert_eq!(recipe.patches, fitting, "{}", lever.id());
+            lever
+                .applicability(&context)
+                .unwrap_or_else(|reason| panic!("{}: {reason}", lever.id()));
+            let most = fitting.iter().filter_map(|name| {
+                let patch = levers.iter().find(|lever| lever.id() == name);
+                patch.map(Lever::risk)
+            });
+            assert!(
+                most.max() <= Some(lever.risk()),
+                "{} is as risky as its patches",
+                lever.id()
+            );
+        }
+    }
+}
+
 /// Without data, writes, permission or luck with the machine, there is still something to do.
 #[test]
 fn a_small_machine_has_levers_too() {

@@ -1,128 +1,276 @@
-//! The servers that a ladder's levers come to, built before anything is measured.
+//! The servers that a tuning's levers come to, built before anything is measured.
 
-use anyhow::{Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use anyhow::{Error, Result, anyhow};
+use niagara_build::{BuildStore, Forecast, Recipe, built_as, check_packages, check_tools};
 use niagara_check::{Standing, standing};
+use niagara_server::Catalog;
 use niagara_store::NotTried;
 
+use crate::asking::choose_builds::{BuildField, BuildPlan, BuildTime};
 use crate::duels::workbench::Workbench;
 use crate::fleet::ServerRecipe;
 use crate::studies::observer::{Event, Observer};
-use crate::variants::candidate::{Candidate, factors, with_all};
+use crate::variants::built_sets::recipe_of;
+use crate::variants::candidate::{Candidate, with_all};
 use crate::variants::variant::Variant;
 
-/// Most builds that a ladder's levers may come to together.
-const MAX_BUILDS: usize = 16;
-
-/// Builds the servers of all levers among `candidates` that change the build, and of all their combinations that a
-/// duel can have. Levers whose server cannot be built, or failed `niagara server check`, are taken out and returned with
-/// the reason: the rest continues without them.
-///
-/// # Errors
-/// [`Cancelled`] when stopped; more combinations than can be built in reason.
-pub(crate) fn prepare_builds(
-    bench: &mut Workbench,
-    base: &Variant,
-    candidates: &mut Vec<Candidate>,
-    observer: &mut dyn Observer,
-) -> Result<Vec<NotTried>> {
-    let count = combinations(candidates).len();
-    if count > MAX_BUILDS {
-        bail!(
-            "the levers that build come to {count} different servers, and {MAX_BUILDS} are the most\n\
-             remedy: leave some out (--without), or name those to try (--only)"
-        );
-    }
-    let mut left_out = Vec::new();
-    // Whatever is taken out, the combinations without it are begun again: what is built is found at once.
-    while let Some((failing, reason)) = first_refused(bench, base, candidates, observer)? {
-        let candidate = candidates.remove(failing);
-        observer.see(Event::Note(&format!(
-            "{} is left out: {}",
-            candidate.lever.title(),
-            reason.lines().next().unwrap_or_default()
-        )));
-        left_out.push(NotTried {
-            lever: candidate.lever.id().to_owned(),
-            title: candidate.lever.title().to_owned(),
-            reason,
-        });
-    }
-    Ok(left_out)
+/// What came of building.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Prepared {
+    /// The candidates whose servers are here, in the order in which they were built.
+    pub made: Vec<usize>,
+    /// The candidates that go, each with the reason.
+    pub left_out: BTreeMap<usize, String>,
 }
 
-/// The servers that the candidates come to, each once; those of too many are left to [`prepare_builds`] to refuse.
-pub(crate) fn recipes_for(base: &Variant, candidates: &[Candidate]) -> Vec<ServerRecipe> {
-    let sets = combinations(candidates);
-    if sets.len() > MAX_BUILDS {
-        return Vec::new();
+/// Why this machine cannot build some of `recipes` beside `server`, by their names: compilers, tools and packages are asked,
+/// nothing is fetched.
+pub(crate) fn without_tools(
+    catalog: &Catalog,
+    store: &BuildStore,
+    server: &str,
+    recipes: &[(&str, Recipe)],
+) -> Vec<(String, String)> {
+    let beside = built_as(catalog, server).map_or(server, |described| described.name.as_str());
+    let refusal = |recipe: &Recipe| {
+        check_tools(catalog, server, recipe).and_then(|()| {
+            match store.forecasts(catalog, beside, &[recipe]).first() {
+                Some(Forecast::There) => Ok(()),
+                _ => check_packages(catalog, server, recipe),
+            }
+        })
+    };
+    recipes
+        .iter()
+        .filter_map(|(name, recipe)| {
+            let error = refusal(recipe).err()?;
+            Some(((*name).to_owned(), format!("{error:#}")))
+        })
+        .collect()
+}
+
+/// One line for each reason, with those that it is about.
+pub(crate) fn by_reason(refused: &[(String, String)]) -> Vec<String> {
+    let mut reasons: Vec<&str> = refused.iter().map(|(_, reason)| reason.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    reasons.retain(|reason| seen.insert(*reason));
+    let of = |reason: &str| {
+        let mut names = refused.iter().filter(|(_, other)| other == reason);
+        let first = names.next().map_or("", |(name, _)| name.as_str());
+        match names.count() {
+            0 => first.to_owned(),
+            more => format!("{first} and {more} more"),
+        }
+    };
+    reasons
+        .into_iter()
+        .map(|reason| format!("{}: {reason}", of(reason)))
+        .collect()
+}
+
+/// What a tuning says that is to try builds and can make none: the causes, each once, and what to do.
+pub(crate) fn nothing_can_be_built(refused: &[(String, String)]) -> Error {
+    let (mut causes, mut remedies) = (Vec::new(), Vec::new());
+    for line in by_reason(refused) {
+        let (cause, remedy) = line.split_once("\nremedy: ").unwrap_or((line.as_str(), ""));
+        causes.push(cause.to_owned());
+        remedies.push(remedy.to_owned());
     }
+    remedies.retain(|remedy| !remedy.is_empty());
+    let mut seen = BTreeSet::new();
+    remedies.retain(|remedy| seen.insert(remedy.clone()));
+    remedies.push("leave out --with-builds".to_owned());
+    anyhow!(
+        "--with-builds is asked for, and no server can be built here: {}\nremedy: {}",
+        causes.join("; "),
+        remedies.join("; or ")
+    )
+}
+
+/// The servers that a plan comes to, each once, beside the server `beside`.
+pub(crate) fn recipes_for(
+    field: &BuildField<'_>,
+    plan: &BuildPlan,
+    beside: &str,
+) -> Vec<ServerRecipe> {
     let mut found: Vec<ServerRecipe> = Vec::new();
-    for set in sets {
-        let variant = with_all(base, candidates, &set);
-        let made = variant.build.map(|recipe| ServerRecipe {
-            server: variant.server,
-            recipe: recipe.normal(),
-        });
-        found.extend(made.filter(|made| !found.contains(made)));
+    let mut made = Vec::new();
+    for planned in &plan.chosen {
+        for set in field.new_sets(&made, planned.index) {
+            let recipe = recipe_of(field.base, field.candidates, &set);
+            let server = match recipe.source {
+                Some(_) => field.base.server.clone(),
+                None => beside.to_owned(),
+            };
+            let wanted = ServerRecipe { server, recipe };
+            if !found.contains(&wanted) {
+                found.push(wanted);
+            }
+        }
+        made.push(planned.index);
     }
     found
 }
 
-/// Sets of candidates that change the build and can be on one side of a duel together, those of one candidate first.
-fn combinations(candidates: &[Candidate]) -> Vec<Vec<usize>> {
-    let builds: Vec<Vec<usize>> = factors(candidates)
-        .into_iter()
-        .map(|factor| factor.levels)
-        .filter(|levels| {
-            levels
-                .iter()
-                .any(|&level| !candidates[level].change.build.is_empty())
-        })
-        .collect();
-    let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
-    for levels in &builds {
-        let with: Vec<Vec<usize>> = levels
-            .iter()
-            .flat_map(|&level| {
-                sets.iter().map(move |set| {
-                    let mut set = set.clone();
-                    set.push(level);
-                    set
-                })
-            })
-            .collect();
-        sets.extend(with);
+/// Builds what `announced` begins with. After each build it is worked out anew, by the time that is left, what comes next:
+/// one that took less, or failed early, leaves time for others, unless nothing but what was announced is to be built. `make` builds the server of a set of levers, or says why it is
+/// not to be had; `used` are the seconds that went by.
+///
+/// # Errors
+/// Those of `make`.
+pub(crate) fn build_in_turn(
+    field: &BuildField<'_>,
+    announced: &BuildPlan,
+    nothing_else: bool,
+    budget: Option<f64>,
+    used: &dyn Fn() -> f64,
+    make: &mut dyn FnMut(&[usize]) -> Result<Option<String>>,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Prepared> {
+    let was_announced = |index: usize| announced.chosen.iter().any(|known| known.index == index);
+    let lever = |index: usize| &field.candidates[index].lever;
+    let mut prepared = Prepared::default();
+    if nothing_else {
+        prepared.left_out = announced.left_out.iter().cloned().collect();
     }
-    sets.retain(|set| !set.is_empty());
-    sets.sort_by_key(Vec::len);
-    sets
+    loop {
+        let time = budget.map(|budget| BuildTime {
+            budget,
+            used: used(),
+        });
+        let out: Vec<usize> = prepared.left_out.keys().copied().collect();
+        let plan = field.plan(&prepared.made, &out, time);
+        let Some(next) = plan.chosen.first().map(|planned| planned.index) else {
+            for (index, reason) in plan.left_out {
+                if was_announced(index) {
+                    tell(&format!("{} is not built: {reason}", lever(index).id()));
+                }
+                prepared.left_out.insert(index, reason);
+            }
+            return Ok(prepared);
+        };
+        if !was_announced(next) {
+            tell(&format!(
+                "there is time left, {} is built too",
+                lever(next).id()
+            ));
+        }
+        match first_refused(field, &prepared.made, next, make)? {
+            None => prepared.made.push(next),
+            Some(reason) => {
+                let adding: Vec<usize> = field
+                    .adding_to(next)
+                    .into_iter()
+                    .filter(|other| !prepared.made.contains(other))
+                    .filter(|other| !prepared.left_out.contains_key(other))
+                    .collect();
+                let first_line = reason.lines().next().unwrap_or_default();
+                for &other in &adding {
+                    let because = format!(
+                        "it adds to {}, which cannot be built here: {first_line}",
+                        lever(next).id()
+                    );
+                    prepared.left_out.insert(other, because);
+                }
+                let with_it = match adding.len() {
+                    0 => String::new(),
+                    more => format!(" with {more} that add to it"),
+                };
+                tell(&format!(
+                    "{} is left out{with_it}: {reason}",
+                    lever(next).title()
+                ));
+                prepared.left_out.insert(next, reason);
+            }
+        }
+    }
 }
 
-/// The first combination whose server is not to be had: the candidate to blame (the last of several, since the others
-/// were fine without it), and why.
+/// Why `next` is not to be tried: the first of its servers, alone or with the levers `made`, that is not to be had.
 fn first_refused(
-    bench: &mut Workbench,
-    base: &Variant,
-    candidates: &[Candidate],
-    observer: &mut dyn Observer,
-) -> Result<Option<(usize, String)>> {
-    for set in combinations(candidates) {
-        let variant = with_all(base, candidates, &set);
-        if let Some(reason) = refusal(bench, &variant, observer)?
-            && let Some(&failing) = set.last()
-        {
-            let company: Vec<&str> = set[..set.len() - 1]
+    field: &BuildField<'_>,
+    made: &[usize],
+    next: usize,
+    make: &mut dyn FnMut(&[usize]) -> Result<Option<String>>,
+) -> Result<Option<String>> {
+    for set in field.new_sets(made, next) {
+        if let Some(reason) = make(&set)? {
+            let company: Vec<&str> = set
                 .iter()
-                .map(|&index| candidates[index].lever.id())
+                .filter(|&&index| index != next)
+                .map(|&index| field.candidates[index].lever.id())
                 .collect();
-            let reason = match company[..] {
+            return Ok(Some(match company[..] {
                 [] => reason,
                 _ => format!("{reason}\n(together with {})", company.join(", ")),
-            };
-            return Ok(Some((failing, reason)));
+            }));
         }
     }
     Ok(None)
+}
+
+/// Builds what there is time for, on this machine; with `nothing_else` no more than what was announced.
+///
+/// # Errors
+/// [`niagara_server::Cancelled`] when stopped; a disk that is full.
+pub(crate) fn prepare_builds(
+    bench: &mut Workbench,
+    field: &BuildField<'_>,
+    announced: &BuildPlan,
+    nothing_else: bool,
+    budget: Option<f64>,
+    observer: &mut dyn Observer,
+) -> Result<Prepared> {
+    let began = Instant::now();
+    let seen = std::cell::RefCell::new(observer);
+    build_in_turn(
+        field,
+        announced,
+        nothing_else,
+        budget,
+        &|| began.elapsed().as_secs_f64(),
+        &mut |set| {
+            let variant = with_all(field.base, field.candidates, set);
+            refusal(bench, &variant, &mut **seen.borrow_mut())
+        },
+        &mut |text| seen.borrow_mut().see(Event::Note(text)),
+    )
+}
+
+/// Takes what is left out out of the candidates, and puts the levels of each choice that builds in the order of what is
+/// expected of them: what a shorter plan has no room for stands last.
+pub(crate) fn keep_prepared(
+    candidates: &mut Vec<Candidate>,
+    by_worth: &[usize],
+    left_out: &BTreeMap<usize, String>,
+) -> Vec<NotTried> {
+    let mut places: Vec<usize> = by_worth.to_vec();
+    places.sort_unstable();
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    for (&place, &index) in places.iter().zip(by_worth) {
+        order[place] = index;
+    }
+    let mut not_tried = Vec::new();
+    let kept = order
+        .into_iter()
+        .filter_map(|index| {
+            let candidate = &candidates[index];
+            let Some(reason) = left_out.get(&index) else {
+                return Some(candidate.clone());
+            };
+            not_tried.push(NotTried {
+                lever: candidate.lever.id().to_owned(),
+                title: candidate.lever.title().to_owned(),
+                reason: reason.clone(),
+            });
+            None
+        })
+        .collect();
+    *candidates = kept;
+    not_tried
 }
 
 /// Builds a variant's server; why it is not to be tried, where it is not.
@@ -147,38 +295,4 @@ fn refusal(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn combinations_are_of_levers_that_can_meet_the_small_ones_first() {
-        let levers = crate::lever::load(&[]).expect("the shipped levers");
-        let candidates: Vec<Candidate> = [
-            ("malloc-jemalloc", ""),
-            ("build-pgo", "pgo"),
-            ("build-lto", "lto"),
-            ("binlog-off", "patches"),
-        ]
-        .into_iter()
-        .map(|(id, key)| {
-            let lever = levers.iter().find(|lever| lever.id() == id);
-            let mut change = crate::lever::Change::default();
-            if !key.is_empty() {
-                change.build.insert(key.to_owned(), String::new());
-            }
-            Candidate {
-                lever: lever.expect("a shipped lever").clone(),
-                change,
-                span: None,
-                prior: None,
-            }
-        })
-        .collect();
-        // The two builds are levels of one choice; the fourth is a switch of its own that builds, too.
-        assert_eq!(
-            combinations(&candidates),
-            [vec![1], vec![2], vec![3], vec![1, 3], vec![2, 3]]
-        );
-        assert!(combinations(&candidates[..1]).is_empty());
-    }
-}
+mod tests;

@@ -25,6 +25,7 @@ use crate::questions::sequential_test::{
 };
 use crate::questions::tune_options::TuneOptions;
 use crate::questions::tune_plan::TuneTime;
+use crate::questions::tune_set_up::BEGUN_WITHOUT;
 use crate::questions::tuned::Tuned;
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
@@ -207,8 +208,14 @@ impl<'a> Tuning<'a> {
                 NotTried {
                     lever: candidate.lever.id().to_owned(),
                     title: candidate.lever.title().to_owned(),
-                    reason: "the budget is too short for this many levers: give a longer --budget"
-                        .to_owned(),
+                    reason: match plan.left_out.iter().any(|id| id == candidate.lever.id()) {
+                        true => {
+                            "the budget is too short for this many levers: give a longer --budget"
+                        }
+                        // It became available while the tuning was stopped.
+                        false => BEGUN_WITHOUT,
+                    }
+                    .to_owned(),
                 }
             }));
     }

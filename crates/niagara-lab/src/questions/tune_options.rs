@@ -52,12 +52,12 @@ impl TuneOptions {
     /// The total: is the final variant faster than the start? A tuning that loses hands nothing over, so only a gain is
     /// claimed.
     pub(crate) fn total_errors(&self) -> ErrorBudget {
-        ErrorBudget::one_sided(self.alpha, MAX_DUELS)
+        total_errors(self.alpha)
     }
 
     /// Duels without which the total has no interval.
     pub(crate) fn fewest_total_duels(&self) -> usize {
-        self.total_errors().fewest_duels().unwrap_or(TOTAL_DUELS)
+        fewest_total_duels(self.alpha)
     }
 
     /// Couples of a study that was begun before its budget decided them.
@@ -86,4 +86,14 @@ impl TuneOptions {
             .and_then(|_| seconds_each(self.budget_seconds, 1));
         seconds.unwrap_or(0.0)
     }
+}
+
+/// How the error probability of a total is spent.
+fn total_errors(alpha: f64) -> ErrorBudget {
+    ErrorBudget::one_sided(alpha, MAX_DUELS)
+}
+
+/// Duels without which a total with this error probability has no interval.
+pub(crate) fn fewest_total_duels(alpha: f64) -> usize {
+    total_errors(alpha).fewest_duels().unwrap_or(TOTAL_DUELS)
 }

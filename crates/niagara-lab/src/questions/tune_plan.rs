@@ -9,7 +9,7 @@ use crate::duels::duel_plan::{couple_seconds, couples_within, duel_seconds, expe
 use crate::duels::spec::DuelSettings;
 use crate::lever::Role;
 use crate::studies::announced::TunePlan;
-use crate::variants::candidate::{Candidate, crowded_out, factors};
+use crate::variants::candidate::{Candidate, crowded_out, factors, most_levers};
 
 /// Duels of the total that are to fit behind the screening; those of its first look must.
 pub(crate) const TOTAL_DUELS: usize = 8;
@@ -49,12 +49,71 @@ pub(crate) struct TuneTime<'a> {
     pub spare: f64,
 }
 
+/// The duels of a tuning, before its levers are chosen.
+struct Screening {
+    /// Couples of a duel that judges.
+    couples: u32,
+    /// Seconds that it takes.
+    judging: f64,
+    /// Duels of the total.
+    total_duels: usize,
+    /// Seconds after which the screening ends.
+    until: f64,
+    /// Couples of a screening duel.
+    screen_couples: u32,
+    /// Seconds that it takes.
+    screening: f64,
+    /// Screening duels that there is time for.
+    affordable: usize,
+}
+
 impl TuneTime<'_> {
     /// What there is time for: couples, levers and duels of the screening, with the total behind it.
     ///
     /// # Errors
     /// The time is too short for a screening and a total.
     pub fn plan(&self) -> Result<TunePlan> {
+        let Screening {
+            couples,
+            judging,
+            total_duels,
+            until,
+            screen_couples,
+            screening,
+            affordable,
+        } = self.screening()?;
+        let (kept, left_out) = self.kept(affordable);
+        let duels = design_order(kept.len() + SPARE_ROWS).min(affordable);
+        let (screening_sd, noise) = expected_sd(self.noise, screen_couples);
+        let (total_sd, _) = expected_sd(self.noise, couples);
+        // Of the noise of other goals nothing is known before their first duels.
+        let known = self.goal == Goal::Throughput;
+        Ok(TunePlan {
+            detectable_lever: (known && kept.len() < duels)
+                .then(|| detectable(screening_sd, duels)),
+            detectable_total: known.then(|| detectable(total_sd, total_duels)),
+            noise,
+            levers: kept,
+            left_out,
+            screening_duels: duels,
+            screening_duel_seconds: screening,
+            duel_seconds: judging,
+            screening_until: until,
+            screen_couples: Some(screen_couples),
+            couples: Some(couples),
+        })
+    }
+
+    /// Levels of one choice that the screening will tell apart.
+    ///
+    /// # Errors
+    /// As with [`plan`](Self::plan).
+    pub fn levels_of_a_choice(&self) -> Result<usize> {
+        Ok(most_levers(self.screening()?.affordable))
+    }
+
+    /// The duels that there is time for.
+    fn screening(&self) -> Result<Screening> {
         let couples = self.couples.unwrap_or_else(|| self.total_couples());
         let judging = duel_seconds(&self.duel_settings, couples);
         let total_duels = TOTAL_DUELS.max(self.fewest_total_duels);
@@ -76,25 +135,14 @@ impl TuneTime<'_> {
                 (least / 60.0).ceil()
             );
         }
-        let (kept, left_out) = self.kept(affordable);
-        let duels = design_order(kept.len() + SPARE_ROWS).min(affordable);
-        let (screening_sd, noise) = expected_sd(self.noise, screen_couples);
-        let (total_sd, _) = expected_sd(self.noise, couples);
-        // Of the noise of other goals nothing is known before their first duels.
-        let known = self.goal == Goal::Throughput;
-        Ok(TunePlan {
-            detectable_lever: (known && kept.len() < duels)
-                .then(|| detectable(screening_sd, duels)),
-            detectable_total: known.then(|| detectable(total_sd, total_duels)),
-            noise,
-            levers: kept,
-            left_out,
-            screening_duels: duels,
-            screening_duel_seconds: screening,
-            duel_seconds: judging,
-            screening_until: until,
-            screen_couples: Some(screen_couples),
-            couples: Some(couples),
+        Ok(Screening {
+            couples,
+            judging,
+            total_duels,
+            until,
+            screen_couples,
+            screening,
+            affordable,
         })
     }
 

@@ -1,28 +1,47 @@
 //! The parts of a tuning: the levers that apply here, their servers, the symbols for the final variant's profile.
 
+use std::path::Path;
+
 use anyhow::Result;
-use niagara_build::BuildStore;
+use niagara_build::{BuildStore, Forecast, Recipe, built_as};
+use niagara_server::Install;
+use niagara_stats::Components;
 use niagara_store::NotTried;
 
-use crate::asking::choose_levers::{TuneQuestion, builds_ahead};
+use crate::asking::choose_builds::{BuildField, BuildTime};
+use crate::asking::choose_levers::{BUILDS, TuneQuestion};
 use crate::asking::own_training::train_on_own;
 use crate::duels::spec::DuelSettings;
-use crate::duels::workbench::Workbench;
+use crate::duels::workbench::{Workbench, looks_like_path};
+use crate::lever::{Change, Lever};
 use crate::profile::ShortProfile;
-use crate::questions::prepare_builds::{prepare_builds, recipes_for};
-use crate::questions::tune_options::TuneOptions;
+use crate::questions::prepare_builds::{
+    by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
+};
+use crate::questions::sequential_test::SPARE_TIME;
+use crate::questions::tune_options::{TuneOptions, fewest_total_duels};
+use crate::questions::tune_plan::TuneTime;
+use crate::studies::announced::TunePlan;
+use crate::studies::checkpoint;
 use crate::studies::debug_symbols::debug_symbols;
 use crate::studies::history::History;
 use crate::studies::observer::{Event, Observer};
+use crate::studies::opening::Opening;
 use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
 use crate::variants::lever_context::lever_context;
+
+/// Why a build is not tried by a tuning that is continued.
+pub(crate) const BEGUN_WITHOUT: &str = "the tuning that is continued was begun without it: what is built and tried is decided when a tuning begins \
+     (another folder, --out, begins a new one)";
 
 /// A tuning's parts.
 pub(crate) struct TuneSetUp {
     candidates: Vec<Candidate>,
     not_applicable: Vec<NotTried>,
     profile: Option<ShortProfile>,
+    /// What earlier comparisons on this machine tell of its noise.
+    noise: Option<Components>,
 }
 
 impl TuneSetUp {
@@ -31,45 +50,187 @@ impl TuneSetUp {
         set_up: &SetUp<'_>,
         bench: &mut Workbench,
         tune: &TuneQuestion,
+        opening: &Opening<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let (inventory, base) = (set_up.inventory, &set_up.base);
         let tune = tune.clone().with_ids(&inventory.levers)?;
+        let kept = opening.kept(&checkpoint::tune_plan())?;
+        if tune.with_builds && kept.is_none() {
+            something_can_be_built(set_up, &tune)?;
+        }
         bench.set_up_variant(base, observer)?;
         let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
-        let (mut candidates, mut not_applicable) =
+        let (candidates, not_applicable) =
             tune.choose(&inventory.levers, context, bench.load().workload.name());
-        if let Some(said) = train_on_own(&mut candidates, bench.load(), bench.origin()) {
-            observer.see(Event::Note(&said));
-        }
-        let store = BuildStore::new(&inventory.cache);
-        let (builds, no_time) = builds_ahead(&store, base, &mut candidates, tune.build_seconds);
-        not_applicable.extend(no_time);
-        if !builds.is_empty() {
-            observer.see(Event::ToBuild {
-                builds: &builds,
-                seconds: tune.build_seconds,
-            });
-            set_up.build_ahead(&recipes_for(base, &candidates), observer)?;
-            let left_out = prepare_builds(bench, base, &mut candidates, observer)?;
-            not_applicable.extend(left_out);
-        }
-        let profile = match set_up.study.profile {
-            true => Some(debug_symbols(inventory, bench, [base], observer)?),
-            false => None,
+        let noise = match &inventory.client {
+            // The history is of loads that came from this host.
+            Some(_) => None,
+            None => History::of(&inventory.cache).components(bench.load(), &opening.duel_settings),
         };
-        Ok(Self {
+        let mut parts = Self {
             candidates,
             not_applicable,
-            profile,
-        })
+            profile: None,
+            noise,
+        };
+        parts.build(set_up, bench, &tune, opening, kept.as_ref(), observer)?;
+        if set_up.study.profile {
+            parts.profile = Some(debug_symbols(inventory, bench, [base], observer)?);
+        }
+        Ok(parts)
+    }
+
+    /// Builds the servers that levers want: those of the plan that is continued, else those that there are tools, time and
+    /// duels for.
+    fn build(
+        &mut self,
+        set_up: &SetUp<'_>,
+        bench: &mut Workbench,
+        tune: &TuneQuestion,
+        opening: &Opening<'_>,
+        kept: Option<&TunePlan>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let builds = |candidate: &Candidate| !candidate.change.build.is_empty();
+        if let Some(plan) = kept {
+            self.leave_out(|candidate| begun_without(plan, candidate));
+        }
+        if !self.candidates.iter().any(builds) {
+            return Ok(());
+        }
+        if let Some(said) = train_on_own(&mut self.candidates, bench.load(), bench.origin()) {
+            observer.see(Event::Note(&said));
+        }
+        self.leave_out_without_tools(set_up, tune.with_builds && kept.is_none(), observer)?;
+        if !self.candidates.iter().any(builds) {
+            return Ok(());
+        }
+        let (inventory, base) = (set_up.inventory, &set_up.base);
+        let beside = built_as(&inventory.catalog, &base.server)
+            .map_or(base.server.as_str(), |described| described.name.as_str());
+        let store = BuildStore::new(&inventory.cache);
+        let family = bench.install(&base.server)?.family;
+        let workload = bench.load().workload.name().to_owned();
+        let budget = kept.is_none().then_some(tune.build_seconds);
+        let field = BuildField {
+            base,
+            candidates: &self.candidates,
+            gain: &|lever: &Lever| lever.expected_gain(&inventory.levers, family, &workload),
+            forecasts: &|recipes: &[&Recipe]| store.forecasts(&inventory.catalog, beside, recipes),
+            room: match kept {
+                Some(_) => usize::MAX,
+                None => self.room(set_up, tune, opening.duel_settings)?,
+            },
+        };
+        let time = budget.map(|budget| BuildTime { budget, used: 0.0 });
+        let plan = field.plan(&[], &[], time);
+        let told = field.told(&plan);
+        // A tuning that is continued mostly finds its builds.
+        let all_there = told.iter().all(|build| build.forecast == Forecast::There);
+        if !(told.is_empty() || kept.is_some() && all_there) {
+            observer.see(Event::ToBuild {
+                builds: &told,
+                seconds: budget,
+            });
+        }
+        if let (true, Some(first)) = (told.is_empty(), field.plan(&[], &[], None).chosen.first())
+            && let Some((index, reason)) = plan.left_out.iter().find(|(it, _)| *it == first.index)
+        {
+            observer.see(Event::Note(&format!(
+                "no server is built; {}: {reason}",
+                self.candidates[*index].lever.id()
+            )));
+        }
+        set_up.build_ahead(&recipes_for(&field, &plan, beside), observer)?;
+        // What nodes have built is here now and takes no more time: that is no reason to build others on this machine.
+        let nothing_else = set_up.has_nodes();
+        let prepared = prepare_builds(bench, &field, &plan, nothing_else, budget, observer)?;
+        let by_worth = field.by_worth(&prepared.made);
+        let left_out = keep_prepared(&mut self.candidates, &by_worth, &prepared.left_out);
+        self.not_applicable.extend(left_out);
+        Ok(())
+    }
+
+    /// Takes out the levers whose servers this machine has no tools for, and says what would make them.
+    ///
+    /// # Errors
+    /// None is left, and `must` there be one.
+    fn leave_out_without_tools(
+        &mut self,
+        set_up: &SetUp<'_>,
+        must: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let builds = self
+            .candidates
+            .iter()
+            .filter(|candidate| !candidate.change.build.is_empty());
+        let recipes: Vec<(&str, Recipe)> = builds
+            .map(|candidate| (candidate.lever.id(), recipe(set_up, &candidate.change)))
+            .collect();
+        let refused = refused(set_up, &recipes);
+        if must && refused.len() == recipes.len() {
+            return Err(nothing_can_be_built(&refused));
+        }
+        for line in by_reason(&refused) {
+            observer.see(Event::Note(&format!("cannot be built here: {line}")));
+        }
+        self.leave_out(|candidate| {
+            let is_it = |(id, _): &&(String, String)| id == candidate.lever.id();
+            refused.iter().find(is_it).map(|(_, reason)| reason.clone())
+        });
+        Ok(())
+    }
+
+    /// Takes out the candidates that there is a reason for.
+    fn leave_out(&mut self, why: impl Fn(&Candidate) -> Option<String>) {
+        let not_applicable = &mut self.not_applicable;
+        self.candidates.retain(|candidate| {
+            let Some(reason) = why(candidate) else {
+                return true;
+            };
+            not_applicable.push(NotTried {
+                lever: candidate.lever.id().to_owned(),
+                title: candidate.lever.title().to_owned(),
+                reason,
+            });
+            false
+        });
+    }
+
+    /// Levels of one choice that the screening will tell apart.
+    fn room(
+        &self,
+        set_up: &SetUp<'_>,
+        tune: &TuneQuestion,
+        duel_settings: DuelSettings,
+    ) -> Result<usize> {
+        let study = set_up.study;
+        let others: Vec<Candidate> = self
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.change.build.is_empty())
+            .cloned()
+            .collect();
+        let time = TuneTime {
+            duel_settings,
+            budget_seconds: study.budget.as_secs_f64(),
+            goal: study.goal,
+            candidates: &others,
+            screen_couples: tune.screen_couples,
+            couples: study.couples,
+            noise: self.noise,
+            fewest_total_duels: fewest_total_duels(study.alpha),
+            spare: SPARE_TIME,
+        };
+        time.levels_of_a_choice()
     }
 
     /// How it is tuned.
     pub(crate) fn options(
         &self,
         set_up: &SetUp<'_>,
-        bench: &Workbench,
         tune: &TuneQuestion,
         duel_settings: &DuelSettings,
         seed: u64,
@@ -90,11 +251,117 @@ impl TuneSetUp {
             seed,
             machine: inventory.machine()?,
             profile: self.profile.clone(),
-            // The history is of loads that came from this host.
-            noise: match &inventory.client {
-                Some(_) => None,
-                None => History::of(&inventory.cache).components(bench.load(), duel_settings),
-            },
+            noise: self.noise,
         })
+    }
+}
+
+/// Whether this machine can build any of the servers that `tune` is to try: asked first of all, before a server is fetched.
+///
+/// # Errors
+/// It can build none: what is missing, and the command that installs it.
+fn something_can_be_built(set_up: &SetUp<'_>, tune: &TuneQuestion) -> Result<()> {
+    let server = set_up.base.server.as_str();
+    // A server that is not there has a remedy of its own.
+    if looks_like_path(server) {
+        Install::from_path(Path::new(server))?;
+    } else {
+        set_up.inventory.catalog.get(server)?;
+    }
+    let wanted = set_up
+        .inventory
+        .levers
+        .iter()
+        .filter(|lever| lever.factor() == BUILDS && !tune.leaves_out(lever));
+    let recipes: Vec<(&str, Recipe)> = wanted
+        .map(|lever| {
+            let change = Change {
+                build: lever.build().clone(),
+                ..Change::default()
+            };
+            (lever.id(), recipe(set_up, &change))
+        })
+        .collect();
+    let refused = refused(set_up, &recipes);
+    match !recipes.is_empty() && refused.len() == recipes.len() {
+        true => Err(nothing_can_be_built(&refused)),
+        false => Ok(()),
+    }
+}
+
+/// Why a candidate that builds is not tried by the tuning of this plan, which is continued: it was begun without it.
+fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<String> {
+    let is_late = !candidate.change.build.is_empty()
+        && !plan.levers.iter().any(|id| id == candidate.lever.id());
+    is_late.then(|| BEGUN_WITHOUT.to_owned())
+}
+
+/// How the server with a change is made.
+fn recipe(set_up: &SetUp<'_>, change: &Change) -> Recipe {
+    set_up.base.with("", change).build.unwrap_or_default()
+}
+
+/// Those of `recipes` that this machine cannot build, with the reasons.
+fn refused(set_up: &SetUp<'_>, recipes: &[(&str, Recipe)]) -> Vec<(String, String)> {
+    let inventory = set_up.inventory;
+    let store = BuildStore::new(&inventory.cache);
+    without_tools(&inventory.catalog, &store, &set_up.base.server, recipes)
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_store::Store;
+    use serde_json::json;
+
+    use super::*;
+    use crate::studies::study::{RESULTS_FILE, Study};
+
+    #[test]
+    fn a_tuning_that_is_continued_has_the_builds_that_it_was_begun_with() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(RESULTS_FILE);
+        let duel_settings = DuelSettings {
+            couples: 4,
+            slice_seconds: 0.5,
+            ramp_seconds: 0.05,
+            warm_up_seconds: 4.0,
+            disturbance: 0.05,
+        };
+        let study = Study::for_tests(folder.path(), 600.0, duel_settings).expect("a study");
+        let kept = || {
+            let store = Store::open_read_only(&file).expect("readable");
+            let plan = checkpoint::tune_plan().kept_in(&store, &file);
+            plan.expect("readable")
+        };
+        assert_eq!(kept(), None);
+        let plan: TunePlan = serde_json::from_value(json!({
+            "levers": ["build-clang-pgo-lto", "malloc-jemalloc"], "left_out": [], "screening_duels": 40,
+            "screening_duel_seconds": 5.0, "duel_seconds": 9.0, "screening_until": 300.0,
+        }))
+        .expect("a plan");
+        study
+            .keep(&checkpoint::tune_plan(), &plan)
+            .expect("writable");
+        assert_eq!(kept().as_ref(), Some(&plan));
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let late: Vec<&str> = ["build-clang-pgo-lto", "build-pgo-lto", "malloc-tcmalloc"]
+            .into_iter()
+            .filter(|id| {
+                let lever = levers.iter().find(|lever| lever.id() == *id);
+                let lever = lever.expect("shipped").clone();
+                let candidate = Candidate {
+                    change: Change {
+                        build: lever.build().clone(),
+                        ..Change::default()
+                    },
+                    lever,
+                    span: None,
+                    prior: None,
+                };
+                begun_without(&plan, &candidate).is_some()
+            })
+            .collect();
+        // The malloc is left to the plan, which every lever is held against.
+        assert_eq!(late, ["build-pgo-lto"]);
     }
 }

@@ -69,9 +69,9 @@ pub fn answer(
         }
         Question::Tune(tune) => {
             let mut bench = first_bench();
-            let parts = TuneSetUp::new(&set_up, &mut bench, tune, observer)?;
+            let parts = TuneSetUp::new(&set_up, &mut bench, tune, &opening, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, &bench, tune, duel_settings, study.seed())?;
+            let options = parts.options(&set_up, tune, duel_settings, study.seed())?;
             let mut tuning = Tuning::new(&bench, &options);
             let found = conduct(&mut tuning, &mut study, observer)?;
             (study, found)

@@ -5,7 +5,7 @@ use std::path::Path;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Screened, SliceRecord};
 
-use crate::asking::choose_levers::BuildAhead;
+use crate::asking::choose_builds::BuildAhead;
 use crate::duels::spec::Protocol;
 use crate::studies::announced::Announced;
 
@@ -20,8 +20,8 @@ pub enum Event<'a> {
     ToBuild {
         /// In the order in which they are built.
         builds: &'a [BuildAhead],
-        /// Seconds that building may take in all.
-        seconds: f64,
+        /// Seconds that building may take in all; `None` where a tuning is continued that has them among its levers.
+        seconds: Option<f64>,
     },
     /// The study was begun in an earlier sitting and is continued.
     Resumed {

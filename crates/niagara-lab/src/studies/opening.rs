@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use niagara_build::Recipe;
 use niagara_store::{Goal, Store, StudyRecord};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::asking::duel_defaults::DefaultCouples;
@@ -15,6 +16,7 @@ use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::DuelSettings;
 use crate::lever::Item;
 use crate::questions::parts::{MeasuredOn, PartOpening, PartsSoFar};
+use crate::studies::checkpoint::Checkpoint;
 use crate::studies::results_folder::{AskedAgain, ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
@@ -67,6 +69,18 @@ impl<'a> Opening<'a> {
     /// The part of a matrix that is opened.
     pub(crate) fn part(&self) -> Option<&PartOpening> {
         self.part.as_ref()
+    }
+
+    /// What the unfinished study that is continued has decided under this key; nothing of one that is begun.
+    ///
+    /// # Errors
+    /// Its results cannot be read.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
+        if self.folder.seed.is_none() {
+            return Ok(None);
+        }
+        let file = self.folder.path.join(RESULTS_FILE);
+        key.kept_in(&Store::open_read_only(&file)?, &file)
     }
 
     /// Begins the study, or continues the unfinished one, with the seed that it began with.

@@ -58,6 +58,11 @@ impl<'a> SetUp<'a> {
         Ok(set_up)
     }
 
+    /// Whether the study has nodes, which build.
+    pub(crate) fn has_nodes(&self) -> bool {
+        self.fleet.is_some()
+    }
+
     /// Has nodes build what is not in the store yet, where the study has nodes: what is set up next finds it there.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_load::StepTime;
 use niagara_stats::TakenSlope;
 use niagara_store::{
@@ -397,15 +397,7 @@ impl Study {
     /// # Errors
     /// The results file cannot be read, or does not hold under this name what the key says.
     pub(crate) fn recall<T: DeserializeOwned>(&self, key: &Checkpoint<T>) -> Result<Option<T>> {
-        let events = self.store.events()?;
-        let text = key.last(&events);
-        text.map(serde_json::from_str).transpose().with_context(|| {
-            format!(
-                "{}: the decision {} cannot be read; begin again with another --out",
-                self.folder.join(RESULTS_FILE).display(),
-                key.name()
-            )
-        })
+        key.kept_in(&self.store, &self.folder.join(RESULTS_FILE))
     }
 
     /// Keeps a decision, so that a sitting that continues the study takes the same way.

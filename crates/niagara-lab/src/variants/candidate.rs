@@ -58,10 +58,15 @@ impl LeverFactor {
     }
 }
 
+/// Levers of one choice that this many duels tell apart.
+pub(crate) fn most_levers(duels: usize) -> usize {
+    // Each duel has two levels of the choice; one of them all is the base.
+    (2 * duels / MIN_DUELS_OF_A_LEVEL).max(2) - 1
+}
+
 /// The levers of choices that have more levels than this many duels tell apart: the last ones, that is the least promising.
 pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
-    // Each duel has two levels of the choice; one of them all is the base.
-    let most_levers = (2 * duels / MIN_DUELS_OF_A_LEVEL).max(2) - 1;
+    let most_levers = most_levers(duels);
     factors
         .iter()
         .flat_map(|factor| factor.levels.iter().skip(most_levers).copied())

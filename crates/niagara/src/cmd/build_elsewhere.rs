@@ -6,6 +6,9 @@ use niagara_store::TuneSummary;
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";
 
+/// The option by which building gets its time.
+const BUILD_BUDGET: &str = "--build-budget";
+
 /// The sentence; none where builds were tried, or where none was measured with a server of this branch.
 pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let builds: Vec<&Lever> = levers
@@ -18,8 +21,15 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .map(|rung| &rung.screened)
         .chain(&tune.not_helped);
-    let left_out = tune.not_tried.iter().any(|left| is_build(&left.lever));
-    if !tune.complete || !left_out || tried.any(|screened| is_build(&screened.lever)) {
+    let mut left_out = tune
+        .not_tried
+        .iter()
+        .filter(|left| is_build(&left.lever))
+        .peekable();
+    if !tune.complete
+        || left_out.peek().is_none()
+        || tried.any(|screened| is_build(&screened.lever))
+    {
         return None;
     }
     let (workload, _) = tune.workload.split_once(',')?;
@@ -41,8 +51,18 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         (true, false) => format!(" with {}", figure.server),
         _ => format!(" with {}, {}", figure.server, figure.workload),
     };
+    // With --with-builds there was no time for any.
+    let no_time = left_out.any(|left| left.reason.contains(BUILD_BUDGET));
+    let what_to_do = match no_time {
+        true => format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)"),
+        false => {
+            format!(
+                "`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)"
+            )
+        }
+    };
     Some(format!(
-        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): add --with-builds",
+        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): {what_to_do}",
         figure.ratio, figure.low, figure.high, figure.source,
     ))
 }

@@ -80,7 +80,9 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
-    terminal.line(&plan_of(&study, None, &opened.inventory.cache).text());
+    let inventory = &opened.inventory;
+    let plan = plan_of(&study, None, &inventory.cache, &inventory.catalog);
+    terminal.line(&plan.text());
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)

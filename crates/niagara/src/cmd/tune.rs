@@ -54,8 +54,8 @@ pub struct TuneArgs {
     /// minutes beside the budget, once for a build); where it does not, the next one takes its place, or none
     #[arg(long)]
     pub with_builds: bool,
-    /// Time for building servers, before anything is measured: the most promising that fit are built, and what each will take
-    /// is said first; what is here already takes none
+    /// Time for building servers, before anything is measured (`scripts/setup builds` installs what that takes): the best build
+    /// first, then what adds most to it for its time, and what each will take is said; what is here already takes none
     #[arg(long, default_value = "1h", value_parser = budget)]
     pub build_budget: Duration,
     /// Only these levers (ids as in `niagara levers`), comma-separated

@@ -60,7 +60,8 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     };
     let so_far = parts_so_far(&study, &name, args.study.out.as_deref())?;
     if args.plan {
-        let plan = plan_of(&study, so_far.as_ref(), &Cache::open()?);
+        let catalog = Catalog::load(&args.study.servers)?;
+        let plan = plan_of(&study, so_far.as_ref(), &Cache::open()?, &catalog);
         if args.study.json {
             say!("{}", serde_json::to_string_pretty(&plan)?);
         } else {
@@ -80,19 +81,29 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
-    let plan = plan_of(&study, so_far.as_ref(), &opened.inventory.cache);
+    let inventory = &opened.inventory;
+    let plan = plan_of(
+        &study,
+        so_far.as_ref(),
+        &inventory.cache,
+        &inventory.catalog,
+    );
     terminal.line(&plan.text());
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
 }
 
-/// What `study` is about to do, of a matrix after these parts of it, as far as that is known before anything is set up.
-pub fn plan_of(study: &StudyDescription, so_far: Option<&PartsSoFar>, cache: &Cache) -> RunPlan {
+pub fn plan_of(
+    study: &StudyDescription,
+    so_far: Option<&PartsSoFar>,
+    cache: &Cache,
+    catalog: &Catalog,
+) -> RunPlan {
     let builds = BuildStore::new(cache);
     // The history is of loads that came from this host.
     let history = study.client_host.is_none().then(|| History::of(cache));
     plan::plan(study, history.as_ref(), so_far, &|recipes| {
-        builds.forecasts(&study.server, recipes)
+        builds.forecasts(catalog, &study.server, recipes)
     })
 }

@@ -1,0 +1,75 @@
+//! What building takes on a machine: asked before anything is forecast, fetched or compiled.
+
+use anyhow::{Result, bail};
+use niagara_server::machine::in_path;
+use niagara_server::{BuildDescription, Catalog};
+
+use crate::described::{built_as, can_be_built};
+use crate::flags::check_options;
+use crate::recipe::Recipe;
+use crate::toolchain::{Toolchain, missing_packages};
+
+/// Whether this machine has the tools that `recipe` takes, beside `server`: compiler, linker, BOLT, what patches a source.
+/// Neither the source nor the store is looked at.
+///
+/// # Errors
+/// What is missing, with the command that installs it; a recipe that makes no sense; a server that nobody knows how to build.
+pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<()> {
+    check_options(&recipe.normal())?;
+    if recipe.source.is_none() {
+        built_as(catalog, server)?;
+    }
+    Toolchain::find(recipe)?;
+    if !recipe.patches.is_empty() && in_path("patch").is_none() {
+        bail!(
+            "source changes take patch, which is not here\nremedy: apt install patch, or scripts/setup builds"
+        );
+    }
+    Ok(())
+}
+
+/// Whether the packages are installed that compiling `server` takes, which a build that is here already does not need. The
+/// needs of a source tree are found when it is read.
+///
+/// # Errors
+/// Those that are missing, with the command that installs them.
+pub fn check_packages(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<()> {
+    match recipe.source {
+        Some(_) => Ok(()),
+        None => needs_installed(&can_be_built(built_as(catalog, server)?)?),
+    }
+}
+
+/// Whether what a build of this description takes is installed.
+pub(crate) fn needs_installed(description: &BuildDescription) -> Result<()> {
+    let missing = missing_packages(&description.needs);
+    if !missing.is_empty() {
+        bail!(
+            "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
+            missing.join(", "),
+            missing.join(" ")
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_before_anything_is_fetched() {
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let mut recipe = Recipe::default();
+        recipe.set("compiler", "clang-3").expect("valid");
+        let error = check_tools(&catalog, "mariadb-10.11", &recipe).expect_err("not here");
+        assert!(error.to_string().contains("\nremedy: apt install "));
+        let mut needing = catalog.get("mariadb-10.11").expect("known").build.clone();
+        let needing = needing.as_mut().expect("described");
+        needing.needs = vec!["no-such-package-at-all".to_owned()];
+        if in_path("dpkg-query").is_some() {
+            let error = needs_installed(needing).expect_err("missing").to_string();
+            assert!(error.contains("scripts/setup builds"), "{error}");
+        }
+    }
+}
