@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -71,17 +72,20 @@ impl Server {
         command
     }
 
-    /// A capture that continues until it is ended, once its settings are made.
+    /// A capture that continues until it is ended, once its settings are made and it knows of that.
     fn long_capture(&self) -> Child {
+        let told = self.0.place.folder.path().join("long-capture.stderr");
         let mut child = self
             .capture("start", &["--for", "1h", "--min-free", "1M"])
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stderr(File::create(&told).expect("a file"))
             .spawn()
             .expect("niagara starts");
         wait_until("a log that is on", LIMIT, || {
-            assert_eq!(child.try_wait().expect("a child"), None, "it ended early");
-            self.is_logging() && self.log().exists()
+            let said = fs::read_to_string(&told).expect("a file");
+            let ended = child.try_wait().expect("a child");
+            assert_eq!(ended, None, "it ended early: {said}");
+            said.contains("capturing for") && self.is_logging() && self.log().exists()
         });
         child
     }
@@ -89,7 +93,7 @@ impl Server {
     /// What is on disk about the capture.
     fn recorded(&self) -> Value {
         let folder = self.state().join("niagara/captures");
-        let files: Vec<PathBuf> = std::fs::read_dir(folder)
+        let files: Vec<PathBuf> = fs::read_dir(folder)
             .expect("the folder")
             .map(|entry| entry.expect("a file").path())
             .filter(|path| {
@@ -102,7 +106,7 @@ impl Server {
             files[0].metadata().expect("a file").permissions().mode() & 0o777,
             0o600
         );
-        serde_json::from_slice(&std::fs::read(&files[0]).expect("a file")).expect("JSON")
+        serde_json::from_slice(&fs::read(&files[0]).expect("a file")).expect("JSON")
     }
 
     fn log(&self) -> PathBuf {
@@ -250,7 +254,7 @@ fn what_is_done_is_captured(name: &str) {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    let bytes = std::fs::read(server.output()).expect("a capture");
+    let bytes = fs::read(server.output()).expect("a capture");
     assert!(!bytes.windows(11).any(|window| window == b"Secret-1234"));
 
     let place = &server.0.place;
@@ -356,7 +360,7 @@ fn a_log_that_cannot_be_written_changes_nothing() {
 fn mistakes_are_named_with_remedies() {
     let place = Place::new();
     let write = |name: &str, text: &str| {
-        std::fs::write(place.folder.path().join(name), text).expect("a file")
+        fs::write(place.folder.path().join(name), text).expect("a file")
     };
     write("no.log", "hello\nworld\n");
     write("is.capture", "");
@@ -414,7 +418,7 @@ fn ctrl_c_leaves_no_half_capture() {
         # Query_time: 0.002030  Lock_time: 0.000005 Rows_sent: 0  Rows_examined: 0\nSET timestamp=1795380368;\n\
         select * from t where a = 'some text' and b in (1, 2, 3, 4, 5);\n";
     // So long that reading it takes longer than noticing that it has begun.
-    std::fs::write(place.folder.path().join("slow.log"), entry.repeat(800_000)).expect("a log");
+    fs::write(place.folder.path().join("slow.log"), entry.repeat(800_000)).expect("a log");
     let mut child = place
         .niagara(&["capture", "import", "slow.log"])
         .stdout(Stdio::null())
@@ -422,7 +426,7 @@ fn ctrl_c_leaves_no_half_capture() {
         .spawn()
         .expect("niagara starts");
     let files = || -> Vec<String> {
-        let folder = std::fs::read_dir(place.folder.path()).expect("the folder");
+        let folder = fs::read_dir(place.folder.path()).expect("the folder");
         folder
             .map(|entry| {
                 entry
@@ -450,7 +454,7 @@ fn what_holds_nothing_and_what_is_not_there_have_remedies() {
     // The header of a file of tcpdump for Ethernet.
     let header = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, 1];
     let bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
-    std::fs::write(&pcap, bytes).expect("room");
+    fs::write(&pcap, bytes).expect("room");
     let output = place.folder.path().join("shop.capture");
     let mut import = place.niagara(&["capture", "import"]);
     import.arg(&pcap).arg("-o").arg(&output);
