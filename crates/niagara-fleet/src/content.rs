@@ -229,7 +229,7 @@ fn run(command: &mut Command) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn sha256(path: &Path) -> Result<String> {
+fn sha256(path: &Path) -> Result<String> {
     let read = || -> io::Result<String> { copy(File::open(path)?, &mut io::sink()) };
     read().with_context(|| format!("cannot read {}", path.display()))
 }

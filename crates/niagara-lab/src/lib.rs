@@ -31,7 +31,7 @@ pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
 pub use asking::recipe::VariantRecipe;
-pub use asking::recipes_of::{recipes_of, recipes_of_rows};
+pub use asking::recipes_of::recipes_of;
 pub use asking::resolve::variant_of;
 pub use asking::wanted_level::WantedLevel;
 pub use client_host::{

@@ -9,11 +9,13 @@ mod few;
 mod fit;
 mod interactions;
 mod projection;
+mod ruinous;
 
 pub use design::{design, design_among, design_order};
 pub use few::{Expected, strongest_beside};
 pub use fit::{Effect, Fit, Interaction, effects};
 pub use interactions::interactions;
+pub use ruinous::ruinous;
 
 use serde::{Deserialize, Serialize};
 

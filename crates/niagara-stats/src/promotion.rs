@@ -18,6 +18,8 @@ pub struct Prospect {
     pub std_err: f64,
     /// What is known of it from elsewhere.
     pub prior: Option<Prior>,
+    /// Indices of the candidates with which it cannot continue.
+    pub apart: Vec<usize>,
 }
 
 /// What earlier measurements make one expect of a lever's log effect here: a normal distribution.
@@ -30,6 +32,13 @@ pub struct Prior {
 }
 
 impl Prospect {
+    /// Whether both can be in a final variant.
+    fn goes_with(&self, other: &Prospect) -> bool {
+        self.factor != other.factor
+            && !self.apart.contains(&other.index)
+            && !other.apart.contains(&self.index)
+    }
+
     /// The log effect and its standard error by what was screened and what was known, each with the weight of its
     /// precision.
     pub fn expected(&self) -> (f64, f64) {
@@ -90,7 +99,7 @@ fn promote_at(
     loop {
         let best = prospects
             .iter()
-            .filter(|prospect| chosen.iter().all(|other| other.factor != prospect.factor))
+            .filter(|prospect| chosen.iter().all(|other| prospect.goes_with(other)))
             .map(|prospect| (prospect, beside(prospect, &chosen, bonds)))
             .filter(|(_, (log_effect, std_err))| {
                 is_promising(*log_effect, *std_err, worthwhile, std_errs)
@@ -137,6 +146,7 @@ mod tests {
             log_effect,
             std_err: 0.007,
             prior: None,
+            apart: Vec::new(),
         }
     }
 
@@ -150,6 +160,15 @@ mod tests {
             lever(4, 3, -0.1),
         ];
         assert_eq!(promote(&prospects, &[], 0.005), [2, 0]);
+    }
+
+    #[test]
+    fn of_two_that_cannot_be_together_the_better_one_continues() {
+        let mut prospects = [lever(0, 0, 0.02), lever(1, 1, 0.05), lever(2, 2, 0.01)];
+        prospects[0].apart = vec![1];
+        assert_eq!(promote(&prospects, &[], 0.005), [1, 2]);
+        prospects[1].log_effect = 0.01;
+        assert_eq!(promote(&prospects, &[], 0.005), [0, 2]);
     }
 
     #[test]

@@ -359,9 +359,8 @@ fn a_log_that_cannot_be_written_changes_nothing() {
 #[test]
 fn mistakes_are_named_with_remedies() {
     let place = Place::new();
-    let write = |name: &str, text: &str| {
-        fs::write(place.folder.path().join(name), text).expect("a file")
-    };
+    let write =
+        |name: &str, text: &str| fs::write(place.folder.path().join(name), text).expect("a file");
     write("no.log", "hello\nworld\n");
     write("is.capture", "");
     let slow = "# Time: 2026-11-22T20:46:08.690874Z\n# User@Host: root[root] @ localhost []  Id:     7\n\

@@ -11,12 +11,9 @@ use crate::lever::Item;
 /// Every recipe that some variant of the study is built by, each once: a rung stands on what was kept before it, and is told here
 /// as if that were the start alone. What a tuning builds is known when its levers are chosen, what a lever named by a variant
 /// builds when the server is there.
-pub fn recipes_of(study: &StudyDescription) -> Vec<ServerRecipe> {
-    recipes_of_rows(study, &|row| !row.is_left)
-}
-
-/// The same, of a matrix for these of its rows.
-pub fn recipes_of_rows(
+///
+/// Of a matrix those of the rows that are wanted.
+pub fn recipes_of(
     study: &StudyDescription,
     is_wanted: &dyn Fn(&LevelSet) -> bool,
 ) -> Vec<ServerRecipe> {

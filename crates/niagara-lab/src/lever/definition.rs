@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_server::Family;
+use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ pub struct Lever {
     pub(crate) source: String,
     pub(crate) when: When,
     pub(crate) elsewhere: Elsewhere,
+    /// As written: ids, spellings, factors; known to exist once all levers are read.
+    pub(crate) excludes: Vec<At<String>>,
     pub(crate) template: Template,
     pub(crate) range: Range,
     pub(crate) measured: Vec<Measured>,
@@ -108,6 +111,23 @@ impl Lever {
     /// Where it applies.
     pub fn when(&self) -> &When {
         &self.when
+    }
+
+    /// What its file says that it cannot be together with: levers and whole choices.
+    pub fn excludes(&self) -> impl Iterator<Item = &str> {
+        self.excludes.iter().map(|name| name.as_str())
+    }
+
+    /// Whether no server can have both: either's file excludes the other.
+    pub(crate) fn is_apart_from(&self, other: &Lever) -> bool {
+        let excluded =
+            |one: &Lever, other: &Lever| one.excludes().any(|name| other.is_called(name));
+        excluded(self, other) || excluded(other, self)
+    }
+
+    /// Whether it is meant by an id, a spelling or the name of its choice.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        name == self.id || name == self.factor() || name == self.spelling()
     }
 
     /// What it did where it was measured.

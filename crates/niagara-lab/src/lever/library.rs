@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use include_dir::{Dir, include_dir};
 use niagara_build::settings_with;
-use niagara_toml::did_you_mean;
+use niagara_toml::{Mistakes, did_you_mean};
 
 use super::definition::Lever;
 use super::parse::parse;
@@ -19,18 +19,18 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../levers");
 ///
 /// # Errors
 /// A folder that cannot be read; a mistake in a file, with line, column, cause and remedy; two levers that
-/// are the same level of a factor.
+/// are the same level of a factor; a lever that excludes what there is not.
 pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
     let mut levers = BTreeMap::new();
     for file in BUILT_IN.files() {
         if let (Some(id), Some(text)) = (lever_id(file.path()), file.contents_utf8()) {
             let name = format!("levers/{id}.toml (built in)");
-            levers.insert(id.clone(), parse(&id, &name, text)?);
+            levers.insert(id.clone(), (parse(&id, &name, text)?, text.to_owned()));
         }
     }
     for (id, text) in niagara_build::lever_texts() {
         let name = format!("patches/{id}.toml (built in)");
-        levers.insert(id.clone(), parse(&id, &name, &text)?);
+        levers.insert(id.clone(), (parse(&id, &name, &text)?, text));
     }
     for folder in extra_dirs {
         let entries = fs::read_dir(folder).with_context(|| {
@@ -41,11 +41,19 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
             if let Some(id) = lever_id(&path) {
                 let text = fs::read_to_string(&path)
                     .with_context(|| format!("cannot read {}", path.display()))?;
-                levers.insert(id.clone(), parse(&id, &path.display().to_string(), &text)?);
+                let lever = parse(&id, &path.display().to_string(), &text)?;
+                levers.insert(id, (lever, text));
             }
         }
     }
-    let mut levers = with_bases(&levers)?;
+    let mut known = BTreeMap::new();
+    let mut texts = Vec::new();
+    for (id, (lever, text)) in levers {
+        known.insert(id, lever);
+        texts.push(text);
+    }
+    let mut levers = with_bases(&known)?;
+    check_exclusions(&levers, &texts)?;
     refuse_twins(&levers)?;
     levers.sort_by(|a, b| (a.promise, a.factor(), &a.id).cmp(&(b.promise, b.factor(), &b.id)));
     Ok(levers)
@@ -106,6 +114,44 @@ fn refuse_twins(levers: &[Lever]) -> Result<()> {
     Ok(())
 }
 
+/// What a lever excludes is there, and not of its own choice. `texts` are the files', for the places of mistakes.
+fn check_exclusions(levers: &[Lever], texts: &[String]) -> Result<()> {
+    for (lever, text) in levers.iter().zip(texts) {
+        let mut mistakes = Mistakes::of(lever.file(), text);
+        for excluded in &lever.excludes {
+            let meant = levers.iter().find(|other| other.is_called(excluded));
+            match meant {
+                None => {
+                    let known: Vec<String> = levers
+                        .iter()
+                        .flat_map(|other| [other.spelling(), other.factor().to_owned()])
+                        .collect();
+                    mistakes.add(
+                        excluded.at,
+                        format!("excludes: no lever and no choice is called `{}`", **excluded),
+                        format!(
+                            "{}write a lever's id, as in \"transport-unix\", a level, as in \"malloc=jemalloc\", or a choice, as in \"malloc\"",
+                            did_you_mean(excluded, known.iter().map(String::as_str))
+                        ),
+                    );
+                }
+                Some(other) if other.factor() == lever.factor() => mistakes.add(
+                    excluded.at,
+                    format!(
+                        "excludes: `{}` is of the same choice, {}",
+                        **excluded,
+                        lever.factor()
+                    ),
+                    "leave it out: of one choice at most one level is in force",
+                ),
+                Some(_) => {}
+            }
+        }
+        mistakes.unless_any(Some(()))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -161,6 +207,46 @@ net_buffer_length = "= 16K * cpus"
         assert_eq!(levers.len(), built_in.len());
         let lever = levers.iter().find(|lever| lever.id() == id).expect("found");
         assert_eq!(lever.title(), "Larger net buffer");
+    }
+
+    #[test]
+    fn what_is_excluded_is_there_and_of_another_choice() {
+        let load_with = |excludes: &str| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let text = LEVER.replace("[when]", &format!("excludes = {excludes}\n[when]"));
+            fs::write(folder.path().join("mine.toml"), text).expect("written");
+            load(&[folder.path().to_owned()]).map_err(|error| {
+                error
+                    .to_string()
+                    .replace(&folder.path().display().to_string(), "DIR")
+            })
+        };
+        let levers =
+            load_with(r#"["malloc", "transport=unix", "sort-buffer-large"]"#).expect("valid");
+        let of = |id: &str| levers.iter().find(|lever| lever.id() == id).expect("there");
+        let mine = of("mine");
+        for id in [
+            "malloc-jemalloc",
+            "malloc-tcmalloc",
+            "transport-unix",
+            "sort-buffer-large",
+        ] {
+            assert!(
+                mine.is_apart_from(of(id)) && of(id).is_apart_from(mine),
+                "{id}"
+            );
+        }
+        assert!(!mine.is_apart_from(of("sort-buffer-small")));
+        let error = load_with(r#"["malloc", "transport=unx"]"#).expect_err("a mistake");
+        assert!(
+            error.starts_with("DIR/mine.toml:7:23: excludes: no lever and no choice is called `transport=unx`\nremedy: did you mean `transport=unix`?"),
+            "{error}"
+        );
+        let error = load_with(r#"["mine"]"#).expect_err("a mistake");
+        assert!(
+            error.starts_with("DIR/mine.toml:7:13: excludes: `mine` is of the same choice, mine\nremedy: leave it out"),
+            "{error}"
+        );
     }
 
     #[test]

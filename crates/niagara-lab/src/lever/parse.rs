@@ -59,6 +59,9 @@ struct LeverFile {
     /// why it is not for a branch, or not for its other versions
     #[serde(default)]
     elsewhere: Elsewhere,
+    /// what it cannot be together with: levers, as in "malloc=jemalloc", or all levels of a choice, as in "malloc"
+    #[serde(default)]
+    excludes: Vec<At<Text>>,
     /// what it sets
     #[serde(default)]
     change: ChangeTable,
@@ -175,6 +178,7 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         source: trimmed(read.source),
         when,
         elsewhere: read.elsewhere.on_one_line(),
+        excludes: read.excludes.into_iter().map(exclusion).collect(),
         template,
         range,
         measured,
@@ -190,6 +194,13 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
 
 fn trimmed(text: Text) -> String {
     text.trim().to_owned()
+}
+
+fn exclusion(name: At<Text>) -> At<String> {
+    At {
+        at: name.at,
+        value: trimmed(name.value),
+    }
 }
 
 fn when(table: WhenTable) -> Found<When> {

@@ -251,6 +251,43 @@ fn what_two_levers_set_is_an_exclusive_choice() {
     }
 }
 
+/// A server without the performance schema does not know its variables; one with a malloc linked in takes no other.
+#[test]
+fn builds_that_leave_something_out_exclude_what_needs_it() {
+    let levers = levers();
+    let mut met = 0;
+    for build in &levers {
+        let has = |key: &str, value: &str| {
+            build
+                .template
+                .build
+                .get(key)
+                .is_some_and(|set| set == value)
+        };
+        let lean = has("cmake.PLUGIN_PERFSCHEMA", "NO");
+        let own_malloc = has("static_libraries", "jemalloc");
+        for other in levers
+            .iter()
+            .filter(|other| other.factor() != build.factor())
+        {
+            let schema = other
+                .variables()
+                .any(|name| name.starts_with("performance_schema"));
+            let malloc = other.template.malloc.is_some() || other.factor() == "malloc";
+            if (lean && schema) || (own_malloc && malloc) {
+                assert!(
+                    build.is_apart_from(other),
+                    "{} and {}: add excludes",
+                    build.id(),
+                    other.id()
+                );
+                met += 1;
+            }
+        }
+    }
+    assert!(met >= 8, "{met}");
+}
+
 #[test]
 fn each_series_has_enough_to_try() {
     let levers = levers();

@@ -110,7 +110,7 @@ pub(crate) fn parse_variant<S: AsRef<str>>(
         servers: servers.iter().map(AsRef::as_ref).collect(),
     };
     let mut variant = VariantExpr::default();
-    let mut factors = BTreeSet::new();
+    let mut chosen: Vec<&Lever> = Vec::new();
     for part in reader.parts()? {
         match reader.meaning(&part)? {
             Meaning::Nothing => {}
@@ -123,10 +123,19 @@ pub(crate) fn parse_variant<S: AsRef<str>>(
             }
             Meaning::Server => variant.server = Some(part.text),
             Meaning::Lever(lever) => {
-                if !factors.insert(lever.factor()) {
+                if chosen.iter().any(|other| other.factor() == lever.factor()) {
                     let cause = format!("{} is chosen twice", lever.factor());
                     return Err(reader.error(&part, &cause, "keep one of them"));
                 }
+                if let Some(other) = chosen.iter().find(|other| other.is_apart_from(lever)) {
+                    let cause = format!(
+                        "{} cannot be together with {}",
+                        lever.spelling(),
+                        other.spelling()
+                    );
+                    return Err(reader.error(&part, &cause, "keep one of them"));
+                }
+                chosen.push(lever);
                 variant.items.push(Item::Lever(lever.id().to_owned()));
             }
             Meaning::Variable { name, value } => variant.items.push(Item::Variable { name, value }),
@@ -445,6 +454,10 @@ mod tests {
         assert!(mistake("maloc=jemalloc").contains("did you mean `malloc`?"));
         assert!(mistake("innodb_io_capacity=2000").contains("cfg.innodb_io_capacity=2000"));
         assert!(mistake("malloc=jemalloc,malloc=tcmalloc").contains("malloc is chosen twice"));
+        assert!(
+            mistake("build=clang-pgo-lto-jemalloc,malloc=tcmalloc")
+                .contains("malloc=tcmalloc cannot be together with build=clang-pgo-lto-jemalloc")
+        );
         assert!(mistake("mysql-9.7,mariadb-10.11").contains("a second server"));
         assert!(mistake("base,,transport=unix").contains("nothing is written here"));
         assert!(mistake("cfg.a='b").contains("a quote is not closed"));

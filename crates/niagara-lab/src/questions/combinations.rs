@@ -9,7 +9,7 @@ use niagara_server::file_digest;
 use niagara_store::{Axis, MatrixWorkload};
 
 use crate::asking::level_sets::MatrixQuestion;
-use crate::asking::recipes_of::recipes_of_rows;
+use crate::asking::recipes_of::recipes_of;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
@@ -121,7 +121,7 @@ impl Combinations {
     ) -> Result<MatrixOptions<'a>> {
         let study = set_up.study;
         // Also those that this part does not build: what a workload is to the matrix is the same in all of its parts.
-        let recipes = recipes_of_rows(study, &|_| true);
+        let recipes = recipes_of(study, &|_| true);
         let trains = |workload: &WorkloadSpec| {
             let mut recipes = recipes.iter();
             recipes.any(|made| made.recipe.is_trained_on(workload))

@@ -137,6 +137,16 @@ fn with_control(
     start: &Variant,
     lever: &Lever,
 ) -> Result<Result<(Variant, String), String>> {
+    let mut set = inventory
+        .levers
+        .iter()
+        .filter(|other| start.levers.iter().any(|id| id == other.id()));
+    if let Some(other) = set.find(|other| other.is_apart_from(lever)) {
+        return Ok(Err(format!(
+            "it cannot be together with {}",
+            other.spelling()
+        )));
+    }
     let fingerprint = inventory.fingerprint()?;
     let context = everything_allowed(&fingerprint, bench, &start.server, lever.id())?;
     Ok(lever.applicability(&context).map(|change| {

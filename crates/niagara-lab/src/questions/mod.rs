@@ -22,6 +22,7 @@ pub(crate) mod parts;
 pub(crate) mod prepare_builds;
 pub(crate) mod probe;
 pub(crate) mod rate;
+pub(crate) mod ruinous_lever;
 pub(crate) mod same_answers;
 pub(crate) mod screen;
 pub(crate) mod search;

@@ -192,18 +192,20 @@ fn smallest_failing(
     }
 }
 
-/// Groups in which no factor has two levels: the n-th level of every factor is in the n-th group.
+/// Groups of levers that can be together, as few as come of taking each into the first that has room for it.
 fn compatible_groups(candidates: &[Candidate]) -> Vec<Vec<usize>> {
-    let factors = crate::variants::candidate::factors(candidates);
-    let most = factors.iter().map(|f| f.levels.len()).max().unwrap_or(0);
-    (0..most)
-        .map(|level| {
-            factors
-                .iter()
-                .filter_map(|factor| factor.levels.get(level).copied())
-                .collect()
-        })
-        .collect()
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, Candidate { lever, .. }) in candidates.iter().enumerate() {
+        let goes_with = |other: &usize| {
+            let other = &candidates[*other].lever;
+            other.factor() != lever.factor() && !other.is_apart_from(lever)
+        };
+        match groups.iter_mut().find(|group| group.iter().all(goes_with)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
 }
 
 /// What a start with levers is compared with.
@@ -581,6 +583,30 @@ mod tests {
         // Below what servers come with: this one is for lowering it, and is measured.
         assert_eq!(reason("lowers"), None);
         assert_eq!(reason("more"), None);
+    }
+
+    #[test]
+    fn levers_that_exclude_each_other_are_not_started_together() {
+        let candidates = written(&[
+            ("one", "[change.config]\na = 1\n"),
+            (
+                "low",
+                "factor = \"f\"\nlevel = \"low\"\n[change.config]\nb = 1\n",
+            ),
+            (
+                "high",
+                "factor = \"f\"\nlevel = \"high\"\n[change.config]\nb = 2\n",
+            ),
+            (
+                "alone",
+                "excludes = [\"one\", \"f\"]\n[change.config]\nc = 1\n",
+            ),
+            ("more", "[change.config]\nd = 1\n"),
+        ]);
+        assert_eq!(
+            compatible_groups(&candidates),
+            [vec![0, 1, 4], vec![2], vec![3]]
+        );
     }
 
     /// Searches among `levers` for those that fail when all of `guilty` are there; counts the tests.

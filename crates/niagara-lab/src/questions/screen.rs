@@ -1,36 +1,30 @@
 //! Screening: every fold-over duel sets every lever at once, least squares tells them apart. Which duel comes next, and what
 //! those so far say of the levers.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
-use niagara_load::counted;
 use niagara_stats::{
     Estimate, Expected, Factor, Fit, Observation, Row, SURE, derive_seed, design_among, effects,
-    interactions, is_promising, strongest_beside, student,
+    interactions, is_promising, ruinous, strongest_beside, student,
 };
 use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
+use crate::questions::ruinous_lever::ruinous_lever;
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::history::score_again;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
-use crate::variants::candidate::{Candidate, LeverFactor, factors, with_levels};
+use crate::variants::candidate::{Candidate, LeverFactor, apart, factors, with_levels};
 use crate::variants::variant::Variant;
 
-/// A duel this lopsided has a lever on one side that halves throughput, or worse.
-const HALVED: f64 = std::f64::consts::LN_2;
 /// Duels from which on estimates are shown while the screening runs.
 const FIRST_SHOWN: usize = 8;
 
 /// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
 const MIN_DF: f64 = 4.0;
-/// Duels that must agree before a lever is set aside for it.
-const MIN_LOPSIDED_DUELS: usize = 4;
 
 /// How the screening goes about it.
 #[derive(Debug, Clone)]
@@ -184,7 +178,7 @@ impl Series for RunningScreening<'_> {
                     }
                     self.observations.push(Observation { row, score });
                     self.learn_own_variance(study, record.seq)?;
-                    self.set_aside_lever_that_halves(study)?;
+                    self.set_aside_ruinous(study)?;
                     self.show(observer);
                 }
             }
@@ -276,7 +270,8 @@ impl<'a> RunningScreening<'a> {
         self.set_aside.iter().any(|(index, _)| *index == candidate)
     }
 
-    /// Rows over the levers still in the field; those set aside stay at base on both sides.
+    /// Rows over the levers still in the field; those set aside stay at base on both sides, and levers that exclude each other
+    /// meet on none.
     fn rows(&self, duels: usize, seed: u64) -> Vec<Row> {
         // For each factor the original levels that are left, base first.
         let left: Vec<Vec<usize>> = self
@@ -291,7 +286,7 @@ impl<'a> RunningScreening<'a> {
                     .collect()
             })
             .collect();
-        design_among(&left, duels, seed)
+        design_among(&left, &apart(self.candidates, &self.factors), duels, seed)
     }
 
     /// The fit, and whether it is of the strongest effects only, there being too few duels for all.
@@ -388,75 +383,19 @@ impl<'a> RunningScreening<'a> {
         Ok(())
     }
 
-    /// Sets aside a lever that was on the slower side of every lopsided duel.
-    fn set_aside_lever_that_halves(&mut self, study: &Study) -> Result<()> {
+    /// Sets aside a lever that surely costs much of the throughput.
+    fn set_aside_ruinous(&mut self, study: &Study) -> Result<()> {
         let candidates = self.candidates;
-        let lopsided: Vec<&Observation> = self
-            .throughput
-            .iter()
-            .filter(|observation| observation.score.abs() > HALVED)
-            .collect();
-        let Some(suspect) = self.suspect(&lopsided) else {
+        let expected = expected(candidates, &self.factors);
+        let found = ruinous(&self.shapes, &self.throughput, &expected, self.own_sd());
+        let is_aside = |index| self.is_aside(index);
+        let Some((index, told)) = ruinous_lever(&found, candidates, &self.factors, is_aside) else {
             return Ok(());
         };
-        let (factor, level) = suspect;
-        let index = self.factors[factor].levels[level - 1];
-        let count = lopsided.len();
-        let mut sizes: Vec<f64> = lopsided.iter().map(|o| o.score.abs()).collect();
-        sizes.sort_by(f64::total_cmp);
-        let typical = (-sizes[sizes.len() / 2]).exp();
-        let reason = format!(
-            "throughput halved or worse: × {typical:.2} on its side in {}, then set aside",
-            counted(count as u64, "duel")
-        );
-        study.note(
-            "set aside",
-            &format!("{}: {reason}", candidates[index].lever.id()),
-        )?;
-        let lever = &candidates[index].lever;
-        self.set_aside.push((
-            index,
-            NotTried {
-                lever: lever.id().to_owned(),
-                title: lever.title().to_owned(),
-                reason,
-            },
-        ));
+        study.note("set aside", &format!("{}: {}", told.lever, told.reason))?;
+        self.set_aside.push((index, told));
         // Its duels stay in the fit, all of them: keeping only those that look normal would select by outcome.
         Ok(())
-    }
-
-    /// The one (factor, level) that was on the slower side of all lopsided duels and not on the faster; `None` while
-    /// several were.
-    fn suspect(&self, lopsided: &[&Observation]) -> Option<(usize, usize)> {
-        if lopsided.len() < MIN_LOPSIDED_DUELS {
-            return None;
-        }
-        let slower: Vec<(&Vec<usize>, &Vec<usize>)> = lopsided
-            .iter()
-            .map(|o| {
-                if o.score > 0.0 {
-                    (&o.row.a, &o.row.b)
-                } else {
-                    (&o.row.b, &o.row.a)
-                }
-            })
-            .collect();
-        let mut suspects = BTreeSet::new();
-        for (f, factor) in self.factors.iter().enumerate() {
-            for level in 1..=factor.levels.len() {
-                let always_slower = slower
-                    .iter()
-                    .all(|(slow, fast)| slow[f] == level && fast[f] != level);
-                if always_slower && !self.is_aside(factor.levels[level - 1]) {
-                    suspects.insert((f, level));
-                }
-            }
-        }
-        match suspects.len() {
-            1 => suspects.pop_first(),
-            _ => None,
-        }
     }
 
     /// The effects of a fit, by index of the candidate.

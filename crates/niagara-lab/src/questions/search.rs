@@ -74,8 +74,10 @@ pub(crate) fn worth_searching<'s>(
             .config
             .keys()
             .any(|name| *name != span.variable && !span.follows.contains_key(name));
-        let other_level = promoted.iter().any(|&other| {
-            other != index && candidates[other].lever.factor() == candidate.lever.factor()
+        let is_excluded = promoted.iter().any(|&other| {
+            let other_lever = &candidates[other].lever;
+            let same_choice = other_lever.factor() == candidate.lever.factor();
+            other != index && (same_choice || other_lever.is_apart_from(&candidate.lever))
         });
         let distance = (screened.effect.ratio.ln() / screened.std_err).abs();
         let expected = match (goal, candidate.prior) {
@@ -83,7 +85,7 @@ pub(crate) fn worth_searching<'s>(
             _ => false,
         };
         let matters = distance >= MATTERS || expected;
-        let eligible = candidate.lever.role() == Role::Lever && !other_level;
+        let eligible = candidate.lever.role() == Role::Lever && !is_excluded;
         if eligible && (in_final || (matters && !sets_more)) {
             found.push((index, if in_final { f64::INFINITY } else { distance }));
         }

@@ -86,6 +86,12 @@ impl Tuned {
     /// What the screening promotes of all candidates but these, best first.
     pub(crate) fn newly_promoted(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
         let factors = factors(&self.candidates);
+        let candidates = &self.candidates;
+        let excluded_by = |index: usize| -> Vec<usize> {
+            let lever = &candidates[index].lever;
+            let apart = |other: &usize| lever.is_apart_from(&candidates[*other].lever);
+            (0..candidates.len()).filter(apart).collect()
+        };
         let prospects: Vec<Prospect> = self
             .screened(Role::Lever)
             .filter(|(index, _)| !without.contains(index))
@@ -96,6 +102,7 @@ impl Tuned {
                     log_effect: screened.effect.ratio.ln(),
                     std_err: screened.std_err,
                     prior: self.prior(options.goal, index),
+                    apart: excluded_by(index),
                 })
             })
             .collect();

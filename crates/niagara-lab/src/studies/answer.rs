@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
 
 use crate::asking::question::{Question, StudyDescription};
-use crate::asking::recipes_of::recipes_of_rows;
+use crate::asking::recipes_of::recipes_of;
 use crate::questions::combinations::combinations;
 use crate::questions::compare::Comparing;
 use crate::questions::identical::Watching;
@@ -48,7 +48,7 @@ pub fn answer(
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
     let set_up = SetUp::new(question, session, observer)?;
-    let recipes = recipes_of_rows(question, &|row| {
+    let recipes = recipes_of(question, &|row| {
         let part = opening.part();
         part.is_some_and(|part| part.rows.contains(&row.title))
     });

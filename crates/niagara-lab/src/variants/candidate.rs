@@ -1,6 +1,6 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
-use niagara_stats::{Factor, Prior};
+use niagara_stats::{Factor, Pair, Prior};
 
 use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;
@@ -71,6 +71,27 @@ pub(crate) fn crowded_out(factors: &[LeverFactor], duels: usize) -> Vec<usize> {
         .iter()
         .flat_map(|factor| factor.levels.iter().skip(most_levers).copied())
         .collect()
+}
+
+/// The levels of `factors` that cannot be on one side, pair by pair.
+pub(crate) fn apart(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Pair> {
+    let levels: Vec<((usize, usize), &Lever)> = factors
+        .iter()
+        .enumerate()
+        .flat_map(|(factor, of)| {
+            let levels = of.levels.iter().enumerate();
+            levels.map(move |(place, &index)| ((factor, place + 1), &candidates[index].lever))
+        })
+        .collect();
+    let mut pairs = Vec::new();
+    for (place, &(one, lever)) in levels.iter().enumerate() {
+        for &(other, its) in &levels[place + 1..] {
+            if one.0 != other.0 && lever.is_apart_from(its) {
+                pairs.push(Pair { one, other });
+            }
+        }
+    }
+    pairs
 }
 
 /// `base` with every candidate of `chosen`, in the candidates' order.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::projection::{dot, extend};
-use super::{Factor, Row};
+use super::{Factor, Pair, Row};
 use crate::hadamard::hadamard;
 
 /// Random candidates among which the rows that fill up a design are chosen.
@@ -20,7 +20,7 @@ pub fn design(factors: &[Factor], duels: usize, seed: u64) -> Vec<Row> {
         .iter()
         .map(|factor| (0..factor.levels()).collect())
         .collect();
-    design_among(&levels, duels, seed)
+    design_among(&levels, &[], duels, seed)
 }
 
 /// Rows for `duels` duels in which each factor takes the levels listed for it: both sides hold the only one (a lever
@@ -32,7 +32,10 @@ pub fn design(factors: &[Factor], duels: usize, seed: u64) -> Vec<Row> {
 /// four, unless `duels` are too few for all effects) chosen for balance. Factors of more levels are then improved by
 /// exchange, so that they are about orthogonal to the rest. Which side is A is a fair coin in each row. All effects can be
 /// estimated when there are as many duels as levels beyond the bases; with fewer, those that can be told apart are.
-pub fn design_among(levels: &[Vec<usize>], duels: usize, seed: u64) -> Vec<Row> {
+///
+/// Of the levels `apart` no side has both: where they would meet, a coin sends one of them to its base. So the duels have
+/// either with the other and without it, and both can be told; each loses a part of its duels for it.
+pub fn design_among(levels: &[Vec<usize>], apart: &[Pair], duels: usize, seed: u64) -> Vec<Row> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let two: Vec<usize> = with_levels(levels, |count| count == 2);
     let several: Vec<usize> = with_levels(levels, |count| count > 2);
@@ -59,6 +62,17 @@ pub fn design_among(levels: &[Vec<usize>], duels: usize, seed: u64) -> Vec<Row> 
             for (&factor, choice) in several.iter().zip(&drawn) {
                 for side in [0, 1] {
                     sides[side ^ swapped][factor] = levels[factor][choice[duel][side]];
+                }
+            }
+            for side in &mut sides {
+                for pair in apart {
+                    if [pair.one, pair.other]
+                        .iter()
+                        .all(|&(factor, level)| side[factor] == level)
+                    {
+                        let (factor, _) = if rng.random() { pair.one } else { pair.other };
+                        side[factor] = base[factor];
+                    }
                 }
             }
             let [a, b] = sides;
@@ -264,6 +278,7 @@ fn information(basis: &[Vec<f64>], counts: &[usize], choices: &[Vec<[usize; 2]>]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::foldover::{Observation, effects};
     use std::collections::BTreeMap;
 
     fn switches(count: usize) -> Vec<Factor> {
@@ -325,10 +340,52 @@ mod tests {
         assert!(pairs.values().all(|times| *times == 4), "{pairs:?}");
     }
 
+    /// A level of a choice with a switch, two switches, levels of two choices: no side has both, and every effect is told.
+    #[test]
+    fn levels_that_cannot_be_together_are_on_no_side_and_can_be_told() {
+        let mut factors = vec![
+            Factor::Choice(3),
+            Factor::Switch,
+            Factor::Switch,
+            Factor::Switch,
+            Factor::Choice(4),
+        ];
+        factors.extend(switches(20));
+        let levels: Vec<Vec<usize>> = factors.iter().map(|f| (0..f.levels()).collect()).collect();
+        let pair = |one, other| Pair { one, other };
+        let mut apart = vec![pair((0, 2), (1, 1)), pair((2, 1), (3, 1))];
+        apart.extend((1..4).map(|level| pair((0, 1), (4, level))));
+        let has = |side: &[usize], (factor, level): (usize, usize)| side[factor] == level;
+        for seed in 0..20 {
+            let rows = design_among(&levels, &apart, 60, seed);
+            for row in &rows {
+                for pair in &apart {
+                    for side in [&row.a, &row.b] {
+                        assert!(!(has(side, pair.one) && has(side, pair.other)), "{row:?}");
+                    }
+                }
+            }
+            let observations: Vec<Observation> = rows
+                .into_iter()
+                .enumerate()
+                .map(|(place, row)| Observation {
+                    row,
+                    score: if place % 2 == 0 { 0.01 } else { -0.01 },
+                })
+                .collect();
+            let fit = effects(&factors, &observations, &[]);
+            assert_eq!(fit.effects.len(), 2 + 3 + 3 + 20, "all are told");
+            let worst = fit.effects.iter().map(|effect| effect.std_err);
+            let free = fit.effects.iter().filter(|effect| effect.factor >= 5);
+            let usual = free.map(|effect| effect.std_err).fold(0.0, f64::max);
+            assert!(worst.fold(0.0, f64::max) < 3.0 * usual, "{fit:?}");
+        }
+    }
+
     #[test]
     fn what_is_set_aside_stays_at_its_level() {
         let levels = vec![vec![0, 1], vec![0], vec![0, 2, 3], vec![0, 2]];
-        for row in design_among(&levels, 20, 9) {
+        for row in design_among(&levels, &[], 20, 9) {
             assert_eq!((row.a[1], row.b[1]), (0, 0));
             assert!(row.a[2] != 1 && row.b[2] != 1 && row.a[2] != row.b[2]);
             assert_eq!(row.a[3] + row.b[3], 2);

@@ -184,7 +184,11 @@ fn residual_squares(rows: &[Vec<f64>], scores: &[f64], solution: &[f64]) -> f64 
 }
 
 /// XᵀX and Xᵀy of the contrasts and scores.
-fn normal_equations(rows: &[Vec<f64>], scores: &[f64], count: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+pub(super) fn normal_equations(
+    rows: &[Vec<f64>],
+    scores: &[f64],
+    count: usize,
+) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut normal = vec![vec![0.0; count]; count];
     let mut right = vec![0.0; count];
     for (row, score) in rows.iter().zip(scores) {
@@ -289,6 +293,7 @@ mod tests {
         let mut rows = design(&factors, 4, 1);
         rows.extend(crate::foldover::design_among(
             &[vec![0, 1], vec![0], vec![0, 1]],
+            &[],
             8,
             2,
         ));

@@ -6,6 +6,7 @@ mod machine;
 mod nodes;
 mod published;
 mod race;
+mod ruinous;
 mod scalability;
 mod sequential;
 mod short_screening;

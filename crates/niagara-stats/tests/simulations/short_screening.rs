@@ -132,6 +132,7 @@ fn choose(
                     log_effect,
                     std_err: 0.4 * log_effect.abs() + 0.01,
                 }),
+            apart: Vec::new(),
         })
         .collect();
     promote(&prospects, &[], 0.005)

@@ -24,6 +24,8 @@ struct Row<'a> {
     change: Option<Change>,
     /// The values that `tune` may search here.
     range: Option<Span>,
+    /// What it cannot be together with.
+    excludes: Vec<&'a str>,
     /// What it did where it was measured.
     measured: &'a [Measured],
     /// What the server must run with for it to matter: known once the server has been started.
@@ -100,6 +102,7 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
         source: lever.source(),
         change,
         range: lever.span(context),
+        excludes: lever.excludes().collect(),
         measured: lever.measured(),
         needs_variables: &lever.when().variables,
         reason,
@@ -112,6 +115,9 @@ fn show(row: &Row<'_>) {
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
         (None, _) => say!("  {}", row.not_here()),
+    }
+    if !row.excludes.is_empty() {
+        say!("  cannot be together with: {}", row.excludes.join(", "));
     }
     if let Some(range) = &row.range {
         say!("  range searched: {}", range.one_line());

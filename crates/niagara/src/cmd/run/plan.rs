@@ -6,7 +6,7 @@ use niagara_build::{Forecast, Recipe};
 use niagara_fleet::Plan;
 use niagara_lab::{
     DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, StudyDescription,
-    client_host_remark, couples_of, expected_sd, recipes_of_rows, rung_errors, unit_seconds,
+    client_host_remark, couples_of, expected_sd, recipes_of, rung_errors, unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -156,7 +156,7 @@ pub fn plan(
     let (sd, noise) = noise_of(study, &duel_settings, history);
     let detectable = time.and_then(|time| detectable_of(study, sd, questions, &time));
     let nodes_worth_having = time.map(|time| nodes_of(study, questions, duels_each, &time));
-    let recipes = recipes_of_rows(study, &|row| match so_far {
+    let recipes = recipes_of(study, &|row| match so_far {
         Some(so_far) => so_far.is_wanted(row),
         None => !row.is_left,
     });
