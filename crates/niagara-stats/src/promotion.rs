@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn of_two_that_cannot_be_together_the_better_one_continues() {
-        let mut prospects = [lever(0, 0, 0.02), lever(1, 1, 0.05), lever(2, 2, 0.01)];
+        let mut prospects = [lever(0, 0, 0.04), lever(1, 1, 0.05), lever(2, 2, 0.03)];
         prospects[0].apart = vec![1];
         assert_eq!(promote(&prospects, &[], 0.005), [1, 2]);
         prospects[1].log_effect = 0.01;
