@@ -666,22 +666,17 @@ impl Filling<'_> {
     fn this_part(&self, study: &Study) -> MeasuredPart {
         let options = self.options;
         let earlier = options.part.earlier();
-        let is_own = |(place, outcome): &(&Place, &Option<CellOutcome>)| {
-            let title = &options.combinations[place.combination].title;
-            matches!(outcome, Some(CellOutcome::Measured { .. }))
-                && earlier
-                    .measured(title, (place.workload, place.threads))
-                    .is_none()
+        // One that is not brought to a verdict is measured anew when it is asked for again.
+        let is_own = |cell: &&Cell| {
+            let place = (cell.workload, cell.threads);
+            cell.comparison().is_some()
+                && !is_cut_short(cell, options.part.fewest)
+                && earlier.measured(&cell.title, place).is_none()
         };
         MeasuredPart {
             levels: options.part.matrix.levels_in_words(),
             started_unix_ms: options.part.record.started_unix_ms,
-            cells: self
-                .places
-                .iter()
-                .zip(&self.outcomes)
-                .filter(is_own)
-                .count(),
+            cells: self.cells().iter().filter(is_own).count(),
             budget_seconds: options.budget_seconds,
             elapsed_seconds: study.used_seconds(),
         }

@@ -440,30 +440,24 @@ impl PartOpening {
             Some(levels) => format!("this part of the matrix ({levels})"),
             None => "the matrix".to_owned(),
         };
-        let mut text = format!(
-            "{} has {} of {what}; {measured} of the {} cells of the matrix are measured",
-            folder.display(),
-            match self.asks_for {
-                1 => "the one cell".to_owned(),
-                many => format!("all {many} cells"),
-            },
-            cells.len()
-        );
-        let next = next_part(matrix, cells, fewest_duels(study), command);
-        text += &match next {
+        let asked = match self.asks_for {
+            1 => "the one cell".to_owned(),
+            many => format!("all {many} cells"),
+        };
+        let results = folder.display();
+        let there = format!("{results} has {asked} of {what}");
+        let anew = "to measure again, name another folder with --out";
+        match next_part(matrix, cells, fewest_duels(study), command) {
             Some(next) => format!(
-                ", {} left\nremedy: `{}` measures {} of them; `niagara report {}` shows what is there",
+                "{there}; {measured} of the {} cells of the matrix are measured, {} left\nremedy: `{}` measures {} of them; \
+                 `niagara report {results}` shows what is there; {anew}",
+                cells.len(),
                 next.left,
                 next.command,
-                next.cells,
-                folder.display()
+                next.cells
             ),
-            None => format!(
-                ", none left\nremedy: `niagara report {}` shows them",
-                folder.display()
-            ),
-        };
-        text + "; to measure again, name another folder with --out"
+            None => format!("{there}\nremedy: `niagara report {results}` shows them; {anew}"),
+        }
     }
 
     /// What stands in the results of it, once it is begun.
