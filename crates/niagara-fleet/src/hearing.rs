@@ -15,8 +15,19 @@ impl Office {
         let Some(watch) = self.watches.get_mut(worker) else {
             return Ok(());
         };
-        if watch.read() && watch.silent && !self.desk.is_gone(worker) {
-            let node = watch.node.clone();
+        let torn_before = watch.torn();
+        let heard = watch.read();
+        let (torn, silent) = (watch.torn() - torn_before, watch.silent);
+        let node = watch.node.clone();
+        if torn > 0 {
+            let name = name_of(worker).0;
+            self.notice(format!(
+                "{torn} of the lines that {name} wrote cannot be read and {} left out: it was ended while it wrote, or the shared \
+                 folder was full",
+                if torn == 1 { "is" } else { "are" }
+            ));
+        }
+        if heard && silent && !self.desk.is_gone(worker) {
             self.write(HeadLine::Arrived {
                 worker: worker.to_owned(),
                 node: node.clone(),
@@ -301,6 +312,7 @@ impl Office {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::path::Path;
     use std::time::Duration;
 
@@ -412,6 +424,31 @@ mod tests {
         let (node, why) = &office.on_one_machine["w2.0"];
         assert_eq!(node, "node-of-w2");
         assert!(why.contains("that one goes first"), "{why}");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_told_once() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "w1", |office| office.desk.is_open("w1.0"));
+        let path = Folder::at(&folder).worker_log("w1.0");
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(path)
+            .expect("there");
+        file.write_all(b"1 40 0123456789abcdef {\"at\n")
+            .expect("room");
+        let told = |office: &Office| {
+            let told = office.notices.iter();
+            told.filter(|text| text.starts_with("1 of the lines that w1 wrote"))
+                .count()
+        };
+        until(&mut office, "word of it", |office| told(office) == 1);
+        says(&mut log, Said::Alive);
+        office.step();
+        assert_eq!(told(&office), 1);
     }
 
     #[test]

@@ -39,6 +39,15 @@ impl Machine {
         }
     }
 
+    /// What it is known by beside its nodes' names; empty where what is done on it says nothing of it, or nothing tells it from
+    /// others.
+    pub(crate) fn known_by(&self) -> &str {
+        match self.sharing {
+            Sharing::Everybody => "",
+            Sharing::Nobody | Sharing::Turns { .. } => &self.id,
+        }
+    }
+
     /// Whether these are one machine, and what is done on it by one could disturb the other.
     pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
         let minds = |machine: &Self| machine.sharing != Sharing::Everybody;
@@ -92,6 +101,13 @@ mod tests {
         assert!(one.excludes(&machine("a", turns("8:2"))), "another lock");
         // Two that know nothing are not taken for one.
         assert!(!Machine::default().is_shared_with(&Machine::default()));
+    }
+
+    #[test]
+    fn what_disturbs_nobody_says_nothing_of_its_machine() {
+        assert_eq!(machine("a", Sharing::Nobody).known_by(), "a");
+        assert_eq!(machine("a", turns("8:1")).known_by(), "a");
+        assert_eq!(machine("a", Sharing::Everybody).known_by(), "");
     }
 
     #[test]

@@ -271,9 +271,11 @@ impl Office {
         let path = self.folder.result(&place.worker, &place.attempt);
         let document = std::fs::read(&path)
             .with_context(|| format!("cannot read the result {}", path.display()))?;
+        let machine = self.desk.machine_of(&place.worker);
         Ok(Some(DuelResult {
             document,
             attempt: place.attempt,
+            machine: machine.known_by().to_owned(),
             worker: place.worker,
             node: place.node,
         }))

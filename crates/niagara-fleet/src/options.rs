@@ -61,4 +61,6 @@ pub struct DuelResult {
     pub worker: String,
     /// Where.
     pub node: String,
+    /// What tells the machine from others, whatever its node is called; empty where nothing does.
+    pub machine: String,
 }

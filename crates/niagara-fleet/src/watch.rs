@@ -47,6 +47,11 @@ impl Watch {
         }
     }
 
+    /// Lines that were left out so far, for they are not whole.
+    pub fn torn(&self) -> usize {
+        self.tail.torn
+    }
+
     /// Reads what was added; whether there was something.
     pub fn read(&mut self) -> bool {
         let lines: Vec<WorkerLine> = self.tail.lines().unwrap_or_default();

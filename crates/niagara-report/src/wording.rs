@@ -469,7 +469,7 @@ const WORTH_TELLING: f64 = 0.03;
 fn on_these_nodes(comparison: &Comparison) -> String {
     match comparison.nodes.as_ref().map(|nodes| nodes.names.len()) {
         None => String::new(),
-        Some(1) => " on this node".to_owned(),
+        Some(1) => " on this machine".to_owned(),
         Some(count) => format!(" on these {count} nodes"),
     }
 }

@@ -64,7 +64,7 @@ pub struct Comparison {
 /// The machines of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OnNodes {
-    /// Their names; a machine's number is its place here.
+    /// Their names, of nodes that share a machine together; a machine's number is its place here.
     pub names: Vec<String>,
     /// Whether the effect differs between them; `None` of one machine, or of duels that do not vary.
     pub heterogeneity: Option<Heterogeneity>,

@@ -50,6 +50,9 @@ pub(crate) struct FoughtOn {
     pub duel: String,
     /// The node.
     pub node: String,
+    /// What tells its machine from others, for nodes that share one; empty where nothing does.
+    #[serde(default)]
+    pub machine: String,
     /// The worker and its incarnation.
     pub worker: String,
     /// Which attempt it was, from 1.
@@ -164,6 +167,7 @@ impl Fleet {
             seq: spec.seq,
             duel,
             node: result.node,
+            machine: result.machine,
             worker: result.worker,
             epoch: result.attempt.epoch,
         };

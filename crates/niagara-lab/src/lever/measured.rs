@@ -18,6 +18,9 @@ pub struct Measured {
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
+    /// What it was set against, where that is not the server's package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// Where it is published: a page of the documentation.
     pub source: String,
 }

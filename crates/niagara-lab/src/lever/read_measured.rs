@@ -19,6 +19,8 @@ pub(super) struct MeasuredTable {
     low: At<f64>,
     /// upper end of its 95 % interval
     high: At<f64>,
+    /// what it was set against, where that is not the server's package: "gcc with the package's flags, 16 threads"
+    over: Option<Text>,
     /// where it is published, as in "docs/results/t2000-ladder.md"
     source: Text,
 }
@@ -48,6 +50,7 @@ pub(super) fn measured(table: At<MeasuredTable>) -> Found<Measured> {
         ratio: table.ratio.value,
         low: table.low.value,
         high: table.high.value,
+        over: table.over.map(|over| over.0),
         source: table.source.0,
     })
 }

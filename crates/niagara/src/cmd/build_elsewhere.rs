@@ -51,6 +51,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         (true, false) => format!(" with {}", figure.server),
         _ => format!(" with {}, {}", figure.server, figure.workload),
     };
+    let over = figure.over.iter().map(|over| format!(" over {over}"));
+    let over: String = over.collect();
     // With --with-builds there was no time for any.
     let no_time = left_out.any(|left| left.reason.contains(BUILD_BUDGET));
     let what_to_do = match no_time {
@@ -62,7 +64,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         }
     };
     Some(format!(
-        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of} ({}): {what_to_do}",
+        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over} ({}): {what_to_do}",
         figure.ratio, figure.low, figure.high, figure.source,
     ))
 }
