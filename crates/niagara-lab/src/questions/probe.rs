@@ -67,6 +67,7 @@ pub(crate) fn probe(
             &Compared {
                 before: &defaults,
                 start,
+                may_go_on: &|| true,
             },
             &mut misfits,
         )?;
@@ -79,7 +80,7 @@ pub(crate) fn probe(
 
 /// Which of `levers` keep the server from starting on top of `base`, each with the reason: those with which alone it
 /// does not start; where there is none, one of a few that it does not start with together. Nothing when it starts with
-/// all of them, or when the search takes too many starts.
+/// all of them, when the search takes too many starts, or once `may_go_on` says no: a start that hangs takes a minute.
 ///
 /// # Errors
 /// The study was stopped, or cannot continue here.
@@ -88,6 +89,7 @@ pub(crate) fn failing_levers(
     base: &Variant,
     candidates: &[Candidate],
     levers: &[usize],
+    may_go_on: &dyn Fn() -> bool,
 ) -> Result<Vec<NotTried>> {
     let mut misfits = Vec::new();
     let all_start = try_group(
@@ -98,6 +100,7 @@ pub(crate) fn failing_levers(
         &Compared {
             before: &Settings::default(),
             start: &StartConfiguration::default(),
+            may_go_on,
         },
         &mut misfits,
     )?;
@@ -105,13 +108,16 @@ pub(crate) fn failing_levers(
         return Ok(misfits);
     }
     let mut cause_of_last = String::new();
-    let mut fails = |group: &[usize]| -> Result<bool> {
+    let mut fails = |group: &[usize]| -> Result<Option<bool>> {
         bench.cancel().check()?;
+        if !may_go_on() {
+            return Ok(None);
+        }
         match settings(bench, &with_all(base, candidates, group))? {
-            Ok(_) => Ok(false),
+            Ok(_) => Ok(Some(false)),
             Err(error) => {
                 cause_of_last = cause(&error);
-                Ok(true)
+                Ok(Some(true))
             }
         }
     };
@@ -154,16 +160,19 @@ pub(crate) fn failing_levers(
 /// for each member the shortest failing beginning of the list is sought by halving, with the members found before it
 /// always in force (delta debugging after Zeller & Hildebrandt, IEEE TSE 28(2), 2002, by prefixes). A pair among n
 /// levers takes about 2 log₂ n tests. All of `levers` are known to fail, none of them is known not to. `None` when
-/// `most` tests are not enough.
+/// `most` tests are not enough, or one of them comes to nothing.
 fn smallest_failing(
     levers: &[usize],
-    fails: &mut dyn FnMut(&[usize]) -> Result<bool>,
+    fails: &mut dyn FnMut(&[usize]) -> Result<Option<bool>>,
     most: u32,
 ) -> Result<Option<Vec<usize>>> {
     let mut tests = 0;
     let mut test = |group: &[usize]| {
         tests += 1;
-        (tests <= most).then(|| fails(group)).transpose()
+        match tests <= most {
+            true => fails(group),
+            false => Ok(None),
+        }
     };
     let mut found: Vec<usize> = Vec::new();
     let mut pool = levers.to_vec();
@@ -214,9 +223,11 @@ struct Compared<'a> {
     before: &'a Settings,
     /// Where the start's own are from.
     start: &'a StartConfiguration,
+    /// Whether there is time for another start.
+    may_go_on: &'a dyn Fn() -> bool,
 }
 
-/// Whether the server starts with the whole group; where it does not, the halves are tried, and so on.
+/// Whether the server is seen to start with the whole group; where it does not, the halves are tried, and so on.
 fn try_group(
     bench: &Workbench,
     base: &Variant,
@@ -229,6 +240,9 @@ fn try_group(
         return Ok(true);
     }
     bench.cancel().check()?;
+    if !(compared.may_go_on)() {
+        return Ok(false);
+    }
     match settings(bench, &with_all(base, candidates, group))? {
         Ok(found) => {
             misfits.extend(group.iter().filter_map(|&index| {
@@ -614,7 +628,7 @@ mod tests {
         let mut tests = 0;
         let mut fails = |group: &[usize]| {
             tests += 1;
-            Ok(guilty.iter().all(|index| group.contains(index)))
+            Ok(Some(guilty.iter().all(|index| group.contains(index))))
         };
         let found = smallest_failing(levers, &mut fails, most).expect("the tests themselves work");
         (found, tests)
@@ -651,11 +665,23 @@ mod tests {
     }
 
     #[test]
+    fn a_search_without_time_blames_nobody() {
+        let levers: Vec<usize> = (0..20).collect();
+        let mut tests = 0;
+        let mut fails = |group: &[usize]| {
+            tests += 1;
+            Ok((tests < 4).then(|| group.contains(&7)))
+        };
+        let found = smallest_failing(&levers, &mut fails, MAX_STARTS).expect("works");
+        assert_eq!((found, tests), (None, 4));
+    }
+
+    #[test]
     fn a_server_that_starts_every_other_time_ends_the_search() {
         let mut tests = 0;
         let mut fails = |_: &[usize]| {
             tests += 1;
-            Ok(tests % 2 == 0)
+            Ok(Some(tests % 2 == 0))
         };
         let levers: Vec<usize> = (0..20).collect();
         let found = smallest_failing(&levers, &mut fails, MAX_STARTS).expect("works");

@@ -362,6 +362,9 @@ impl<'a> RunningScreening<'a> {
     /// A side failed: finds the lever that keeps it from starting, where there is one.
     fn set_aside_failing(&mut self, study: &Study, levels: &[usize], reason: &str) -> Result<()> {
         let candidates = self.candidates;
+        // Its time is the budget's: what is left for the total is not spent on finding the one to blame.
+        let until = self.options.time.ends(study)[1];
+        let may_go_on = || study.used_seconds() < until;
         let found = study.recall_or(&checkpoint::blame(self.duels), || {
             let levers: Vec<usize> = self
                 .factors
@@ -370,7 +373,7 @@ impl<'a> RunningScreening<'a> {
                 .filter(|&(_, &level)| level > 0)
                 .map(|(factor, &level)| factor.levels[level - 1])
                 .collect();
-            let found = failing_levers(self.bench, self.base, candidates, &levers)?;
+            let found = failing_levers(self.bench, self.base, candidates, &levers, &may_go_on)?;
             study.note("side failed", reason)?;
             Ok(found)
         })?;

@@ -106,10 +106,11 @@ pub(crate) fn worth_searching<'s>(
 }
 
 /// The ranges of these candidates with the values that the server of `start` has now, as it says itself; ranges of
-/// variables that it does not have, or whose value is no number, are left out.
+/// variables that it does not have, or whose value is no number, are left out; all of them where it does not start: the duels
+/// of the total tell that.
 ///
 /// # Errors
-/// The server does not start, or does not answer.
+/// The study was stopped, or cannot continue here.
 pub(crate) fn starting_values(
     bench: &Workbench,
     start: &Variant,
@@ -119,7 +120,9 @@ pub(crate) fn starting_values(
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let settings = settings(bench, start)??;
+    let Ok(settings) = settings(bench, start)? else {
+        return Ok(Vec::new());
+    };
     let of = |&index: &usize| {
         let candidate = &candidates[index];
         let span = candidate.span.clone()?;

@@ -104,6 +104,8 @@ pub(crate) struct RunningTest<'a> {
     failures: [(u32, String); 2],
     /// Duels for which the budget was exceeded.
     over_budget: usize,
+    /// The budget is exceeded for the next one.
+    is_beyond_budget: bool,
 }
 
 impl Series for RunningTest<'_> {
@@ -168,7 +170,7 @@ impl Series for RunningTest<'_> {
                 missing as f64 * typical
             )));
         }
-        self.over_budget += 1;
+        self.is_beyond_budget = true;
         false
     }
 
@@ -180,10 +182,22 @@ impl Series for RunningTest<'_> {
 
     fn take(
         &mut self,
-        _study: &Study,
+        study: &Study,
         record: DuelRecord,
         _observer: &mut dyn Observer,
     ) -> Result<()> {
+        if self.test.must_answer {
+            let key = checkpoint::beyond_budget(self.test.phase, self.test.subject, self.attempts);
+            let is_beyond = match std::mem::take(&mut self.is_beyond_budget) {
+                true => {
+                    study.keep(&key, &true)?;
+                    true
+                }
+                // One that an earlier sitting ran.
+                false => study.recall(&key)?.unwrap_or(false),
+            };
+            self.over_budget += usize::from(is_beyond);
+        }
         self.attempts += 1;
         match &record.ending {
             Ending::Failed { side, reason } => {
@@ -225,6 +239,7 @@ impl<'a> RunningTest<'a> {
             failures_in_a_row: 0,
             failures: Default::default(),
             over_budget: 0,
+            is_beyond_budget: false,
         })
     }
 

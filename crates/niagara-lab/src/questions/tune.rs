@@ -56,6 +56,8 @@ pub(crate) struct Tuning<'a> {
     found: Tuned,
     /// Couples of a duel that judges.
     couples: u32,
+    /// Candidates that were promoted and then left out.
+    left_out: Vec<usize>,
 }
 
 impl Measuring for Tuning<'_> {
@@ -85,6 +87,7 @@ impl Measuring for Tuning<'_> {
             false => tuning.found.newly_promoted(tuning.options, without),
         };
         let promoted = self.keep_sound(study, BEFORE_SEARCH, &found, observer)?;
+        let promoted = self.keep_what_starts(study, promoted, observer)?;
         let promoted = self.search(study, &plan, promoted, observer)?;
         let promoted = self.keep_answers(study, promoted, observer)?;
         // Other levers beside it make another build.
@@ -122,6 +125,7 @@ impl<'a> Tuning<'a> {
             options,
             found: Tuned::new(options),
             couples: options.usual_couples(DefaultCouples::LADDER, options.couples),
+            left_out: Vec::new(),
         }
     }
 
@@ -363,11 +367,15 @@ impl<'a> Tuning<'a> {
     /// Seconds of the budget at which a search ends: it may take [`SEARCH_SHARE`] of what the total's first looks and the
     /// profile leave, and the rungs have the rest.
     fn search_until(&self, study: &Study) -> f64 {
-        let total = self.options.screen_time(self.couples).total_duels[0] as f64
+        let kept = self.total_seconds(study) + self.options.profile_seconds();
+        study.used_seconds() + SEARCH_SHARE * (study.left_seconds() - kept).max(0.0)
+    }
+
+    /// Seconds that the first looks at the total take.
+    fn total_seconds(&self, study: &Study) -> f64 {
+        self.options.screen_time(self.couples).total_duels[0] as f64
             * study.duel_seconds(self.couples)
-            * SPARE_TIME;
-        let free = study.left_seconds() - total - self.options.profile_seconds();
-        study.used_seconds() + SEARCH_SHARE * free.max(0.0)
+            * SPARE_TIME
     }
 
     fn screen_couples(&self, plan: &TunePlan) -> u32 {
@@ -556,3 +564,4 @@ mod answers;
 mod builds;
 #[cfg(test)]
 mod tests;
+mod together;

@@ -132,6 +132,11 @@ pub(crate) fn ended(phase: Phase, subject: &str) -> Checkpoint<u64> {
     Checkpoint::named(format!("ended {phase:?} {subject}"))
 }
 
+/// That this attempt of the test of a phase and a subject was begun beyond the budget.
+pub(crate) fn beyond_budget(phase: Phase, subject: &str, attempt: u64) -> Checkpoint<bool> {
+    Checkpoint::named(format!("beyond budget {phase:?} {subject} {attempt}"))
+}
+
 /// Duels after which the time of a screening ended.
 pub(crate) fn screening_ended() -> Checkpoint<u64> {
     Checkpoint::named("screening ended")
@@ -185,6 +190,11 @@ pub(crate) fn identical_duels() -> Checkpoint<u32> {
 /// Whether this variant answers a capture as the start does.
 pub(crate) fn same_answers(variant: &str) -> Checkpoint<SameAnswers> {
     Checkpoint::named(format!("same answers {variant}"))
+}
+
+/// Levers that were promoted and left out, for with them the server does not start with all the others.
+pub(crate) fn not_together() -> Checkpoint<Vec<NotTried>> {
+    Checkpoint::named("not together")
 }
 
 /// What is left of the levers that were promoted once their build was looked at, before this part of the tuning.

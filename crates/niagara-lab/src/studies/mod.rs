@@ -11,6 +11,7 @@ pub(crate) mod measuring;
 pub(crate) mod nodes;
 pub(crate) mod observer;
 pub(crate) mod opening;
+pub(crate) mod pace;
 pub(crate) mod part_begun;
 pub(crate) mod results_folder;
 pub(crate) mod series;

@@ -64,18 +64,83 @@ impl PartBegun {
         duels.get(self.duels..).unwrap_or_default()
     }
 
-    /// The time that it used so far. A sitting that was killed kept no time of its own; its duels did.
+    /// The time that it used so far. A sitting that was killed kept no time of its own; its duels did: several at once where they
+    /// were run on several nodes.
     ///
     /// # Errors
     /// The results cannot be read.
     pub(crate) fn used_since(&self, store: &Store, duels: &[DuelRecord]) -> Result<RunTime> {
         let total = store.total_run_time()?;
         let own = || self.own(duels).iter();
-        let wall: f64 = own().map(|duel| duel.wall_seconds).sum();
         let load: f64 = own().map(|duel| duel.load_seconds).sum();
+        let dueling = seconds_of_duels(self.own(duels));
         Ok(RunTime {
-            elapsed_seconds: (total.elapsed_seconds - self.used.elapsed_seconds).max(wall),
+            elapsed_seconds: (total.elapsed_seconds - self.used.elapsed_seconds).max(dueling),
             load_seconds: (total.load_seconds - self.used.load_seconds).max(load),
         })
+    }
+}
+
+/// Seconds in which at least one of the duels was run.
+fn seconds_of_duels(duels: &[DuelRecord]) -> f64 {
+    let mut spans: Vec<(f64, f64)> = duels
+        .iter()
+        .map(|duel| {
+            let began = duel.started_unix_ms as f64 / 1e3;
+            (began, began + duel.wall_seconds)
+        })
+        .collect();
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut until = f64::NEG_INFINITY;
+    spans
+        .into_iter()
+        .map(|(began, ended)| {
+            let new = (ended - began.max(until)).max(0.0);
+            until = until.max(ended);
+            new
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_store::{Ending, Phase};
+
+    use super::*;
+
+    fn duel(seq: u32, began: f64, seconds: f64) -> DuelRecord {
+        DuelRecord {
+            seq,
+            phase: Phase::Compare,
+            subject: String::new(),
+            variants: ["a".into(), "b".into()],
+            seed: 0,
+            started_unix_ms: (1e3 * began) as i64,
+            wall_seconds: seconds,
+            load_seconds: 1.0,
+            score: None,
+            cpu_score: None,
+            raw_score: None,
+            latency_scores: None,
+            p99_score: None,
+            couples: 1,
+            dropped: [0, 0],
+            ending: Ending::Disturbed,
+        }
+    }
+
+    #[test]
+    fn duels_that_nodes_ran_at_the_same_time_took_that_time_once() {
+        assert_eq!(seconds_of_duels(&[]), 0.0);
+        let one_after_the_other = [duel(0, 10.0, 5.0), duel(1, 20.0, 5.0)];
+        assert_eq!(seconds_of_duels(&one_after_the_other), 10.0);
+        // Two nodes, the later duel is told first; a third is within the others.
+        let at_once = [
+            duel(0, 12.0, 5.0),
+            duel(1, 10.0, 5.0),
+            duel(2, 13.0, 1.0),
+            duel(3, 30.0, 2.0),
+        ];
+        assert_eq!(seconds_of_duels(&at_once), 9.0);
     }
 }

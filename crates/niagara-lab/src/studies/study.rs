@@ -24,6 +24,7 @@ use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
 use crate::studies::nodes::Nodes;
+use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
@@ -367,29 +368,13 @@ impl Study {
     pub fn duel_seconds(&self, couples: u32) -> f64 {
         // Of several nodes each brings one in that time.
         let nodes = self.fleet.as_ref().map_or(1, Fleet::nodes);
-        self.planned_seconds(couples) * self.pace() / f64::from(nodes.max(1))
+        let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
+        let planned = |couples| self.planned_seconds(couples);
+        (planned(couples) + seconds_beyond(last, planned)) / f64::from(nodes.max(1))
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
         unit_seconds(self.protocol, &self.duel_settings(), couples)
-    }
-
-    /// How many times longer than planned the last duels took. One duel as planned counts among them.
-    fn pace(&self) -> f64 {
-        let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
-        let planned = |duel: &DuelRecord| self.planned_seconds(duel.couples);
-        let counted: f64 = last
-            .iter()
-            .filter(|duel| duel.score.is_some())
-            .map(planned)
-            .sum();
-        let took: f64 = last.iter().map(|duel| duel.wall_seconds).sum();
-        let one = last.iter().map(planned).sum::<f64>() / last.len().max(1) as f64;
-        if one > 0.0 {
-            (took + one) / (counted + one)
-        } else {
-            1.0
-        }
     }
 
     /// What was decided earlier under this key.

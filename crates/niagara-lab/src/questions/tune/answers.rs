@@ -11,34 +11,52 @@ use crate::variants::candidate::with_all;
 
 impl Tuning<'_> {
     /// A lever that changes what the capture is answered is no gain, whatever its speed: it is named, and left out before
-    /// anything is proven. What remains is what comes back.
+    /// anything is proven. What remains is what comes back; where nothing does, what would have been promoted without it.
     pub(super) fn keep_answers(
         &mut self,
         study: &mut Study,
-        promoted: Vec<usize>,
+        mut promoted: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>> {
+        let mut beside = AnswersBeside::default();
+        loop {
+            let kept = self.keep_answering(study, &promoted, &mut beside, observer)?;
+            if !kept.is_empty() || promoted.is_empty() {
+                return Ok(kept);
+            }
+            promoted = self.found.newly_promoted(self.options, &self.left_out);
+        }
+    }
+
+    /// The levers that answer as the start does, among these.
+    fn keep_answering(
+        &mut self,
+        study: &mut Study,
+        promoted: &[usize],
+        beside: &mut AnswersBeside,
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>> {
         if promoted.is_empty() {
-            return Ok(promoted);
+            return Ok(Vec::new());
         }
         let (bench, base) = (self.bench, &self.options.base);
         let candidates = self.found.candidates.clone();
-        let mut beside = AnswersBeside::default();
         let mut with = |levers: &[usize], study: &mut Study, observer: &mut dyn Observer| {
             let variant = with_all(base, &candidates, levers);
             beside.compare(bench, study, [base, &variant], observer)
         };
-        let together = with(&promoted, study, observer)?;
-        let mut kept = promoted.clone();
+        let together = with(promoted, study, observer)?;
+        let mut kept = promoted.to_vec();
         if together.as_ref().is_some_and(SameAnswers::differ) {
             kept.clear();
-            for &index in &promoted {
+            for &index in promoted {
                 let alone = with(&[index], study, observer)?;
                 let differences: Vec<String> =
                     alone.iter().flat_map(SameAnswers::differences).collect();
                 if differences.is_empty() {
                     kept.push(index);
                 } else {
+                    self.left_out.push(index);
                     self.found.warnings.push(format!(
                         "{} changes what the server answers and was left out: {}",
                         candidates[index].lever.title(),

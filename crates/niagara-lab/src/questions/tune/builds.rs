@@ -40,6 +40,12 @@ impl Tuning<'_> {
             )
         });
         self.found.warnings.extend(warnings);
+        let left_out: Vec<String> = settled
+            .left_out
+            .iter()
+            .map(|left| left.lever.clone())
+            .collect();
+        self.left_out.extend(self.found.places(&left_out));
         Ok(self.found.places(&settled.promoted))
     }
 

@@ -84,7 +84,7 @@ fn fought(study: &mut Study, seq: u32) {
         subject: String::new(),
         variants: ["a".into(), "b".into()],
         seed: u64::from(seq),
-        started_unix_ms: 0,
+        started_unix_ms: i64::from(seq) * 10_000,
         wall_seconds: 5.0,
         load_seconds: 4.0,
         score: Some(0.0),
