@@ -11,6 +11,7 @@ use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
+use niagara_store::Ending;
 use serde_json::Value;
 
 use crate::duels::duel::fight;
@@ -254,6 +255,7 @@ impl Work for Node<'_> {
         let outcome = fight(bench, &order.spec, order.protocol, &mut Told)?;
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
+            failed: matches!(outcome.record.ending, Ending::Failed { .. }),
             document: serde_json::to_vec(&NodeResult {
                 outcome,
                 trial: self.trial,
