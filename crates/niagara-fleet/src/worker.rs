@@ -372,9 +372,9 @@ impl Inbox {
                 self.stop();
             }
             HeadLine::Ended => {
+                // What it holds it gives back: a head that continues takes it for granted until it hears otherwise.
                 self.ends += 1;
                 self.end.get_or_insert(End::Study);
-                self.granted.clear();
                 self.stop();
             }
             _ => {}
@@ -508,6 +508,15 @@ impl Worker {
         {
             let mut inbox = self.shared.inbox();
             if inbox.withdrawn.contains(attempt) {
+                return Ok(None);
+            }
+            let over = match &inbox.end {
+                Some(end @ (End::Study | End::Now(_))) => Some(end.to_string()),
+                _ => None,
+            };
+            if let Some(why) = over {
+                drop(inbox);
+                self.lost(attempt, &anyhow::anyhow!(why), false, false)?;
                 return Ok(None);
             }
             inbox.running = Some((attempt.clone(), Arc::clone(&cancel)));

@@ -211,6 +211,37 @@ fn what_cannot_be_staged_because_the_worker_is_ended_is_no_fault_of_its_node() {
 }
 
 #[test]
+fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
+    let mut desk = Desk::with(&["d0", "d1"]);
+    let path = desk.place.path().to_owned();
+    let mut work = Scripted {
+        // The first is staged while one head ends and the next one begins, which has to pack everything again.
+        stage: |name: &str| {
+            if name == "d0" {
+                desk.ends();
+                desk.opens();
+                std::thread::sleep(HEARD);
+            } else if name == "d1" {
+                desk.grants("d2", 1);
+                std::thread::sleep(HEARD);
+            }
+            Err(anyhow!("no {name}.tar"))
+        },
+        run: |_: &str| done(false),
+    };
+    let (why, said) = Desk::run(&path, &mut work, &Signals::default());
+    assert_eq!(why, "no d2.tar");
+    let expected = [
+        "d0.1 lost: no d0.tar, false, false",
+        "d1.1 lost: no d1.tar, false, false",
+        // This one was granted by a head that is there.
+        "d2.1 lost: no d2.tar, false, false",
+        "unfit: no d2.tar",
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn a_worker_that_stages_while_a_head_ends_has_not_failed() {
     let mut desk = Desk::with(&["d0"]);
     let path = desk.place.path().to_owned();
@@ -224,4 +255,50 @@ fn a_worker_that_stages_while_a_head_ends_has_not_failed() {
     let (why, said) = Desk::run(&path, &mut work, &Signals::default());
     assert_eq!(why, "the study has ended");
     assert_eq!(said, ["d0.1 lost: no archive, false, false"]);
+}
+
+#[test]
+fn what_a_worker_holds_is_not_forgotten_where_the_next_head_comes_soon() {
+    let mut desk = Desk::with(&["d0", "d1", "d2"]);
+    let path = desk.place.path().to_owned();
+    let signals = Signals::default();
+    let mut work = Scripted {
+        stage: |name: &str| {
+            if name == "d0" {
+                desk.ends();
+                desk.opens();
+                std::thread::sleep(HEARD);
+            }
+            Ok(())
+        },
+        run: |name: &str| {
+            if name == "d2" {
+                signal_is_under_way(&signals);
+            }
+            done(false)
+        },
+    };
+    let (_, said) = Desk::run(&path, &mut work, &signals);
+    let expected = ["d0.1 finished", "d1.1 finished", "d2.1 finished"];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn what_was_granted_is_given_back_and_not_begun_once_the_study_has_ended() {
+    let mut desk = Desk::with(&["d0", "d1"]);
+    let path = desk.place.path().to_owned();
+    let mut work = Scripted {
+        stage: |_: &str| {
+            desk.ends();
+            Ok(())
+        },
+        run: |name: &str| -> Result<Done> { panic!("{name} is begun") },
+    };
+    let (why, said) = Desk::run(&path, &mut work, &Signals::default());
+    assert_eq!(why, "the study has ended");
+    let expected = [
+        "d0.1 lost: the study has ended, false, false",
+        "d1.1 lost: the study has ended, false, false",
+    ];
+    assert_eq!(said, expected);
 }
