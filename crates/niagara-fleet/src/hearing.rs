@@ -12,6 +12,7 @@ use crate::watch::Watch;
 impl Office {
     /// Reads what a worker said.
     pub(crate) fn hear(&mut self, worker: &str) -> anyhow::Result<()> {
+        self.stir();
         let Some(watch) = self.watches.get_mut(worker) else {
             return Ok(());
         };
@@ -287,10 +288,11 @@ impl Office {
 
     /// Takes away what a worker holds that has fallen silent.
     pub(crate) fn miss(&mut self, worker: &str) -> anyhow::Result<()> {
+        self.stir();
         let Some(watch) = self.watches.get(worker) else {
             return Ok(());
         };
-        let quiet = watch.heard.elapsed() > self.options.silence;
+        let quiet = watch.heard.max(self.deaf_until).elapsed() > self.options.silence;
         if watch.silent || !quiet || self.desk.is_gone(worker) || !self.desk.has_arrived(worker) {
             return Ok(());
         }
@@ -493,6 +495,61 @@ mod tests {
             office.desk.is_open("w1.0")
         });
         assert_eq!(office.desk.failed_too_often(), [], "it failed once");
+    }
+
+    #[test]
+    fn a_folder_that_nobody_could_write_makes_no_worker_silent() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let silence = Duration::from_secs(1);
+        let mut office = open_for(&folder, silence);
+        want(&mut office, 2);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "grants", |office| {
+            office.desk.held_by("w1.0").len() == 2
+        });
+        // Longer than what counts as silence there is no room, for the head either.
+        let began = Instant::now();
+        office.log = Log::go_on(Path::new("/dev/full")).expect("Linux has it");
+        office.beat = None;
+        while began.elapsed() < 2 * silence {
+            office.step();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(office.failing_since.is_some());
+        // The head is the first to try again.
+        office.log = Log::go_on(&Folder::at(&folder).head_log()).expect("there");
+        office.step();
+        assert!(office.failing_since.is_none());
+        assert_eq!(office.desk.held_by("w1.0").len(), 2);
+        says(&mut log, Said::Alive);
+        office.step();
+        assert!(office.desk.is_open("w1.0"));
+        assert!(office.losses.is_empty());
+        // Who says nothing from then on is silent.
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
+    }
+
+    #[test]
+    fn a_head_that_stood_still_hears_its_workers_before_it_misses_them() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_secs(2));
+        let _log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "w1", |office| office.desk.is_open("w1.0"));
+        // As if ten seconds had passed since then in one call.
+        let before = Instant::now() - Duration::from_secs(10);
+        (office.stirred, office.deaf_until) = (before, before);
+        let watch = office.watches.get_mut("w1.0").expect("watched");
+        watch.heard = before;
+        office.hear("w1.0").expect("room");
+        office.miss("w1.0").expect("room");
+        assert!(office.desk.is_open("w1.0"));
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
     }
 
     #[test]

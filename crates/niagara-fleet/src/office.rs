@@ -23,6 +23,8 @@ use crate::watch::Watch;
 const BEAT: Duration = Duration::from_secs(10);
 /// How often it is looked whether a worker was started again.
 const AGAIN: Duration = Duration::from_millis(500);
+/// A head that did nothing for this long stood in a call to the shared folder, or was stopped.
+const STOOD: Duration = Duration::from_secs(5);
 /// How long workers are given to end by themselves.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
@@ -69,6 +71,10 @@ pub(crate) struct Office {
     pub(crate) results: usize,
     /// Since when the folder cannot be written.
     pub(crate) failing_since: Option<Instant>,
+    /// Until when this head could not have heard its workers, or they not have written: nobody's silence began before.
+    pub(crate) deaf_until: Instant,
+    /// When it last did something.
+    pub(crate) stirred: Instant,
     pub(crate) running_since: BTreeMap<String, Instant>,
     pub(crate) not_alive_since: BTreeMap<String, Instant>,
 }
@@ -121,6 +127,8 @@ impl Office {
             results_at_submission: 0,
             results: 0,
             failing_since: None,
+            deaf_until: Instant::now(),
+            stirred: Instant::now(),
             running_since: BTreeMap::new(),
             not_alive_since: BTreeMap::new(),
             options,
@@ -300,13 +308,27 @@ impl Office {
 
     /// One round. What cannot be written now is decided again in the next one.
     pub(crate) fn step(&mut self) {
+        self.stir();
         if let Some(told) = self.room.look(&self.options.folder) {
             self.notices.push(told);
         }
         match self.round() {
             Ok(()) => self.failing_since = None,
-            Err(error) => self.cannot(&error),
+            Err(error) => {
+                self.cannot(&error);
+                // What the head cannot write workers could not either; some try again later than the head does.
+                self.deaf_until = Instant::now();
+            }
         }
+        self.stir();
+    }
+
+    /// Sees that the head itself stood still: workers whose logs were not read, or could not be, are not silent for that.
+    pub(crate) fn stir(&mut self) {
+        if self.stirred.elapsed() > STOOD {
+            self.deaf_until = Instant::now();
+        }
+        self.stirred = Instant::now();
     }
 
     pub(crate) fn round(&mut self) -> anyhow::Result<()> {
