@@ -55,6 +55,8 @@ pub(crate) struct Office {
     pub(crate) trouble: Option<String>,
     /// What the study wants, as far as it does not stand in the folder yet.
     pub(crate) asked: Option<Vec<Order>>,
+    /// Duels whose description is this head's.
+    pub(crate) described: BTreeSet<String>,
     /// Nodes that the study wants no more duels from, each with its reason.
     pub(crate) unfit: BTreeMap<String, String>,
     /// The study has said what it wants: before, nothing is granted or withdrawn.
@@ -115,6 +117,7 @@ impl Office {
             withdrawn: BTreeSet::new(),
             trouble: None,
             asked: None,
+            described: BTreeSet::new(),
             unfit: BTreeMap::new(),
             has_orders: false,
             ending: false,
@@ -244,11 +247,22 @@ impl Office {
     }
 
     fn write_order(&mut self, order: &Order) -> anyhow::Result<()> {
-        if self.desk.knows(&order.duel) {
+        let known = self.desk.knows(&order.duel);
+        let described = self.described.contains(&order.duel);
+        if known && (described || self.desk.taken(&order.duel).is_some()) {
             return Ok(());
         }
         let path = self.folder.order(&order.duel);
-        publish(&path, order.document.to_string().as_bytes())?;
+        let document = order.document.to_string();
+        // A head before this one may have described it by archives that went with that head.
+        let stands = known && std::fs::read(&path).is_ok_and(|there| there == document.as_bytes());
+        if !stands {
+            publish(&path, document.as_bytes())?;
+        }
+        self.described.insert(order.duel.clone());
+        if known {
+            return Ok(());
+        }
         self.write(HeadLine::Wanted {
             duel: order.duel.clone(),
             index: order.index,
@@ -483,4 +497,64 @@ fn job_name(options: &HeadOptions) -> String {
     struct Name<'a>(&'a str, &'a std::path::Path);
     let text = serde_json::to_vec(&Name(&options.key, &options.folder)).unwrap_or_default();
     format!("niagara-{:08x}", xxh3_64(&text) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn open(folder: &std::path::Path) -> Office {
+        Office::open(HeadOptions {
+            folder: folder.to_owned(),
+            key: "key".into(),
+            seed: 3,
+            cluster: Cluster::Others(2),
+            silence: Duration::from_secs(600),
+            held: 3,
+            patience: Duration::from_secs(60),
+        })
+        .expect("a folder of its own")
+    }
+
+    #[test]
+    fn a_head_that_continues_describes_duels_by_what_it_packed_itself() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let order = |content: &str| Order {
+            duel: "d0".into(),
+            index: 0,
+            seconds: 1.0,
+            document: json!({ "content": content }),
+        };
+        let described = || std::fs::read_to_string(Folder::at(&folder).order("d0"));
+        let mut office = open(&folder);
+        office.want(&[order("first")]);
+        drop(office);
+        let mut office = open(&folder);
+        office.want(&[order("second")]);
+        assert!(office.failing_since.is_none());
+        let text = described().expect("there");
+        assert!(text.contains("second"), "{text}");
+        let log = std::fs::read_to_string(folder.join("head.jsonl")).expect("written");
+        assert_eq!(log.matches(r#""what":"wanted""#).count(), 1, "{log}");
+        // What has a result is not described any more.
+        office
+            .write(HeadLine::Taken {
+                attempt: Attempt {
+                    duel: "d0".into(),
+                    epoch: 1,
+                },
+                worker: "w1.0".into(),
+                node: "n1".into(),
+                load_seconds: 1.0,
+            })
+            .expect("room");
+        drop(office);
+        let mut office = open(&folder);
+        office.want(&[order("third")]);
+        let text = described().expect("there");
+        assert!(text.contains("second"), "{text}");
+    }
 }
