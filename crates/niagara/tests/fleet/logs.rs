@@ -137,6 +137,15 @@ pub(crate) fn check_once(place: &Place, folder: &Path) {
     }
 }
 
+/// Every worker knows how much time its job has left.
+pub(crate) fn check_time_left(folder: &Path) {
+    for worker in arrived(folder) {
+        let lines = worker_lines(folder, &worker);
+        let began = lines.first().expect("it arrived by that line");
+        assert!(began["left"].is_f64(), "{worker}: {began}");
+    }
+}
+
 /// What nodes were held for is what the workers' own clocks say: from their job's start to their last word, and for one that
 /// ended without a word to when the head knew it.
 pub(crate) fn check_held(place: &Place, folder: &Path) {
