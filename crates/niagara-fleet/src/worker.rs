@@ -450,11 +450,7 @@ impl Worker {
         }
         let left = self.left? - self.shared.began.elapsed().as_secs_f64();
         let expected = self.shared.inbox().seconds.get(&attempt.duel).copied();
-        let p95 = match self.took.len() {
-            0 => expected.unwrap_or(0.0),
-            count => self.took[(count * 95).div_ceil(100).min(count) - 1],
-        };
-        let needed = ROOM * p95 + self.margin;
+        let needed = needed(&self.took, expected, self.margin);
         (left < needed).then(|| {
             format!("{left:.0} s are left of the job, a duel is begun with {needed:.0} s or more")
         })
@@ -605,6 +601,15 @@ impl Worker {
             tries += 1;
         }
     }
+}
+
+/// Seconds that must be left to begin what is expected to take `expected`, after items that took this long, ascending: what took
+/// moments, for it was there already, says nothing of one that is not.
+fn needed(took: &[f64], expected: Option<f64>, margin: f64) -> f64 {
+    let count = took.len();
+    let place = (count * 95).div_ceil(100).min(count).checked_sub(1);
+    let p95 = place.map_or(0.0, |place| took[place]);
+    ROOM * p95.max(expected.unwrap_or(0.0)) + margin
 }
 
 #[cfg(test)]

@@ -302,3 +302,12 @@ fn what_was_granted_is_given_back_and_not_begun_once_the_study_has_ended() {
     ];
     assert_eq!(said, expected);
 }
+
+#[test]
+fn the_longer_of_what_was_seen_and_what_is_expected_must_be_left() {
+    assert_eq!(needed(&[], None, 60.0), 60.0);
+    assert_eq!(needed(&[], Some(10.0), 60.0), 75.0);
+    assert_eq!(needed(&[5.0, 20.0], Some(10.0), 60.0), 90.0);
+    // A build that was in the node's store, before one that is not.
+    assert_eq!(needed(&[5.0], Some(1800.0), 60.0), 2760.0);
+}
