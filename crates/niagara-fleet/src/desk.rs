@@ -317,7 +317,7 @@ impl Desk {
         self.aside.keys().map(String::as_str)
     }
 
-    /// The incarnations of the same name before this one that are still open.
+    /// The incarnations of the same name before this one that do not count as ended yet.
     pub fn earlier_incarnations(&self, worker: &str) -> Vec<String> {
         let (name, number) = name_of(worker);
         let earlier = |other: &&String| {

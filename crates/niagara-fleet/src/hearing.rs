@@ -12,6 +12,7 @@ use crate::watch::Watch;
 impl Office {
     /// Reads what a worker said.
     pub(crate) fn hear(&mut self, worker: &str) -> anyhow::Result<()> {
+        self.stir();
         let Some(watch) = self.watches.get_mut(worker) else {
             return Ok(());
         };
@@ -140,6 +141,13 @@ impl Office {
             let why = "it was started again elsewhere";
             let node = self.desk.node_of(&earlier).to_owned();
             self.fence(&earlier, why)?;
+            // Whoever has a successor holds no node any more; one that lives all the same ends by its fence.
+            let held = self.watches.get(&earlier);
+            let held = held.map_or(0.0, Watch::held_until_now);
+            self.write(HeadLine::Gone {
+                worker: earlier.clone(),
+                held,
+            })?;
             self.notice(format!(
                 "worker {earlier} on {node} was started again: what it held is run again"
             ));
@@ -207,6 +215,9 @@ impl Office {
         sum: &str,
         load_seconds: f64,
     ) -> anyhow::Result<bool> {
+        // Each late result is waited for anew.
+        let missed = self.watches.get_mut(worker);
+        let missed = missed.and_then(|watch| watch.result_missed.take());
         if self.desk.holder(attempt) != Some(worker) {
             let taken = self.desk.taken(&attempt.duel);
             if taken.is_none_or(|place| place.attempt != *attempt) && !self.ending {
@@ -231,15 +242,12 @@ impl Office {
             })?;
             return Ok(true);
         }
-        let since = match self.watches.get_mut(worker) {
-            Some(watch) => *watch.result_missed.get_or_insert_with(Instant::now),
-            None => Instant::now(),
-        };
+        let since = missed.unwrap_or_else(Instant::now);
         if since.elapsed() < self.options.silence {
+            if let Some(watch) = self.watches.get_mut(worker) {
+                watch.result_missed = Some(since);
+            }
             return Ok(false);
-        }
-        if let Some(watch) = self.watches.get_mut(worker) {
-            watch.result_missed = None;
         }
         let why = format!("its result, {}, is not whole", path.display());
         self.failed(&node, &why)?;
@@ -287,10 +295,11 @@ impl Office {
 
     /// Takes away what a worker holds that has fallen silent.
     pub(crate) fn miss(&mut self, worker: &str) -> anyhow::Result<()> {
+        self.stir();
         let Some(watch) = self.watches.get(worker) else {
             return Ok(());
         };
-        let quiet = watch.heard.elapsed() > self.options.silence;
+        let quiet = watch.heard.max(self.deaf_until).elapsed() > self.options.silence;
         if watch.silent || !quiet || self.desk.is_gone(worker) || !self.desk.has_arrived(worker) {
             return Ok(());
         }
@@ -493,6 +502,118 @@ mod tests {
             office.desk.is_open("w1.0")
         });
         assert_eq!(office.desk.failed_too_often(), [], "it failed once");
+    }
+
+    #[test]
+    fn a_folder_that_nobody_could_write_makes_no_worker_silent() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let silence = Duration::from_secs(1);
+        let mut office = open_for(&folder, silence);
+        want(&mut office, 2);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "grants", |office| {
+            office.desk.held_by("w1.0").len() == 2
+        });
+        // Longer than what counts as silence there is no room, for the head either.
+        let began = Instant::now();
+        office.log = Log::go_on(Path::new("/dev/full")).expect("Linux has it");
+        office.beat = None;
+        while began.elapsed() < 2 * silence {
+            office.step();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(office.failing_since.is_some());
+        // The head is the first to try again.
+        office.log = Log::go_on(&Folder::at(&folder).head_log()).expect("there");
+        office.step();
+        assert!(office.failing_since.is_none());
+        assert_eq!(office.desk.held_by("w1.0").len(), 2);
+        says(&mut log, Said::Alive);
+        office.step();
+        assert!(office.desk.is_open("w1.0"));
+        assert!(office.losses.is_empty());
+        // Who says nothing from then on is silent.
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
+    }
+
+    #[test]
+    fn a_head_that_stood_still_hears_its_workers_before_it_misses_them() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open_for(&folder, Duration::from_secs(2));
+        let _log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "w1", |office| office.desk.is_open("w1.0"));
+        // As if ten seconds had passed since then in one call.
+        let before = Instant::now() - Duration::from_secs(10);
+        (office.stirred, office.deaf_until) = (before, before);
+        let watch = office.watches.get_mut("w1.0").expect("watched");
+        watch.heard = before;
+        office.hear("w1.0").expect("room");
+        office.miss("w1.0").expect("room");
+        assert!(office.desk.is_open("w1.0"));
+        until(&mut office, "silence", |office| {
+            office.desk.is_silent("w1.0")
+        });
+    }
+
+    #[test]
+    fn each_result_that_comes_late_is_waited_for() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let silence = Duration::from_secs(1);
+        let mut office = open_for(&folder, silence);
+        want(&mut office, 2);
+        let mut log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "grants", |office| {
+            office.desk.held_by("w1.0").len() == 2
+        });
+        for duel in ["d0", "d1"] {
+            let attempt = Attempt {
+                duel: duel.into(),
+                epoch: 1,
+            };
+            let finished = Said::Finished {
+                attempt: attempt.clone(),
+                bytes: 2,
+                sum: format!("{:016x}", xxh3_64(b"{}")),
+                load_seconds: 1.0,
+            };
+            says(&mut log, finished);
+            for _ in 0..3 {
+                office.step();
+            }
+            assert_eq!(office.desk.holder(&attempt), Some("w1.0"), "it may come");
+            let result = Folder::at(&folder).result("w1.0", &attempt);
+            std::fs::write(result, "{}").expect("room");
+            until(&mut office, "result", |office| {
+                office.desk.taken(duel).is_some()
+            });
+            std::thread::sleep(silence);
+        }
+        assert!(office.losses.is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_was_started_again_is_gone_at_once_and_it_is_told_once() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        for worker in ["w1.0", "w1.1", "w1.2"] {
+            let _killed = begun(&folder, worker, Sharing::Nobody);
+            until(&mut office, worker, |office| office.desk.is_open(worker));
+        }
+        let held = |office: &Office| office.cost(|_| true)["w1.0"].held();
+        let before = held(&office);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(held(&office), before, "nobody is there any more");
+        let told = office.notices.iter();
+        let told: Vec<_> = told.filter(|text| text.contains("started again")).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        let log = std::fs::read_to_string(folder.join("head.jsonl")).expect("written");
+        assert_eq!(log.matches(r#""what":"fenced""#).count(), 2, "{log}");
     }
 
     #[test]

@@ -23,6 +23,8 @@ use crate::watch::Watch;
 const BEAT: Duration = Duration::from_secs(10);
 /// How often it is looked whether a worker was started again.
 const AGAIN: Duration = Duration::from_millis(500);
+/// A head that did nothing for this long stood in a call to the shared folder, or was stopped.
+const STOOD: Duration = Duration::from_secs(5);
 /// How long workers are given to end by themselves.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
@@ -53,6 +55,8 @@ pub(crate) struct Office {
     pub(crate) trouble: Option<String>,
     /// What the study wants, as far as it does not stand in the folder yet.
     pub(crate) asked: Option<Vec<Order>>,
+    /// Duels whose description is this head's.
+    pub(crate) described: BTreeSet<String>,
     /// Nodes that the study wants no more duels from, each with its reason.
     pub(crate) unfit: BTreeMap<String, String>,
     /// The study has said what it wants: before, nothing is granted or withdrawn.
@@ -69,6 +73,10 @@ pub(crate) struct Office {
     pub(crate) results: usize,
     /// Since when the folder cannot be written.
     pub(crate) failing_since: Option<Instant>,
+    /// Until when this head could not have heard its workers, or they not have written: nobody's silence began before.
+    pub(crate) deaf_until: Instant,
+    /// When it last did something.
+    pub(crate) stirred: Instant,
     pub(crate) running_since: BTreeMap<String, Instant>,
     pub(crate) not_alive_since: BTreeMap<String, Instant>,
 }
@@ -109,6 +117,7 @@ impl Office {
             withdrawn: BTreeSet::new(),
             trouble: None,
             asked: None,
+            described: BTreeSet::new(),
             unfit: BTreeMap::new(),
             has_orders: false,
             ending: false,
@@ -121,6 +130,8 @@ impl Office {
             results_at_submission: 0,
             results: 0,
             failing_since: None,
+            deaf_until: Instant::now(),
+            stirred: Instant::now(),
             running_since: BTreeMap::new(),
             not_alive_since: BTreeMap::new(),
             options,
@@ -236,11 +247,22 @@ impl Office {
     }
 
     fn write_order(&mut self, order: &Order) -> anyhow::Result<()> {
-        if self.desk.knows(&order.duel) {
+        let known = self.desk.knows(&order.duel);
+        let described = self.described.contains(&order.duel);
+        if known && (described || self.desk.taken(&order.duel).is_some()) {
             return Ok(());
         }
         let path = self.folder.order(&order.duel);
-        publish(&path, order.document.to_string().as_bytes())?;
+        let document = order.document.to_string();
+        // A head before this one may have described it by archives that went with that head.
+        let stands = known && std::fs::read(&path).is_ok_and(|there| there == document.as_bytes());
+        if !stands {
+            publish(&path, document.as_bytes())?;
+        }
+        self.described.insert(order.duel.clone());
+        if known {
+            return Ok(());
+        }
         self.write(HeadLine::Wanted {
             duel: order.duel.clone(),
             index: order.index,
@@ -300,13 +322,27 @@ impl Office {
 
     /// One round. What cannot be written now is decided again in the next one.
     pub(crate) fn step(&mut self) {
+        self.stir();
         if let Some(told) = self.room.look(&self.options.folder) {
             self.notices.push(told);
         }
         match self.round() {
             Ok(()) => self.failing_since = None,
-            Err(error) => self.cannot(&error),
+            Err(error) => {
+                self.cannot(&error);
+                // What the head cannot write workers could not either; some try again later than the head does.
+                self.deaf_until = Instant::now();
+            }
         }
+        self.stir();
+    }
+
+    /// Sees that the head itself stood still: workers whose logs were not read, or could not be, are not silent for that.
+    pub(crate) fn stir(&mut self) {
+        if self.stirred.elapsed() > STOOD {
+            self.deaf_until = Instant::now();
+        }
+        self.stirred = Instant::now();
     }
 
     pub(crate) fn round(&mut self) -> anyhow::Result<()> {
@@ -461,4 +497,64 @@ fn job_name(options: &HeadOptions) -> String {
     struct Name<'a>(&'a str, &'a std::path::Path);
     let text = serde_json::to_vec(&Name(&options.key, &options.folder)).unwrap_or_default();
     format!("niagara-{:08x}", xxh3_64(&text) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn open(folder: &std::path::Path) -> Office {
+        Office::open(HeadOptions {
+            folder: folder.to_owned(),
+            key: "key".into(),
+            seed: 3,
+            cluster: Cluster::Others(2),
+            silence: Duration::from_secs(600),
+            held: 3,
+            patience: Duration::from_secs(60),
+        })
+        .expect("a folder of its own")
+    }
+
+    #[test]
+    fn a_head_that_continues_describes_duels_by_what_it_packed_itself() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let order = |content: &str| Order {
+            duel: "d0".into(),
+            index: 0,
+            seconds: 1.0,
+            document: json!({ "content": content }),
+        };
+        let described = || std::fs::read_to_string(Folder::at(&folder).order("d0"));
+        let mut office = open(&folder);
+        office.want(&[order("first")]);
+        drop(office);
+        let mut office = open(&folder);
+        office.want(&[order("second")]);
+        assert!(office.failing_since.is_none());
+        let text = described().expect("there");
+        assert!(text.contains("second"), "{text}");
+        let log = std::fs::read_to_string(folder.join("head.jsonl")).expect("written");
+        assert_eq!(log.matches(r#""what":"wanted""#).count(), 1, "{log}");
+        // What has a result is not described any more.
+        office
+            .write(HeadLine::Taken {
+                attempt: Attempt {
+                    duel: "d0".into(),
+                    epoch: 1,
+                },
+                worker: "w1.0".into(),
+                node: "n1".into(),
+                load_seconds: 1.0,
+            })
+            .expect("room");
+        drop(office);
+        let mut office = open(&folder);
+        office.want(&[order("third")]);
+        let text = described().expect("there");
+        assert!(text.contains("second"), "{text}");
+    }
 }

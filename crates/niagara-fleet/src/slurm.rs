@@ -229,7 +229,7 @@ impl Slurm {
 
 /// Seconds that this job has left and has run, where this process is one of Slurm's and it answers.
 pub fn own_times() -> Option<(f64, f64)> {
-    let job = std::env::var("SLURM_JOB_ID").ok()?;
+    let job = own_job(|name| std::env::var(name).ok())?;
     let printed = output(Command::new("squeue").args([
         "--noheader",
         "--format=%L|%M",
@@ -238,6 +238,15 @@ pub fn own_times() -> Option<(f64, f64)> {
     let printed = printed.ok()?;
     let (left, used) = printed.trim().split_once('|')?;
     Some((parse_time(left).unwrap_or(f64::INFINITY), parse_time(used)?))
+}
+
+/// What `squeue` knows this process's job by. One task of an array has the array's number, by which all of them would be meant.
+fn own_job(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let array = variable("SLURM_ARRAY_JOB_ID").zip(variable("SLURM_ARRAY_TASK_ID"));
+    match array {
+        Some((job, task)) => Some(format!("{job}_{task}")),
+        None => variable("SLURM_JOB_ID"),
+    }
 }
 
 /// Seconds of Slurm's `DAYS-HOURS:MINUTES:SECONDS`, days and hours left out where there are none.
@@ -361,6 +370,25 @@ mod tests {
         for none in ["UNLIMITED", "INVALID", "", "1:x"] {
             assert_eq!(parse_time(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_task_of_an_array_asks_for_itself_alone() {
+        let task = [
+            ("SLURM_JOB_ID", "12"),
+            ("SLURM_ARRAY_JOB_ID", "12"),
+            ("SLURM_ARRAY_TASK_ID", "4"),
+        ];
+        let asked = |variables: &[(&str, &str)]| {
+            own_job(|name| {
+                let mut found = variables.iter();
+                let found = found.find(|(its, _)| *its == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(asked(&task).as_deref(), Some("12_4"));
+        assert_eq!(asked(&task[..1]).as_deref(), Some("12"));
+        assert_eq!(asked(&[]), None);
     }
 
     /// As Slurm 22.05 prints it.

@@ -81,7 +81,8 @@ impl Office {
     /// A task runs: its worker is to be seen soon.
     fn runs(&mut self, task: &Task) {
         let since = self.running_since.entry(task.name.clone());
-        let since = since.or_insert_with(Instant::now).elapsed();
+        let since = *since.or_insert_with(Instant::now);
+        let since = since.max(self.deaf_until).elapsed();
         let mut workers = self.watches.keys();
         if since < UNSEEN || workers.any(|worker| name_of(worker).0 == task.name) {
             return;

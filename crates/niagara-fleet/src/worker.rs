@@ -25,6 +25,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const STOPPED: Duration = Duration::from_secs(5);
 /// How often the clock is read to see that.
 const TICK: Duration = Duration::from_millis(250);
+/// How long a signal may be under way that has ended a server or a compiler already.
+const UNDER_WAY: Duration = Duration::from_millis(300);
+/// Why a worker ends that got one.
+const BY_A_SIGNAL: &str = "ended by a signal (cancelled, preempted or out of time)";
 /// Room for a duel that takes longer than those before it: this many times their 95th percentile must be left.
 const ROOM: f64 = 1.5;
 
@@ -74,6 +78,8 @@ pub struct Done {
     pub document: Vec<u8>,
     /// Seconds of load in it.
     pub load_seconds: f64,
+    /// A server or a build of it failed: by itself, unless this worker is being ended.
+    pub failed: bool,
 }
 
 /// Flags that signals set.
@@ -143,11 +149,14 @@ struct Ticks {
 
 #[derive(Default)]
 struct Inbox {
-    granted: VecDeque<Attempt>,
+    /// Each with how often a head had ended when it was granted.
+    granted: VecDeque<(Attempt, u32)>,
     withdrawn: BTreeSet<Attempt>,
     running: Option<(Attempt, Arc<AtomicBool>)>,
     /// Why it is to end, unless a head continues.
     end: Option<End>,
+    /// How often a head said that it ends, whether or not another one came after it.
+    ends: u32,
     seconds: BTreeMap<String, f64>,
 }
 
@@ -167,6 +176,30 @@ impl Shared {
             ticks.stopped_for = gap;
         }
         (ticks.stops, ticks.stopped_for)
+    }
+
+    /// Whether this worker was told by a signal to end; what it runs is stopped then.
+    fn heed_signal(&self) -> bool {
+        if !self.signals.now.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut inbox = self.inbox();
+        inbox.end = Some(End::Now(BY_A_SIGNAL.to_owned()));
+        inbox.stop();
+        true
+    }
+
+    /// The same after something ended that should not have. Slurm's signals, and a terminal's, go to servers, compilers and copying
+    /// programs as well, and these may end before this process is told: what it saw of them then says nothing.
+    fn heed_late_signal(&self) -> bool {
+        let began = Instant::now();
+        while !self.heed_signal() {
+            if began.elapsed() > UNDER_WAY {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
     }
 
     fn say_once(&self, said: Said) -> Result<()> {
@@ -302,13 +335,8 @@ fn pulse(shared: &Shared, mut head: Tail, worker: &str, beat: Duration) {
             if heard.elapsed() > shared.patience {
                 inbox.end.get_or_insert(End::NoHead);
             }
-            if shared.signals.now.load(Ordering::Relaxed) {
-                inbox.end = Some(End::Now(
-                    "ended by a signal (cancelled, preempted or out of time)".to_owned(),
-                ));
-                inbox.stop();
-            }
         }
+        shared.heed_signal();
         if said.elapsed() >= beat && shared.say_once(Said::Alive).is_ok() {
             said = Instant::now();
         }
@@ -325,10 +353,10 @@ impl Inbox {
                 self.seconds.insert(duel, seconds);
             }
             HeadLine::Granted { attempt, worker } if worker == me => {
-                self.granted.push_back(attempt);
+                self.granted.push_back((attempt, self.ends));
             }
             HeadLine::Withdrawn { attempt, .. } => {
-                self.granted.retain(|granted| *granted != attempt);
+                self.granted.retain(|(granted, _)| *granted != attempt);
                 if self
                     .running
                     .as_ref()
@@ -344,12 +372,18 @@ impl Inbox {
                 self.stop();
             }
             HeadLine::Ended => {
+                // What it holds it gives back: a head that continues takes it for granted until it hears otherwise.
+                self.ends += 1;
                 self.end.get_or_insert(End::Study);
-                self.granted.clear();
                 self.stop();
             }
             _ => {}
         }
+    }
+
+    /// Whether the head has ended that granted something when heads had ended `ends` times.
+    fn is_of_another_head(&self, ends: u32) -> bool {
+        self.end.is_some() || self.ends != ends
     }
 
     fn stop(&self) {
@@ -374,6 +408,7 @@ impl Worker {
     fn until_the_end(&mut self, work: &mut dyn Work) -> Result<String> {
         let mut waiting = false;
         loop {
+            self.shared.heed_signal();
             let (end, next) = {
                 let mut inbox = self.shared.inbox();
                 // What was granted before the head fell silent is still run; a fence has taken it away already.
@@ -384,12 +419,12 @@ impl Worker {
                 (end, next)
             };
             match (next, end) {
-                (Some(attempt), _) => {
+                (Some((attempt, ends)), _) => {
                     waiting = false;
                     if let Some(why) = self.no_time(&attempt) {
                         return self.leave(Some(attempt), &why);
                     }
-                    if let Some(why) = self.attempt(&attempt, work)? {
+                    if let Some(why) = self.attempt(&attempt, ends, work)? {
                         return self.leave(None, &why);
                     }
                 }
@@ -415,11 +450,7 @@ impl Worker {
         }
         let left = self.left? - self.shared.began.elapsed().as_secs_f64();
         let expected = self.shared.inbox().seconds.get(&attempt.duel).copied();
-        let p95 = match self.took.len() {
-            0 => expected.unwrap_or(0.0),
-            count => self.took[(count * 95).div_ceil(100).min(count) - 1],
-        };
-        let needed = ROOM * p95 + self.margin;
+        let needed = needed(&self.took, expected, self.margin);
         (left < needed).then(|| {
             format!("{left:.0} s are left of the job, a duel is begun with {needed:.0} s or more")
         })
@@ -429,6 +460,7 @@ impl Worker {
     fn leave(&mut self, first: Option<Attempt>, why: &str) -> Result<String> {
         self.shared.say(Said::Doing(Doing::Ending))?;
         let granted = std::mem::take(&mut self.shared.inbox().granted);
+        let granted = granted.into_iter().map(|(attempt, _)| attempt);
         for attempt in first.into_iter().chain(granted) {
             self.shared.say(Said::Lost {
                 attempt,
@@ -440,8 +472,13 @@ impl Worker {
         Ok(why.to_owned())
     }
 
-    /// Runs one attempt; why the worker has to end, if it has.
-    fn attempt(&mut self, attempt: &Attempt, work: &mut dyn Work) -> Result<Option<String>> {
+    /// Runs one attempt, which was granted when heads had ended this often; why the worker has to end, if it has.
+    fn attempt(
+        &mut self,
+        attempt: &Attempt,
+        ends: u32,
+        work: &mut dyn Work,
+    ) -> Result<Option<String>> {
         let order = match self.order(attempt) {
             Ok(order) => order,
             Err(error) => {
@@ -453,6 +490,11 @@ impl Worker {
             self.shared.say(Said::Doing(Doing::Staging))?;
             if let Err(error) = work.stage(&order) {
                 self.lost(attempt, &error, false, false)?;
+                // No fault of the node: a program that copies was ended with this worker, or the head that is not there any more took
+                // away what it had packed.
+                if self.shared.heed_late_signal() || self.shared.inbox().is_of_another_head(ends) {
+                    return Ok(None);
+                }
                 let why = format!("{error:#}");
                 self.shared.say(Said::Unfit { why: why.clone() })?;
                 return Ok(Some(why));
@@ -462,6 +504,15 @@ impl Worker {
         {
             let mut inbox = self.shared.inbox();
             if inbox.withdrawn.contains(attempt) {
+                return Ok(None);
+            }
+            let over = match &inbox.end {
+                Some(end @ (End::Study | End::Now(_))) => Some(end.to_string()),
+                _ => None,
+            };
+            if let Some(why) = over {
+                drop(inbox);
+                self.lost(attempt, &anyhow::anyhow!(why), false, false)?;
                 return Ok(None);
             }
             inbox.running = Some((attempt.clone(), Arc::clone(&cancel)));
@@ -478,6 +529,7 @@ impl Worker {
         };
         let done = work.run(&order, &cancel, &tell);
         let took = began.elapsed().as_secs_f64();
+        let told_to = cancel.load(Ordering::Relaxed);
         self.shared.inbox().running = None;
         let (stops_since, stopped_for) = self.shared.tick();
         if stops_since != stops {
@@ -486,16 +538,23 @@ impl Worker {
             self.lost(attempt, &why, true, false)?;
             return Ok(None);
         }
+        // Whatever it shows: a server that died of the signal would be taken for one that died by itself.
+        let doubtful = !told_to && done.as_ref().map_or(true, |done| done.failed);
+        let ended = match doubtful {
+            true => self.shared.heed_late_signal(),
+            false => self.shared.heed_signal(),
+        };
+        if ended {
+            self.lost(attempt, &anyhow::anyhow!(BY_A_SIGNAL), true, false)?;
+            return Ok(None);
+        }
         match done {
             Ok(done) => {
                 let place = self.took.partition_point(|other| *other < took);
                 self.took.insert(place, took);
                 self.finished(attempt, &done)?;
             }
-            Err(error) => {
-                let told_to = cancel.load(Ordering::Relaxed);
-                self.lost(attempt, &error, true, !told_to)?;
-            }
+            Err(error) => self.lost(attempt, &error, true, !told_to)?,
         }
         Ok(None)
     }
@@ -543,3 +602,15 @@ impl Worker {
         }
     }
 }
+
+/// Seconds that must be left to begin what is expected to take `expected`, after items that took this long, ascending: what took
+/// moments, for it was there already, says nothing of one that is not.
+fn needed(took: &[f64], expected: Option<f64>, margin: f64) -> f64 {
+    let count = took.len();
+    let place = (count * 95).div_ceil(100).min(count).checked_sub(1);
+    let p95 = place.map_or(0.0, |place| took[place]);
+    ROOM * p95.max(expected.unwrap_or(0.0)) + margin
+}
+
+#[cfg(test)]
+mod tests;

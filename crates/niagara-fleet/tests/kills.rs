@@ -63,6 +63,7 @@ impl Work for Replay {
         Ok(Done {
             document: serde_json::to_vec(&recorded(order))?,
             load_seconds: 0.8 * DUEL as f64 / 1000.0,
+            failed: false,
         })
     }
 }
@@ -344,6 +345,7 @@ impl Work for Late {
         Ok(Done {
             document: serde_json::to_vec(&document)?,
             load_seconds: 5.0,
+            failed: false,
         })
     }
 }

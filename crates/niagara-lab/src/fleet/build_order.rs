@@ -117,6 +117,7 @@ impl BuildDocument {
         Ok(Done {
             document: serde_json::to_vec(&result)?,
             load_seconds: seconds,
+            failed: matches!(result, BuildResult::Failed { .. }),
         })
     }
 }

@@ -11,6 +11,7 @@ use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
+use niagara_store::Ending;
 use serde_json::Value;
 
 use crate::duels::duel::fight;
@@ -122,11 +123,13 @@ impl<'a> Node<'a> {
         };
         let load = &order.spec.load;
         let place = self.place_of(load).unwrap_or_else(|| {
-            let bench = inventory.workbench(load.clone(), Cancel::default());
+            let bench = inventory.workbench(load.clone(), self.stop.clone());
             self.benches.push((bench, BTreeSet::new()));
             self.benches.len() - 1
         });
         let (bench, ready) = &mut self.benches[place];
+        // A bench that ran a duel has the flag of that attempt, which may have been withdrawn: what is set up now is another one's.
+        bench.stopped_by(self.stop.clone());
         for variant in &order.spec.variants {
             bench.set_up_variant(variant, &mut Told)?;
             ready.insert(variant.id());
@@ -252,6 +255,7 @@ impl Work for Node<'_> {
         let outcome = fight(bench, &order.spec, order.protocol, &mut Told)?;
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
+            failed: matches!(outcome.record.ending, Ending::Failed { .. }),
             document: serde_json::to_vec(&NodeResult {
                 outcome,
                 trial: self.trial,
@@ -269,5 +273,80 @@ fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
         }
         cancel.check()?;
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_load::WorkloadSpec;
+    use niagara_stats::TakenSlope;
+    use niagara_store::Phase;
+
+    use super::*;
+    use crate::duels::spec::DuelSettings;
+    use crate::variants::variant::Variant;
+
+    /// A duel of servers that nobody has.
+    fn order() -> OrderDocument {
+        OrderDocument {
+            spec: DuelSpec {
+                seq: 0,
+                phase: Phase::Compare,
+                subject: String::new(),
+                variants: [Variant::base("/nowhere/a"), Variant::base("/nowhere/b")],
+                load: Load {
+                    workload: WorkloadSpec::default(),
+                    engine: "InnoDB".to_owned(),
+                    threads: 4,
+                },
+                duel_settings: DuelSettings {
+                    couples: 4,
+                    slice_seconds: 0.1,
+                    ramp_seconds: 0.0,
+                    warm_up_seconds: 0.0,
+                    disturbance: 0.05,
+                },
+                seed: 7,
+                taken_slope: TakenSlope::default(),
+                rate: None,
+            },
+            protocol: Protocol::Duel,
+            content: Vec::new(),
+            trial: false,
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_was_withdrawn_does_not_stop_the_next_one_from_being_set_up() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let options = NodeOptions {
+            worker: WorkerOptions {
+                folder: place.path().join("shared"),
+                name: "w1".to_owned(),
+                node: "n1".to_owned(),
+                patience: Duration::from_secs(1),
+                beat: Duration::from_secs(1),
+                margin: 0.0,
+            },
+            cache: place.path().join("cache"),
+            servers: Vec::new(),
+            replay: None,
+            one_at_a_time: false,
+        };
+        let stop = Cancel::default();
+        let mut node = Node::new(&options, stop.clone());
+        let order = order();
+        node.set_up(&order).expect_err("there is no such server");
+        // As a duel leaves it behind that is not wanted any more.
+        let withdrawn = Cancel::default();
+        withdrawn.cancel();
+        node.benches[0].0.stopped_by(withdrawn);
+        node.set_up(&order).expect_err("there is no such server");
+        assert_eq!(node.benches.len(), 1, "the same load");
+        let bench = &node.benches[0].0;
+        assert!(!bench.cancel().is_cancelled(), "that was another attempt");
+        // What is told to the worker stops what is set up.
+        stop.cancel();
+        assert!(bench.cancel().is_cancelled());
     }
 }

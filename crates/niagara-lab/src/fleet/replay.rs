@@ -111,6 +111,7 @@ impl Work for Replay {
         };
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
+            failed: false,
             document: serde_json::to_vec(&NodeResult {
                 outcome,
                 trial: None,

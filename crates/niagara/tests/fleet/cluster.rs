@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::common::{Place, signal, wait_until};
-use crate::logs::{Alive, alive, check_held, check_once};
+use crate::logs::{Alive, alive, check_held, check_once, check_time_left};
 use crate::replayed::{DUELS, recording};
 use crate::small_disk::{Mounted, fill};
 use crate::{check_seconds, compare, shared, verdict, wait_for_study};
@@ -147,6 +147,7 @@ impl OnSlurm {
         check_once(&self.place, &self.folder);
         let held = check_seconds(&self.place, &stdout);
         check_held(&self.place, &self.folder);
+        check_time_left(&self.folder);
         wait_until("end of the workers", Duration::from_secs(30), || {
             self.alive().is_empty()
         });

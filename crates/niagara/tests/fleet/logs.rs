@@ -137,12 +137,22 @@ pub(crate) fn check_once(place: &Place, folder: &Path) {
     }
 }
 
+/// Every worker knows how much time its job has left.
+pub(crate) fn check_time_left(folder: &Path) {
+    for worker in arrived(folder) {
+        let lines = worker_lines(folder, &worker);
+        let began = lines.first().expect("it arrived by that line");
+        assert!(began["left"].is_f64(), "{worker}: {began}");
+    }
+}
+
 /// What nodes were held for is what the workers' own clocks say: from their job's start to their last word, and for one that
 /// ended without a word to when the head knew it.
 pub(crate) fn check_held(place: &Place, folder: &Path) {
     let (mut least, mut most) = (0.0, 0.0);
     let mut told = Vec::new();
-    for worker in arrived(folder) {
+    let all = arrived(folder);
+    for worker in all.clone() {
         let lines = worker_lines(folder, &worker);
         let seconds = |value: &Value| value.as_f64().unwrap_or_default();
         let Some(began) = lines.first() else {
@@ -156,8 +166,12 @@ pub(crate) fn check_held(place: &Place, folder: &Path) {
         let (low, high) = match gone.map(|gone| before + seconds(&gone["held"])) {
             // What it says after it counted as gone may come too late for the account.
             Some(held) => (held, held.max(last)),
-            // Killed so late that the study ended first.
-            None => (last, last + silent_for(folder, &worker)),
+            // Killed so late that the study ended first: nobody came in its place.
+            None => {
+                let next = successor(&worker);
+                assert!(!all.contains(&next), "{next} came, {worker} is not gone");
+                (last, last + silent_for(folder, &worker))
+            }
         };
         told.push(format!("{worker} {low:.1} to {high:.1}"));
         (least, most) = (least + low, most + high);
@@ -170,6 +184,13 @@ pub(crate) fn check_held(place: &Place, folder: &Path) {
         "{} s held, by the workers' logs {least} to {most}: {told:?}",
         account.held
     );
+}
+
+/// The name of a worker's next incarnation.
+fn successor(worker: &str) -> String {
+    let (name, number) = worker.rsplit_once('.').expect("an incarnation");
+    let number: u32 = number.parse().expect("an incarnation");
+    format!("{name}.{}", number + 1)
 }
 
 /// Seconds since a worker's last word.
