@@ -323,6 +323,38 @@ fn renewed_by(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     assert!(server.status(&mut root, "Connections") - before >= whole.renewals);
 }
 
+/// Two servers, one of them stopped at a time: a link that one asks for while it is stopped would keep the other's waiting.
+#[test]
+fn connections_are_renewed_while_their_server_runs() {
+    let servers = [Server::start(), Server::start()];
+    let spec = spec(SysbenchTest::OltpPointSelect);
+    for server in &servers {
+        prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
+    }
+    let renewing = DriverOptions {
+        reconnect_after: Some(5),
+        loops: Some(1),
+        ..options(4)
+    };
+    let sides = servers.each_ref().map(Server::unix);
+    let mut driver = Driver::connect(&sides, &spec, &renewing).unwrap();
+    let run = RunOptions {
+        duration: Some(Duration::from_millis(300)),
+        ..RunOptions::default()
+    };
+    servers[1].signal(Signal::SIGSTOP);
+    for side in [0, 1, 0, 1, 0, 1] {
+        servers[side].signal(Signal::SIGCONT);
+        let counted = driver.run(side, &run, &mut nothing).unwrap();
+        servers[side].signal(Signal::SIGSTOP);
+        assert_eq!(counted.renewals, counted.transactions / 5, "{counted:?}");
+        assert!(counted.renewals > 8, "{counted:?}");
+    }
+    for server in &servers {
+        server.signal(Signal::SIGCONT);
+    }
+}
+
 #[test]
 fn errors_that_are_not_to_be_ignored_end_the_run() {
     let server = Server::start();

@@ -51,7 +51,7 @@ impl Couple {
     }
 
     /// ln(b / a), at most ln 1000 either way; `None` where neither side did anything.
-    pub(crate) fn log_ratio(&self) -> Option<f64> {
+    pub fn log_ratio(&self) -> Option<f64> {
         match self.idle() {
             [true, true] => None,
             [true, _] => Some(MAX_LOG_RATIO),

@@ -24,7 +24,8 @@ pub fn window_sd(first_runs: &[Vec<f64>]) -> f64 {
 /// relative, from [`window_sd`]; 0 (nothing known) drops none. NaN of no windows.
 pub fn run_value(windows: &[f64], s: f64) -> (f64, usize) {
     let centre = median(windows).unwrap_or(f64::NAN);
-    let reach = if s > 0.0 {
+    // Of a run that did nothing in most of its windows those in which it worked are no outliers.
+    let reach = if s > 0.0 && centre > 0.0 {
         OUTLIER * s * centre
     } else {
         f64::INFINITY
@@ -76,5 +77,6 @@ mod tests {
         assert_eq!(run_value(&windows, 0.0).1, 0);
         assert!(run_value(&[], 0.01).0.is_nan());
         assert_eq!(run_value(&[0.0; 4], 0.01), (0.0, 0));
+        assert_eq!(run_value(&[0.0, 0.0, 90.0, 0.0], 0.01), (22.5, 0));
     }
 }

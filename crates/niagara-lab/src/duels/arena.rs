@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use niagara_capture::file::ServerCounts;
 use niagara_load::{
-    Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator, Pacing, RunOptions,
-    Schedule, SliceOptions, SliceStats, check_tpcc,
+    CoalescingChoice, Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator,
+    Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
 };
 use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
 use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
@@ -20,6 +20,7 @@ use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble, trouble_of};
 use crate::duels::spec::{DuelSettings, DuelSpec, Load};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
+use crate::variants::variant::Variant;
 
 /// Longest wait for the transactions in flight at the end of a slice.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,7 +42,7 @@ pub(crate) struct Arena<'a> {
 }
 
 impl<'a> Arena<'a> {
-    /// Clones the image for each of `sides` (0 = A, 1 = B), starts all of them together, connects.
+    /// Clones the image for each of `sides` (0 = A, 1 = B), starts all of them together, connects; in this order.
     pub(crate) fn open(
         bench: &'a Workbench,
         spec: &'a DuelSpec,
@@ -83,13 +84,21 @@ impl<'a> Arena<'a> {
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
             .collect();
+        let on_cpus = |variant: &Variant| variant.runtime.client_cpus.clone();
+        let coalescing = match on_cpus(&spec.variants[0]) == on_cpus(&spec.variants[1]) {
+            true => CoalescingChoice::Auto,
+            // It goes by the CPUs of the load: what it spares a server's threads would be taken for the placement's doing.
+            false => CoalescingChoice::For(Duration::ZERO),
+        };
         let counted_before = match spec.load.workload.capture() {
             Some(_) => seats.iter().map(|seat| counts(&seat.server)).collect(),
             None => Vec::new(),
         };
         let segments = segments(&spec.duel_settings);
-        let generator = connect(bench, &endpoints, &spec.load, spec.seed, segments)
-            .map_err(|error| load_trouble(bench, error, &seats))?;
+        let generator = connect(
+            bench, &endpoints, &spec.load, spec.seed, segments, coalescing,
+        )
+        .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
             .iter()
             .map(|seat| seat.server.pid().unsigned_abs())
@@ -212,6 +221,7 @@ impl<'a> Arena<'a> {
                 &RunOptions {
                     duration: Some(Duration::from_secs_f64(seconds)),
                     interval: Some(WARM_UP_INTERVAL),
+                    cpus: self.spec.variants[side].runtime.client_cpus.clone(),
                     ..RunOptions::default()
                 },
                 &mut |interval: &SliceStats| {
@@ -326,7 +336,7 @@ impl<'a> Arena<'a> {
                 .endpoint_here(&seat.server, &self.spec.variants[seat.side]);
             let workload = &self.spec.load.workload;
             let findings = check_tpcc(&endpoint, workload, Conditions::First, &mut |_| {})
-                .map_err(|error| self.seats[place].trouble(error.into()))?;
+                .map_err(|error| side_trouble(self.bench, seat.side, &error.into()))?;
             if let Some(broken) = findings.iter().find(|finding| !finding.holds()) {
                 return Err(Trouble::Side {
                     side: seat.side,
@@ -384,6 +394,11 @@ impl<'a> Arena<'a> {
 
     /// Ends the connections and the servers; their clones are thrown away, so nothing is shut down.
     pub(crate) fn close(mut self) {
+        // A script's last words are for servers that answer.
+        for seat in 0..self.seats.len() {
+            // One that is gone needs no thawing.
+            let _ = self.thaw(seat);
+        }
         drop(self.generator.take());
         for seat in self.seats.drain(..) {
             seat.server.kill();
@@ -410,10 +425,12 @@ pub(crate) fn connect(
     load: &Load,
     seed: u64,
     segments: SegmentLengths,
+    coalescing: CoalescingChoice,
 ) -> Result<Box<dyn LoadGenerator>, LoadError> {
     let options = DriverOptions {
         threads: load.threads,
         seed,
+        coalescing,
         segment: segments.each,
         segments_at_least: segments.at_least,
         cancel: bench.cancel().flag(),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use niagara_load::StepTime;
+use niagara_stats::Couple;
 use niagara_store::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -123,10 +124,14 @@ fn duel(
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
 ) -> Result<Fought, Trouble> {
-    let mut arena = Arena::open(bench, spec, &[0, 1])?;
     let mut coin = ChaCha8Rng::seed_from_u64(spec.seed);
+    let sides = places(spec.seed);
+    let mut arena = Arena::open(bench, spec, &sides)?;
     let fought = (|| {
-        let warm_up_curves = [arena.warm_up(0)?, arena.warm_up(1)?];
+        let mut warm_up_curves = [Vec::new(), Vec::new()];
+        for side in sides {
+            warm_up_curves[side] = arena.warm_up(side)?;
+        }
         if spec.phase == Phase::Sweep {
             arena.begin_accounts(0)?;
             arena.begin_accounts(1)?;
@@ -164,6 +169,15 @@ fn duel(
     *load_seconds = arena.load_seconds();
     arena.close();
     fought
+}
+
+/// The sides in the order in which they are copied, started, read in and warmed up, by a fair coin: who comes first gets the
+/// nearer memory and the huge pages that are left, and has the older page cache. Another coin than those of the couples.
+fn places(seed: u64) -> [usize; 2] {
+    let mut coin = ChaCha8Rng::seed_from_u64(seed);
+    coin.set_stream(1);
+    let first = usize::from(coin.random::<bool>());
+    [first, 1 - first]
 }
 
 /// A fresh run of one side: its windows.
@@ -220,7 +234,7 @@ fn pair(
     Ok(Fought {
         scores: Scores::of(|figure| {
             let [(a, _), (b, _)] = run_values(&slices, figure);
-            Some((b / a).ln())
+            Couple::undisturbed(a, b).log_ratio()
         }),
         dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),

@@ -63,7 +63,9 @@ pub(crate) fn run(
         Ok(done) if done.complete => done.steps,
         Ok(_) | Err(LoadError::Cancelled) => return Err(Cancelled.into()),
         // No side's failure.
-        Err(error @ LoadError::AgentLost { .. }) => return Err(Trouble::Fatal(error.into())),
+        Err(
+            error @ (LoadError::AgentLost { .. } | LoadError::Client(_) | LoadError::Invalid(_)),
+        ) => return Err(Trouble::Fatal(error.into())),
         Err(error) => {
             bench.check_disk()?;
             return Err(failed(format!("{error}\n{}", server.log_tail(20))));

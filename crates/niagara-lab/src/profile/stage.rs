@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use niagara_load::{LoadError, LoadGenerator, RunOptions, SliceOptions, SliceStats};
+use niagara_load::{
+    CoalescingChoice, LoadError, LoadGenerator, RunOptions, SliceOptions, SliceStats,
+};
 use niagara_server::{RunningServer, WorkFolder};
 
 use super::seconds;
@@ -55,8 +57,15 @@ impl<'b> Stage<'b> {
             .zip(variants)
             .map(|(server, variant)| bench.endpoint(server, variant))
             .collect();
-        let generator = connect(bench, &endpoints, bench.load(), seed, SEGMENTS)
-            .map_err(|error| explain(error, &servers))?;
+        let generator = connect(
+            bench,
+            &endpoints,
+            bench.load(),
+            seed,
+            SEGMENTS,
+            CoalescingChoice::Auto,
+        )
+        .map_err(|error| explain(error, &servers))?;
         let before = counters(&servers[0])?;
         let stage = Stage {
             bench,

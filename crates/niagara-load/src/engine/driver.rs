@@ -49,8 +49,8 @@ pub struct Driver {
     runs: u64,
     /// Of a capture: what was replayed, and what is left.
     replay: Option<Arc<Shared>>,
-    /// Of a script: who does what is done once.
-    keeper: Option<Keeper>,
+    /// Of a script: who does what is done once, for each side.
+    keepers: Vec<Keeper>,
 }
 
 #[derive(Debug)]
@@ -81,15 +81,15 @@ impl Driver {
         spec: &WorkloadSpec,
         options: &DriverOptions,
     ) -> Result<Driver, LoadError> {
-        let (script, keeper) = match &spec.workload {
+        let (script, keepers) = match &spec.workload {
             Workload::Script(_) => {
-                let (script, keeper) = begin_script(sides, spec, options)?;
-                (Some(script), Some(keeper))
+                let (script, keepers) = begin_script(sides, spec, options)?;
+                (Some(script), keepers)
             }
-            _ => (None, None),
+            _ => (None, Vec::new()),
         };
         let mut driver = Self::connect_script(sides, spec, options, script)?;
-        driver.keeper = keeper;
+        driver.keepers = keepers;
         Ok(driver)
     }
 
@@ -139,7 +139,7 @@ impl Driver {
             seed: options.seed,
             runs: 0,
             replay: None,
-            keeper: None,
+            keepers: Vec::new(),
         };
         let share =
             |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
@@ -191,7 +191,7 @@ impl Driver {
             seed: options.seed,
             runs: 0,
             replay: Some(Arc::clone(&setup.shared)),
-            keeper: None,
+            keepers: Vec::new(),
         };
         let thread = std::thread::Builder::new()
             .name("replay".into())
@@ -289,10 +289,11 @@ impl Driver {
                 result = result.and(left.failure.map_or(Ok(()), Err));
             }
         }
-        match self.keeper.take() {
-            Some(keeper) if broken => keeper.abandon(),
-            Some(mut keeper) => result = result.and(keeper.finish()),
-            None => {}
+        for mut keeper in std::mem::take(&mut self.keepers) {
+            match broken {
+                true => keeper.abandon(),
+                false => result = result.and(keeper.finish()),
+            }
         }
         result.map(|()| counts)
     }
@@ -446,7 +447,7 @@ enum Either {
     Script(Box<ScriptLoop>),
 }
 
-/// Makes a script ready and runs its `init`; `done` follows when the keeper goes.
+/// Makes a script ready and runs its `init` on every side, one after the other; `done` follows when the keepers go.
 ///
 /// # Errors
 /// The script fails.
@@ -454,19 +455,23 @@ fn begin_script(
     sides: &[Vec<Endpoint>],
     spec: &WorkloadSpec,
     options: &DriverOptions,
-) -> Result<(Arc<dyn ScriptThreads>, Keeper), LoadError> {
+) -> Result<(Arc<dyn ScriptThreads>, Vec<Keeper>), LoadError> {
     let servers = sides.first().cloned().unwrap_or_default();
     let run = script_run(spec, &servers, "run", options.threads, options.seed)?;
     let threads = runtime()?.run(&run)?;
-    let wires = Wires::new(
-        servers,
-        Arc::new(Plan::new(spec, options.threads, options.seed)),
-        options.connect_timeout,
-        options.stall_timeout,
-        options.ignored_errors.clone(),
-    );
-    let keeper = Keeper::begin(&threads, wires, &options.cancel)?;
-    Ok((threads, keeper))
+    let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+    let keeper = |side: &Vec<Endpoint>| {
+        let wires = Wires::new(
+            side.clone(),
+            Arc::clone(&plan),
+            options.connect_timeout,
+            options.stall_timeout,
+            options.ignored_errors.clone(),
+        );
+        Keeper::begin(&threads, wires, &options.cancel)
+    };
+    let keepers = sides.iter().map(keeper).collect::<Result<_, _>>()?;
+    Ok((threads, keepers))
 }
 
 /// How many loops drive the load.

@@ -82,7 +82,7 @@ impl<'a> Running<'a> {
         self.begin_due(connections, now)?;
         self.send(connections, None)?;
 
-        while self.in_flight > 0 || self.has_more(now) {
+        while self.in_flight > 0 || self.renewing() > 0 || self.has_more(now) {
             let wait = self.wait(boundary, now);
             let coalescing = self.coalescing();
             self.io
@@ -146,7 +146,8 @@ impl<'a> Running<'a> {
 
     /// Gives up a server that takes too long with what is in flight, or was last `heard` of too long ago.
     fn check_bounds(&self, now: Instant, heard: Instant) -> Result<(), LoadError> {
-        self.time.check_drain(now, self.in_flight, "transactions")?;
+        self.time
+            .check_drain(now, self.in_flight + self.renewing(), "transactions")?;
         if now.saturating_duration_since(heard) >= self.order.stall_timeout {
             return Err(self.time.server_lost(format!(
                 "no answer on {} for {:.1} s",
@@ -155,6 +156,15 @@ impl<'a> Running<'a> {
             )));
         }
         Ok(())
+    }
+
+    /// Connections that have served their time and whose successors are not there yet. They are waited for: a server that is stopped
+    /// between two slices would answer none of them, and nobody else's behind them.
+    fn renewing(&self) -> usize {
+        match self.policy.retry {
+            None => self.lost,
+            Some(_) => 0,
+        }
     }
 
     /// Whether there may be more to do although no answer is expected.

@@ -230,10 +230,6 @@ impl ResponseReader {
         if self.left == 0 && self.part == Part::Unknown {
             return Err(ProtocolError::new("an empty packet within an answer"));
         }
-        if self.left == 0 {
-            // The empty tail of a row whose length is a multiple of the greatest.
-            self.part = Part::Header;
-        }
         Ok(rest)
     }
 
@@ -538,6 +534,7 @@ mod tests {
                 progress = reader.feed(piece).unwrap();
             }
             assert_eq!(progress, Progress::Done, "{length}");
+            assert_eq!(reader.rows(), 2, "{length}");
         }
     }
 }
