@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(asked(|_, _| 1), 20);
         let at_times = |number: u32, submissions: &mut Submissions| {
             submissions.refused();
-            usize::from(number % 2 == 0)
+            usize::from(number.is_multiple_of(2))
         };
         assert_eq!(asked(at_times), 20);
     }
