@@ -17,6 +17,7 @@ use crate::message::{Attempt, HeadLine, incarnation, name_of};
 use crate::options::{Cluster, DuelResult, HeadOptions, Order};
 use crate::queue::Queue;
 use crate::room::{Remedy, Room, given_up};
+use crate::tending::Submissions;
 use crate::watch::Watch;
 
 /// How often the head says that it is there.
@@ -67,9 +68,7 @@ pub(crate) struct Office {
     pub(crate) beat: Option<Instant>,
     pub(crate) looked_again: Instant,
     pub(crate) room: Room,
-    pub(crate) submitted_at: Option<Instant>,
-    pub(crate) fruitless: u32,
-    pub(crate) results_at_submission: usize,
+    pub(crate) submissions: Submissions,
     pub(crate) results: usize,
     /// Since when the folder cannot be written.
     pub(crate) failing_since: Option<Instant>,
@@ -125,9 +124,7 @@ impl Office {
             beat: None,
             looked_again: Instant::now(),
             room: Room::new(),
-            submitted_at: None,
-            fruitless: 0,
-            results_at_submission: 0,
+            submissions: Submissions::default(),
             results: 0,
             failing_since: None,
             deaf_until: Instant::now(),

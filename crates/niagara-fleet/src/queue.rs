@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -28,6 +29,8 @@ struct Talk {
     tasks: Option<(Instant, Vec<Task>)>,
     /// What it refused last.
     refused: Option<String>,
+    /// Nodes are being asked for: Slurm may have taken a job of which only its answer says the number.
+    asking: bool,
     hurry: bool,
     over: bool,
 }
@@ -37,6 +40,7 @@ struct Talk {
 pub struct Queue {
     talk: Arc<Mutex<Talk>>,
     slurm: Arc<Slurm>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// Nodes to be held at the same time.
     pub nodes: u32,
 }
@@ -54,8 +58,13 @@ impl Queue {
             ..Talk::default()
         }));
         let (its_slurm, its_talk) = (Arc::clone(&slurm), Arc::clone(&talk));
-        std::thread::spawn(move || ask(&its_slurm, &its_talk));
-        Ok(Self { talk, slurm, nodes })
+        let thread = std::thread::spawn(move || ask(&its_slurm, &its_talk));
+        Ok(Self {
+            talk,
+            slurm,
+            thread: Mutex::new(Some(thread)),
+            nodes,
+        })
     }
 
     fn talk(&self) -> MutexGuard<'_, Talk> {
@@ -95,13 +104,26 @@ impl Queue {
         self.talk().hurry = hurry;
     }
 
-    /// Ends all jobs, and asks no more.
+    /// Ends these jobs and those that were not fetched yet, and asks no more. What Slurm is being asked for is waited for: a job that
+    /// it takes now would wait in its queue for a study that has ended.
     ///
     /// # Errors
     /// Slurm does not answer.
     pub fn end(&self, jobs: &[String]) -> Result<()> {
-        self.talk().over = true;
-        self.slurm.cancel(jobs)
+        let asking = {
+            let mut talk = self.talk();
+            talk.over = true;
+            talk.asking
+        };
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (true, Some(thread)) = (asking, thread.take()) {
+            let _ = thread.join();
+        }
+        drop(thread);
+        let mut jobs = jobs.to_vec();
+        let submitted = std::mem::take(&mut self.talk().submitted);
+        jobs.extend(submitted.into_iter().map(|(job, _)| job));
+        self.slurm.cancel(&jobs)
     }
 }
 
@@ -120,7 +142,7 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
     let mut submitted: Option<Instant> = None;
     loop {
         let (wanted, due) = {
-            let talk = lock(talk);
+            let mut talk = lock(talk);
             if talk.over {
                 return;
             }
@@ -130,6 +152,7 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
                 (false, _) => SLOW,
             };
             let due = asked.is_none_or(|asked| asked.elapsed() >= every);
+            talk.asking = talk.wanted.is_some();
             (talk.wanted.clone(), due)
         };
         if let Some((tasks, without)) = wanted {
@@ -142,6 +165,7 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
                 Err(error) => talk.refused = Some(format!("{error:#}")),
             }
             talk.wanted = None;
+            talk.asking = false;
             // What was asked for before knows nothing of it.
             talk.tasks = None;
             asked = None;

@@ -1,6 +1,7 @@
 //! Slurm's face: a job array of workers, one `squeue` for all of them, `scancel`; and what their states mean in plain words.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -342,6 +343,8 @@ fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
         .stdin(std::process::Stdio::null())
+        // A Ctrl-C is meant for the study: `sbatch` is to say what it has just submitted.
+        .process_group(0)
         .output()
         .with_context(|| format!("cannot run `{program}`"))?;
     if !output.status.success() {

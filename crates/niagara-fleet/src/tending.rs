@@ -15,6 +15,49 @@ const MAX_FRUITLESS: u32 = 3;
 /// Pause between submissions; doubled by each that brought no result.
 const PAUSE: Duration = Duration::from_secs(20);
 
+/// What came of asking for nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Submissions {
+    /// When it was done last.
+    at: Option<Instant>,
+    /// How often in a row it brought nothing.
+    fruitless: u32,
+    /// Results that were there then.
+    results: usize,
+    /// Slurm refused it, which was counted.
+    refused: bool,
+}
+
+impl Submissions {
+    /// Slurm refused the last one.
+    fn refused(&mut self) {
+        self.fruitless += 1;
+        self.refused = true;
+    }
+
+    /// Whether the next one has to wait.
+    fn pause(&self) -> bool {
+        let pause = PAUSE * 2u32.saturating_pow(self.fruitless.min(6));
+        self.at.is_some_and(|at| at.elapsed() < pause)
+    }
+
+    /// What the last one brought, now that there is to be another one: whether it makes sense.
+    fn may_go_on(&mut self, results: usize) -> bool {
+        // A refusal is no second failure of the same one.
+        let refused = std::mem::take(&mut self.refused);
+        if results > self.results {
+            self.fruitless = 0;
+        } else if self.at.is_some() && !refused {
+            self.fruitless += 1;
+        }
+        self.fruitless < MAX_FRUITLESS
+    }
+
+    fn submitted(&mut self, results: usize) {
+        (self.at, self.results) = (Some(Instant::now()), results);
+    }
+}
+
 impl Office {
     /// What Slurm says: workers that are to come, that have gone, that have to be replaced.
     pub(crate) fn tend_queue(&mut self) -> anyhow::Result<()> {
@@ -26,9 +69,9 @@ impl Office {
             return Ok(());
         }
         if let Some(refused) = queue.refused() {
-            self.fruitless += 1;
+            self.submissions.refused();
             self.notice(format!("Slurm took no job: {refused}"));
-            if self.fruitless >= MAX_FRUITLESS {
+            if self.submissions.fruitless >= MAX_FRUITLESS {
                 self.trouble = Some(format!("Slurm took no job: {refused}"));
             }
         }
@@ -50,7 +93,7 @@ impl Office {
         }
         self.note_ended(&tasks)?;
         // An answer from before the last submission knows nothing of it.
-        let fresh = self.submitted_at.is_none_or(|at| asked > at);
+        let fresh = self.submissions.at.is_none_or(|at| asked > at);
         let wanted = queue.nodes.min(self.desk.open_duels() as u32);
         let there = alive.len() as u32;
         let busy = self.ending || queue.is_submitting() || !fresh || !self.has_orders;
@@ -143,22 +186,14 @@ impl Office {
 
     /// Asks Slurm for workers in the place of those that have ended.
     fn replace(&mut self, missing: u32) -> anyhow::Result<()> {
-        let pause = PAUSE * 2u32.saturating_pow(self.fruitless.min(6));
-        if self.submitted_at.is_some_and(|at| at.elapsed() < pause) {
+        if self.submissions.pause() {
             return Ok(());
         }
-        if self.submitted_at.is_some() {
-            if self.results > self.results_at_submission {
-                self.fruitless = 0;
-            } else {
-                self.fruitless += 1;
-            }
-        }
-        if self.fruitless >= MAX_FRUITLESS {
+        if !self.submissions.may_go_on(self.results) {
             self.trouble.get_or_insert(format!(
                 "workers were started {} times in a row and ended without a result\n\
                  cause: {}\nremedy: the slurm-*.log in {} have their messages; the same command continues from here",
-                self.fruitless + 1,
+                self.submissions.fruitless,
                 self.losses
                     .last()
                     .map_or("unknown", |(_, why)| why.as_str()),
@@ -170,8 +205,51 @@ impl Office {
         if let Some(queue) = &self.queue {
             queue.submit(missing, without);
         }
-        self.submitted_at = Some(Instant::now());
-        self.results_at_submission = self.results;
+        self.submissions.submitted(self.results);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often nodes are asked for until no more are; what each brings is said by its number, from 1.
+    fn asked(mut brings: impl FnMut(u32, &mut Submissions) -> usize) -> u32 {
+        let mut submissions = Submissions::default();
+        let mut results = 0;
+        for number in 1..=20 {
+            submissions.submitted(results);
+            results += brings(number, &mut submissions);
+            let told = submissions.fruitless >= MAX_FRUITLESS;
+            if told || !submissions.may_go_on(results) {
+                return number;
+            }
+        }
+        20
+    }
+
+    #[test]
+    fn nodes_are_asked_for_three_times_whether_slurm_refuses_or_workers_end_at_once() {
+        assert_eq!(asked(|_, _| 0), MAX_FRUITLESS);
+        let refused = |_: u32, submissions: &mut Submissions| {
+            submissions.refused();
+            0
+        };
+        assert_eq!(asked(refused), MAX_FRUITLESS);
+        let mixed = |number: u32, submissions: &mut Submissions| {
+            if number == 2 {
+                submissions.refused();
+            }
+            0
+        };
+        assert_eq!(asked(mixed), MAX_FRUITLESS);
+        // Those that bring something are replaced for ever.
+        assert_eq!(asked(|_, _| 1), 20);
+        let at_times = |number: u32, submissions: &mut Submissions| {
+            submissions.refused();
+            usize::from(number.is_multiple_of(2))
+        };
+        assert_eq!(asked(at_times), 20);
     }
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use niagara_fleet::{
-    Cluster, Cost, Done, Head, HeadOptions, Order, Sharing, Signals, Work, WorkerOptions,
-    run_worker,
+    Cluster, Cost, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
+    WorkerOptions, run_worker,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 const WORKER: &str = "NIAGARA_TEST_WORKER";
 const FOLDER: &str = "NIAGARA_TEST_FOLDER";
 const HEAD: &str = "NIAGARA_TEST_HEAD";
+/// The same of a head on a cluster.
+const ON_SLURM: &str = "NIAGARA_TEST_ON_SLURM";
 /// Milliseconds of a recorded duel.
 const DUEL: u64 = 120;
 
@@ -170,6 +172,42 @@ fn signal(child: &Child, what: Signal) {
     let _ = kill(Pid::from_raw(child.id() as i32), what);
 }
 
+/// Not a test: what a process of these tests does that is told to be a head on a cluster: it asks for nodes and is stopped while
+/// Slurm takes its time to answer.
+#[test]
+fn as_a_head_that_is_stopped_while_it_asks_for_nodes() {
+    let (Ok(_), Ok(folder)) = (std::env::var(ON_SLURM), std::env::var(FOLDER)) else {
+        return;
+    };
+    let folder = PathBuf::from(folder);
+    let mut head = Head::open(HeadOptions {
+        folder: folder.clone(),
+        key: "key".into(),
+        seed: 3,
+        cluster: Cluster::Slurm(SlurmOptions {
+            nodes: 2,
+            minutes: 10,
+            program: Program {
+                shared: "/bin/true".into(),
+                local: "/bin/true".into(),
+                arguments: Vec::new(),
+            },
+            ..SlurmOptions::default()
+        }),
+        silence: Duration::from_secs(2),
+        held: 3,
+        patience: Duration::from_secs(60),
+    })
+    .expect("a folder of its own");
+    head.want(&orders(4));
+    let began = Instant::now();
+    while !folder.join("asked").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing asked");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    head.end();
+}
+
 /// Results as the head kept them, in their order.
 fn kept(folder: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(folder.with_extension("results")).unwrap_or_default();
@@ -285,7 +323,7 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
                 let began = Instant::now();
                 let options = worker_options(&folder, name, name, 30);
                 let why = run_worker(&options, &mut Replay, &Signals::default());
-                (why.expect("it works"), began.elapsed().as_secs_f64())
+                (name, why.expect("it works"), began.elapsed().as_secs_f64())
             })
         })
         .into();
@@ -307,8 +345,13 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
     let counted = |duel: &str| orders[..10].iter().any(|order| order.duel == duel);
     let costs = head.cost(counted);
     for thread in threads {
-        let (why, _) = thread.join().expect("no panic");
+        let (name, why, elapsed) = thread.join().expect("no panic");
         assert_eq!(why, "the study has ended");
+        let held = costs[&format!("{name}.0")].held();
+        assert!(
+            (held - elapsed).abs() < 1.0,
+            "{name}: {held} s held, {elapsed} s by this clock"
+        );
     }
     let load: f64 = costs.values().map(|cost| cost.load).sum();
     let each = 0.8 * DUEL as f64 / 1000.0;
@@ -513,4 +556,36 @@ fn a_worker_without_time_gives_back_what_it_holds() {
     assert!(head.losses().is_empty(), "nothing had begun");
     drop(head);
     thread.join().expect("no panic").expect("it works");
+}
+
+/// A program of Slurm's that does this.
+fn tool(place: &Path, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let file = place.join(name);
+    std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("room");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("ours");
+}
+
+#[test]
+fn jobs_that_slurm_takes_while_the_study_ends_are_cancelled_too() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (folder, tools) = (place.path().join("shared"), place.path().join("tools"));
+    std::fs::create_dir(&tools).expect("room");
+    tool(&tools, "squeue", "");
+    let asked = folder.join("asked");
+    let slow = format!("touch '{}'; sleep 2; echo 4711", asked.display());
+    tool(&tools, "sbatch", &slow);
+    let cancelled = place.path().join("cancelled");
+    tool(
+        &tools,
+        "scancel",
+        &format!("echo \"$@\" >> '{}'", cancelled.display()),
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", tools.display());
+    let name = "as_a_head_that_is_stopped_while_it_asks_for_nodes";
+    let mut head = start(name, &folder, &[(ON_SLURM, "1"), ("PATH", &path)]);
+    assert!(head.wait().expect("it ends").success());
+    let cancelled = std::fs::read_to_string(cancelled).unwrap_or_default();
+    assert!(cancelled.contains("4711"), "{cancelled}");
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, Wanted};
 use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
-use niagara_server::{Cancel, Cancelled};
+use niagara_server::{Cache, Cancel, Cancelled};
 use serde::Serialize;
 
 use crate::fleet::build_order::{BuildDocument, BuildOrder, BuildResult, part_of_cache};
@@ -90,7 +91,18 @@ pub fn build_on_nodes(
             failed: refused,
         });
     }
-    let folder = fleet.shared.join(format!("builds-{}", &key[..12]));
+    let name = format!("builds-{}", &key[..12]);
+    let _alone = alone_in(&name, &inventory.cache, cancel, observer)?;
+    // Whoever was waited for built it.
+    let store = BuildStore::new(&inventory.cache);
+    asked.retain(|key, _| store.find(key).is_none());
+    if asked.is_empty() {
+        return Ok(BuiltOnNodes {
+            built: Vec::new(),
+            failed: refused,
+        });
+    }
+    let folder = fleet.shared.join(name);
     let yard = Yard {
         inventory,
         options,
@@ -115,6 +127,31 @@ pub fn build_on_nodes(
         failed: refused.into_iter().chain(done.failed).collect(),
         ..done
     })
+}
+
+/// The shared folder of this name for oneself among the heads of this host: builds are known by what they are, whoever asks for
+/// them, and two heads in one folder would take each other's workers for their own, and the folder away.
+fn alone_in(
+    name: &str,
+    cache: &Cache,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<impl Drop + use<>> {
+    let lock = format!("fleet-{name}");
+    let mut told = false;
+    loop {
+        if let Some(lock) = cache.try_lock(&lock)? {
+            return Ok(lock);
+        }
+        cancel.check()?;
+        if !told {
+            observer.see(Event::Note(
+                "waiting: another command has these builds made by nodes",
+            ));
+            told = true;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// The name of a build among a head's items.
@@ -252,5 +289,43 @@ impl Yard<'_> {
             }
             BuildResult::Failed { why } => Ok(Err(why)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it is told, and asks for a stop then.
+    #[derive(Default)]
+    struct Told(Vec<String>, Cancel);
+
+    impl Observer for Told {
+        fn see(&mut self, event: Event<'_>) {
+            if let Event::Note(text) = event {
+                self.0.push(text.to_owned());
+                self.1.cancel();
+            }
+        }
+    }
+
+    #[test]
+    fn two_heads_do_not_have_the_same_builds_made_at_the_same_time() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(place.path()).expect("a folder of its own");
+        let mut told = Told::default();
+        let cancel = told.1.clone();
+        let first = alone_in("builds-1", &cache, &cancel, &mut told).expect("nobody else");
+        let other = alone_in("builds-2", &cache, &cancel, &mut told);
+        other.expect("other builds are not waited for");
+        assert!(told.0.is_empty(), "{:?}", told.0);
+        // Waits until it is stopped.
+        let second = alone_in("builds-1", &cache, &cancel, &mut told);
+        let error = second.err().expect("somebody has it");
+        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert_eq!(told.0.len(), 1, "{:?}", told.0);
+        drop(first);
+        let again = alone_in("builds-1", &cache, &Cancel::default(), &mut told);
+        again.expect("nobody has it any more");
     }
 }
