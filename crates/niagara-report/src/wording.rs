@@ -9,6 +9,7 @@ use niagara_store::{
 };
 
 use crate::number;
+use crate::terminal::is_unchecked;
 
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
@@ -698,6 +699,12 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     all.extend(stored.iter().cloned());
     if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
         all.extend(crate::replay::warnings(replay));
+    }
+    if is_unchecked(summary) {
+        all.push(
+            "What was proven to be faster is not checked yet: there is no deploy/ for it before the study is continued."
+                .to_owned(),
+        );
     }
     if !complete && !stored.iter().any(|w| w.contains("same command")) {
         all.push("Not complete: the same command continues from here.".to_owned());

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Files, Report, Sides, View, csv, html, json, markdown};
+use niagara_report::{DeployInput, Files, Report, Sides, View, csv, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildCheck, BuildNote, CompareSummary, Releases, Summary};
 
@@ -128,6 +128,60 @@ fn a_sweep_ends_on_one_screen() {
     }
     let long = ending(&summary, 100, true);
     assert!(long.contains("The scalability law") && long.contains("where the time goes"));
+}
+
+/// Stopped after the total, before the final variant was checked.
+#[test]
+fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_it() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let checks = std::mem::take(&mut tune.checks);
+    (tune.complete, tune.deployment) = (false, None);
+    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let unchecked = of(&tune);
+    assert!(!niagara_report::keeps_deployed(&unchecked));
+    assert!(DeployInput::of(&unchecked).is_none());
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole = report(&unchecked);
+    let screen = at_the_end_without_deploy(&unchecked);
+    for text in [screen.clone(), markdown(&whole), html(&whole)] {
+        let text = flat(&text);
+        assert!(text.contains("not checked yet"), "{text}");
+        assert!(text.contains("same command continues"), "{text}");
+        assert!(!text.contains("a warning above says why"), "{text}");
+    }
+    assert!(screen.contains("deploy:  not yet"), "{screen}");
+
+    // One that failed has its own reason, and results of before there were checks have none.
+    tune.checks = checks;
+    tune.checks[0].passed = Some(false);
+    let failed = at_the_end_without_deploy(&of(&tune));
+    assert!(!failed.contains("not checked yet"), "{failed}");
+    (tune.complete, tune.checks) = (true, Vec::new());
+    let old = of(&tune);
+    assert!(niagara_report::keeps_deployed(&old));
+    let old = at_the_end_without_deploy(&old);
+    assert!(!old.contains("not checked yet"), "{old}");
+}
+
+fn at_the_end_without_deploy(summary: &Summary) -> String {
+    let files = Files {
+        report: "report.html".into(),
+        deploy: None,
+        results: "results.db".into(),
+        program: "niagara".to_owned(),
+        builds: None,
+    };
+    let view = View {
+        colour: false,
+        width: 100,
+        verbose: false,
+        sides: None,
+        limits: &[],
+        files: Some(&files),
+    };
+    niagara_report::terminal(summary, &view)
 }
 
 #[test]
