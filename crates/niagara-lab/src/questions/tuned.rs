@@ -34,6 +34,8 @@ pub(crate) struct Tuned {
     pub answers: Option<SameAnswers>,
     pub rungs: Vec<Rung>,
     pub total: Option<Comparison>,
+    /// Why there is none, where the final variant could not be measured.
+    pub total_failure: Option<String>,
     pub complete: bool,
     /// The final variant, as far as it is known.
     pub last: Variant,
@@ -52,6 +54,7 @@ impl Tuned {
             answers: None,
             rungs: Vec::new(),
             total: None,
+            total_failure: None,
             complete: false,
             last: options.base.clone(),
         }
@@ -236,6 +239,7 @@ impl Tuned {
             load_seconds: study.load_seconds(),
             complete: self.complete,
             total: self.total.clone(),
+            total_failure: self.total_failure.clone(),
             negative_control: self
                 .screened(Role::NegativeControl)
                 .next()
