@@ -7,7 +7,7 @@ use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, Summa
 
 use crate::number;
 use crate::terminal::is_unchecked;
-use crate::wording::{capital, comparison_of};
+use crate::wording::{Standing, capital, comparison_of};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -95,6 +95,13 @@ impl<'a> Found<'a> {
                  not hold what it takes."
             }
             Some(Verdict::Slower) => "Nothing: it was proven to be worse.",
+            _ if self
+                .rungs
+                .iter()
+                .any(|rung| Standing::of(rung) == Standing::Proven) =>
+            {
+                "Nothing: the final variant was not proven to be better, though levers of it were, so nothing is recommended."
+            }
             _ => "Nothing: no gain was proven, so nothing is recommended.",
         }
     }

@@ -82,7 +82,17 @@ impl Screen<'_> {
             let text = "nothing: see above why what was proven to be faster is not handed over";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if may_deploy(summary) {
-            self.line("deploy:  nothing, for nothing was proven to be faster");
+            let has_proven = |tune: &TuneSummary| {
+                let mut rungs = tune.rungs.iter().map(wording::Standing::of);
+                rungs.any(|standing| standing == wording::Standing::Proven)
+            };
+            let text = match summary {
+                Summary::Tune(tune) if has_proven(tune) => {
+                    "nothing, for the final variant was not proven to be faster, though levers of it were"
+                }
+                _ => "nothing, for nothing was proven to be faster",
+            };
+            self.wrapped("deploy:  ", text, Paint::Plain);
             if let Summary::Tune(tune) = summary {
                 next = next_step(tune);
             }
