@@ -6,7 +6,8 @@ use niagara_stats::Verdict;
 use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, Summary};
 
 use crate::number;
-use crate::wording::{capital, comparison_of};
+use crate::terminal::is_unchecked;
+use crate::wording::{Standing, capital, comparison_of};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -44,6 +45,8 @@ struct Found<'a> {
     workload: String,
     /// Whether its files are in deploy/.
     hands_over: bool,
+    /// Whether the study was stopped before what was proven was checked.
+    is_unchecked: bool,
 }
 
 impl<'a> Found<'a> {
@@ -56,6 +59,7 @@ impl<'a> Found<'a> {
             rungs: &[],
             workload: workload.to_owned(),
             hands_over: true,
+            is_unchecked: is_unchecked(summary),
         };
         Some(match summary {
             Summary::Tune(tune) => Self {
@@ -83,11 +87,21 @@ impl<'a> Found<'a> {
     /// Why there is nothing to apply.
     fn why_nothing(&self) -> &'static str {
         match self.proof.and_then(|proof| proof.judged().verdict) {
+            Some(Verdict::Faster) if self.is_unchecked => {
+                "Nothing yet: what was proven is checked before it is recommended. The same command continues from here."
+            }
             Some(Verdict::Faster) => {
                 "Nothing is recommended although it was proven: a warning above says why. Results of an older version do \
                  not hold what it takes."
             }
             Some(Verdict::Slower) => "Nothing: it was proven to be worse.",
+            _ if self
+                .rungs
+                .iter()
+                .any(|rung| Standing::of(rung) == Standing::Proven) =>
+            {
+                "Nothing: the final variant was not proven to be better, though levers of it were, so nothing is recommended."
+            }
             _ => "Nothing: no gain was proven, so nothing is recommended.",
         }
     }
@@ -363,6 +377,7 @@ mod tests {
             rungs: &[],
             workload: "oltp_read_only, 8 threads".to_owned(),
             hands_over,
+            is_unchecked: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
 use niagara_stats::Estimate;
-use niagara_store::{Comparison, SearchedRange, TuneSummary};
+use niagara_store::{Comparison, Rung, SearchedRange, TuneSummary};
 
 use crate::number;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
@@ -18,6 +18,10 @@ const TWO_SIDED_MEANS: &str = "Intervals are two-sided, of 95 % unless --alpha s
 /// Of what a search found.
 const SEARCHED_MEANS: &str = "“searched”: a number that a search chose after the screening, with the gain of the duels that chose \
     it: a little better than it is. What was screened had the number before.";
+/// The same where the numbers of some rungs were judged with them.
+const SEARCHED_IN_PART_MEANS: &str = "“searched”: a number that a search chose after the screening. What it brings is not known by \
+    itself: the search's duels tell of all its numbers together, and some are in the figures of rungs above. What was \
+    screened had the number before.";
 const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
     fresh ones, so it may be luck.";
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
@@ -35,23 +39,22 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
         (Standing::Refuted, REFUTED_MEANS),
     ]
     .into_iter()
-    .filter(|(standing, _)| {
-        tune.rungs
-            .iter()
-            .any(|rung| Standing::of(rung) == *standing)
-    });
+    .filter(|(standing, _)| own_rungs(tune).any(|rung| Standing::of(rung) == *standing));
     let one_sided = tune.total.as_ref().map(Comparison::judged);
     let one_sided = one_sided.filter(|judged| judged.one_sided && judged.confidence.is_none());
     standings
         .map(|(_, meaning)| meaning)
-        .chain(FoundBySearch::of(tune).map(|_| SEARCHED_MEANS))
+        .chain(FoundBySearch::of(tune).map(|search| match search.effect {
+            Some(_) => SEARCHED_MEANS,
+            None => SEARCHED_IN_PART_MEANS,
+        }))
         .chain([one_sided.map_or(TWO_SIDED_MEANS, |_| ONE_SIDED_MEANS)])
         .collect()
 }
 
 /// What a reader of one screen must know of the levers' standing; nothing where all is proven or there is no total.
 pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
-    let has = |standing| tune.rungs.iter().any(|rung| Standing::of(rung) == standing);
+    let has = |standing| own_rungs(tune).any(|rung| Standing::of(rung) == standing);
     let mut parts = Vec::new();
     if tune.total.is_some() {
         parts.push("Total: measured by itself, in fresh duels.");
@@ -71,24 +74,50 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// What a search over ranges added after the screening; nothing where it chose no other number.
+/// Whether the search alone brought a rung's lever into the final variant.
+pub(crate) fn is_added(tune: &TuneSummary, rung: &Rung) -> bool {
+    let mut ranges = tune.searched.iter().flat_map(|searched| &searched.ranges);
+    ranges.any(|range| range.added && range.lever == rung.screened.lever)
+}
+
+/// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another
+/// number than the one it has, and no fresh duels judged it. Its gain is in that of the search.
+pub(crate) fn is_within_search(tune: &TuneSummary, rung: &Rung) -> bool {
+    is_added(tune, rung) && Standing::of(rung) == Standing::Screened
+}
+
+/// The rungs that have a figure of their own, best first.
+pub(crate) fn own_rungs(tune: &TuneSummary) -> impl Iterator<Item = &Rung> {
+    let rungs = tune.rungs.iter();
+    rungs.filter(|rung| !is_within_search(tune, rung))
+}
+
+/// What a search over ranges added after the screening, beyond what fresh duels judged: the claim of a rung is fought with
+/// the number that the search chose, and has its gain. Nothing where no such number is left.
 pub(crate) struct FoundBySearch<'a> {
-    /// Ranges that ended with another number than they began with.
+    /// Ranges that ended with another number than they began with, of rungs that were not judged.
     ranges: Vec<&'a SearchedRange>,
-    /// What that brought, by the duels that chose it.
-    effect: Estimate,
+    /// What that brought, by the duels that chose it. They tell of all numbers together: of some of them nothing is known.
+    effect: Option<Estimate>,
 }
 
 impl<'a> FoundBySearch<'a> {
     pub(crate) fn of(tune: &'a TuneSummary) -> Option<Self> {
         let searched = tune.searched.as_ref()?;
-        let ranges: Vec<_> = searched
-            .ranges
-            .iter()
-            .filter(|range| range.chosen != range.start)
-            .collect();
-        let effect = searched.effect.filter(|_| !ranges.is_empty())?;
-        Some(Self { ranges, effect })
+        let changed = || {
+            let ranges = searched.ranges.iter();
+            ranges.filter(|range| range.chosen != range.start)
+        };
+        let is_screened = |range: &&SearchedRange| {
+            let mut rungs = tune.rungs.iter();
+            let rung = rungs.find(|rung| rung.screened.lever == range.lever);
+            rung.is_some_and(|rung| Standing::of(rung) == Standing::Screened)
+        };
+        let ranges: Vec<_> = changed().filter(is_screened).collect();
+        let effect = searched
+            .effect
+            .filter(|_| ranges.len() == changed().count());
+        (!ranges.is_empty()).then_some(Self { ranges, effect })
     }
 
     /// `thread_pool_size 9 instead of 4`.
@@ -114,10 +143,29 @@ impl<'a> FoundBySearch<'a> {
 
     /// `× 1.09 [1.06, 1.11], searched`.
     pub(crate) fn told(&self) -> String {
-        format!("{}, {SEARCHED}", number::estimate(&self.effect))
+        match &self.effect {
+            Some(effect) => format!("{}, {SEARCHED}", number::estimate(effect)),
+            None => SEARCHED.to_owned(),
+        }
     }
 
-    /// A lever's change as it was screened, with the number that the search began with.
+    /// The step from what was screened to the numbers that were chosen.
+    fn step(&self) -> Step {
+        let of = |effect| Step {
+            change: self.change(),
+            ..Step::of(self.title(), effect, SEARCHED.to_owned())
+        };
+        match self.effect {
+            Some(effect) => of(effect),
+            None => Step {
+                numbers: number::NOTHING.to_owned(),
+                ..of(Estimate::from_log(0.0, 0.0, 0.0))
+            },
+        }
+    }
+
+    /// A lever's change as it was screened, with the number that the search began with: results of an older Niagara have
+    /// the number that was chosen in its place.
     fn as_screened(&self, change: &str) -> String {
         let ranges = self.ranges.iter();
         ranges.fold(change.to_owned(), |change, range| {
@@ -200,29 +248,33 @@ impl Step {
     }
 }
 
+/// What a rung's figure is of: what it changes in the final variant where fresh duels judged it, else what was screened.
+fn judged_change(rung: &Rung, search: Option<&FoundBySearch<'_>>) -> String {
+    let screened = &rung.screened.change;
+    match (Standing::of(rung), &rung.chosen, search) {
+        (Standing::Screened, None, Some(search)) => search.as_screened(screened),
+        (Standing::Screened, ..) | (_, None, _) => screened.clone(),
+        (_, Some(chosen), _) => chosen.clone(),
+    }
+}
+
 /// The rungs, best first, and the total where there is one.
 pub fn steps(tune: &TuneSummary) -> Vec<Step> {
     let mut reached = 1.0;
     let search = FoundBySearch::of(tune);
-    let rungs = tune.rungs.iter().map(|rung| {
-        let change = &rung.screened.change;
+    let rungs = own_rungs(tune).map(|rung| {
         let step = Step::of(
             rung.screened.title.clone(),
             *rung_estimate(rung),
             rung_standing(rung),
         );
         Step {
-            change: search
-                .as_ref()
-                .map_or_else(|| change.clone(), |search| search.as_screened(change)),
+            change: judged_change(rung, search.as_ref()),
             sure: Standing::of(rung) == Standing::Proven,
             ..step
         }
     });
-    let found = search.as_ref().map(|search| Step {
-        change: search.change(),
-        ..Step::of(search.title(), search.effect, SEARCHED.to_owned())
-    });
+    let found = search.as_ref().map(FoundBySearch::step);
     let mut steps: Vec<Step> = rungs
         .chain(found)
         .map(|step| step.from(&mut reached))

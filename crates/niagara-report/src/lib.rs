@@ -40,4 +40,4 @@ pub use profile::{
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
-pub use terminal::{Files, View, is_proven, may_deploy, terminal, wrapped};
+pub use terminal::{Files, View, keeps_deployed, may_deploy, terminal, wrapped};

@@ -8,25 +8,27 @@ use niagara_store::{
     Summary, Together, TuneSummary,
 };
 
+use crate::ladder::is_added;
 use crate::number;
+use crate::terminal::is_unchecked;
 
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     let server = &tune.server;
     let load = load(&tune.workload, tune.threads);
     let Some(total) = &tune.total else {
-        return match (tune.rungs.len(), tune.complete) {
-            (0, true) => format!("{server}: no lever was shown to help {load}"),
-            (0, false) => format!("{server}: stopped before any lever was judged for {load}"),
-            (n, _) => format!(
-                "{server}: {} looked helpful in the screening for {load}, nothing is proven: \
-                 it ended before the total was judged",
-                number::count(n, "lever")
-            ),
-        };
+        return format!("{server}: {}", without_total(tune, &load));
     };
     let (found, duels) = found(total);
     match total.judged().verdict {
+        Some(Verdict::Undetected) if total.judged().confidence.is_some() => format!(
+            "{server}: too few duels to call a gain of {} for {load}: {}",
+            match tune.rungs.len() {
+                1 => "the lever that looked helpful",
+                _ => "the levers together",
+            },
+            with_its_confidence(total, &found, &duels)
+        ),
         Some(Verdict::Faster) => {
             format!(
                 "{server} is {} with {} for {load}: {found}, proven by {duels}",
@@ -64,6 +66,38 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     }
 }
 
+/// What a tuning came to that has no total.
+fn without_total(tune: &TuneSummary, load: &str) -> String {
+    let levers = match (tune.rungs.len(), tune.complete) {
+        (0, true) => return format!("no lever was shown to help {load}"),
+        (0, false) => return format!("stopped before any lever was judged for {load}"),
+        (n, _) => number::count(n, "lever"),
+    };
+    let by_search = tune.rungs.iter().filter(|rung| is_added(tune, rung));
+    let helpful = match by_search.count() {
+        0 => "looked helpful in the screening",
+        _ => "looked helpful in the screening or in the search",
+    };
+    let why = match &tune.total_failure {
+        Some(_) => "the final variant could not be measured",
+        None => "it ended before the total was judged",
+    };
+    let proven = tune.rungs.iter().map(Standing::of);
+    match proven.filter(|of| *of == Standing::Proven).count() {
+        0 => format!("{levers} {helpful} for {load}, nothing is proven: {why}"),
+        n => format!("{levers} {helpful} for {load}, {n} of them proven by fresh duels; {why}"),
+    }
+}
+
+/// `× 1.40 [1.30, 1.50] at 88 % confidence (4 fresh duels)`: of too few duels for a verdict.
+fn with_its_confidence(comparison: &Comparison, found: &str, duels: &str) -> String {
+    let confidence = comparison.judged().confidence.unwrap_or_default();
+    format!(
+        "{found} at {:.0} % confidence ({duels})",
+        confidence * 100.0
+    )
+}
+
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
@@ -96,6 +130,15 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         Some(Verdict::NotWorthwhile) => format!(
             "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
             number::gain(estimate.high)
+        ),
+        Some(Verdict::Undetected) if judgement.confidence.is_some() => format!(
+            "Too few {} to call a difference between {b} and {a} for {load}: {}",
+            match compare.protocol.as_str() {
+                "pair" => "pairs",
+                "trimmed" => "runs",
+                _ => "duels",
+            },
+            with_its_confidence(&compare.comparison, &found, &duels)
         ),
         Some(Verdict::Undetected) => format!(
             "A difference between {b} and {a} was not detected for {load}: {found} ({duels}); {}",
@@ -698,6 +741,12 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     all.extend(stored.iter().cloned());
     if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
         all.extend(crate::replay::warnings(replay));
+    }
+    if is_unchecked(summary) {
+        all.push(
+            "What was proven to be faster is not checked yet: there is no deploy/ for it before the study is continued."
+                .to_owned(),
+        );
     }
     if !complete && !stored.iter().any(|w| w.contains("same command")) {
         all.push("Not complete: the same command continues from here.".to_owned());

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Files, Report, Sides, View, csv, html, json, markdown};
+use niagara_report::{DeployInput, Files, Report, Sides, View, csv, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildCheck, BuildNote, CompareSummary, Releases, Summary};
 
@@ -128,6 +128,60 @@ fn a_sweep_ends_on_one_screen() {
     }
     let long = ending(&summary, 100, true);
     assert!(long.contains("The scalability law") && long.contains("where the time goes"));
+}
+
+/// Stopped after the total, before the final variant was checked.
+#[test]
+fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_it() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let checks = std::mem::take(&mut tune.checks);
+    (tune.complete, tune.deployment) = (false, None);
+    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let unchecked = of(&tune);
+    assert!(!niagara_report::keeps_deployed(&unchecked));
+    assert!(DeployInput::of(&unchecked).is_none());
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole = report(&unchecked);
+    let screen = at_the_end_without_deploy(&unchecked);
+    for text in [screen.clone(), markdown(&whole), html(&whole)] {
+        let text = flat(&text);
+        assert!(text.contains("not checked yet"), "{text}");
+        assert!(text.contains("same command continues"), "{text}");
+        assert!(!text.contains("a warning above says why"), "{text}");
+    }
+    assert!(screen.contains("deploy:  not yet"), "{screen}");
+
+    // One that failed has its own reason, and results of before there were checks have none.
+    tune.checks = checks;
+    tune.checks[0].passed = Some(false);
+    let failed = at_the_end_without_deploy(&of(&tune));
+    assert!(!failed.contains("not checked yet"), "{failed}");
+    (tune.complete, tune.checks) = (true, Vec::new());
+    let old = of(&tune);
+    assert!(niagara_report::keeps_deployed(&old));
+    let old = at_the_end_without_deploy(&old);
+    assert!(!old.contains("not checked yet"), "{old}");
+}
+
+fn at_the_end_without_deploy(summary: &Summary) -> String {
+    let files = Files {
+        report: "report.html".into(),
+        deploy: None,
+        results: "results.db".into(),
+        program: "niagara".to_owned(),
+        builds: None,
+    };
+    let view = View {
+        colour: false,
+        width: 100,
+        verbose: false,
+        sides: None,
+        limits: &[],
+        files: Some(&files),
+    };
+    niagara_report::terminal(summary, &view)
 }
 
 #[test]
@@ -366,6 +420,208 @@ fn every_verdict_has_its_sentence() {
         compare,
     ))));
     insta::assert_snapshot!(sentences.join("\n"));
+}
+
+#[test]
+fn of_too_few_duels_the_first_line_says_that_and_how_sure_the_interval_is() {
+    let few = |judged: &mut niagara_stats::Judgement| {
+        judged.verdict = Some(Verdict::Undetected);
+        judged.estimate = fixture::estimate(1.4, 1.3, 1.5);
+        (judged.duels, judged.critical, judged.confidence) = (4, None, Some(0.875));
+    };
+    let mut tune = fixture::tune();
+    few(&mut tune.total.as_mut().expect("a total").throughput);
+    let mut compare = fixture::compare();
+    few(&mut compare.comparison.throughput);
+    let mut pairs = compare.clone();
+    pairs.protocol = "pair".into();
+    for (summary, words) in [
+        (
+            Summary::Tune(Box::new(tune)),
+            "too few duels to call a gain",
+        ),
+        (
+            Summary::Compare(Box::new(compare)),
+            "Too few duels to call a difference",
+        ),
+        (
+            Summary::Compare(Box::new(pairs)),
+            "Too few pairs to call a difference",
+        ),
+    ] {
+        let told = niagara_report::headline(&summary);
+        assert!(told.contains(words), "{told}");
+        assert!(told.contains("at 88 % confidence (4 "), "{told}");
+        assert!(!told.contains("not detected"), "{told}");
+        assert!(!told.contains("unseen"), "{told}");
+    }
+}
+
+#[test]
+fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
+    let mut tune = fixture::tune();
+    (tune.total, tune.deployment) = (None, None);
+    tune.total_failure = Some("mariadb-10.11 + unix-socket could not be measured: exit 1".into());
+    let summary = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let told = niagara_report::headline(&summary(&tune));
+    let words = "4 levers looked helpful in the screening for oltp_read_only, 32 threads, 2 of them proven by fresh \
+                 duels; the final variant could not be measured";
+    assert!(told.contains(words), "{told}");
+    let screen = at_the_end_without_deploy(&summary(&tune));
+    assert!(!screen.contains("nothing was proven"), "{screen}");
+    for rung in &mut tune.rungs {
+        rung.claim = None;
+    }
+    let told = niagara_report::headline(&summary(&tune));
+    let words = "nothing is proven: the final variant could not be measured";
+    assert!(told.contains(words), "{told}");
+    // Stopped before it was tried.
+    tune.total_failure = None;
+    let told = niagara_report::headline(&summary(&tune));
+    assert!(told.contains("ended before the total was judged"), "{told}");
+}
+
+/// What `niagara tune` stored, with the rung of the pool, whose size was searched, at this place.
+fn searched() -> (niagara_store::TuneSummary, usize) {
+    let Summary::Tune(tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let mut rungs = tune.rungs.iter();
+    let pool = rungs.position(|rung| rung.screened.lever == "thread-pool-double");
+    (*tune, pool.expect("in the final variant"))
+}
+
+/// The rows of the way to the final variant, and the rungs that deploy/ tells of.
+fn way(tune: &niagara_store::TuneSummary) -> (Vec<String>, Vec<niagara_report::DeployRung>) {
+    let summary = Summary::Tune(Box::new(tune.clone()));
+    let text = markdown(&report(&summary));
+    let rows = text.lines().skip_while(|line| !line.starts_with("| Lever"));
+    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+    let deploy = DeployInput::of(&summary).expect("proven");
+    (rows.map(str::to_owned).collect(), deploy.rungs)
+}
+
+#[test]
+fn the_gain_of_a_searched_number_is_counted_once_where_its_rung_was_judged() {
+    let (mut tune, pool) = searched();
+    let (rows, _) = way(&tune);
+    assert!(rows[pool].contains("thread_pool_size=4`"), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("| searched |")));
+
+    let e = fixture::estimate(1.2, 1.18, 1.22);
+    tune.rungs[pool].claim = Some(fixture::claim("a", "b", 8, Verdict::Faster, e));
+    let (rows, rungs) = way(&tune);
+    // Fresh duels measured what is deployed.
+    assert!(rows[pool].contains("thread_pool_size=14`"), "{rows:#?}");
+    assert!(rows[pool].contains("proven, n = 8"), "{rows:#?}");
+    assert!(
+        !rows.iter().any(|row| row.contains("| searched |")),
+        "{rows:#?}"
+    );
+    assert!(rungs.iter().all(|rung| !rung.effect.contains("searched")));
+    let sets = &rungs[pool].sets;
+    assert!(
+        sets.iter().any(|name| name == "thread_pool_size"),
+        "{sets:?}"
+    );
+
+    // A second number whose rung was not judged: what it brings by itself nobody knows.
+    let ranges = &mut tune.searched.as_mut().expect("a search").ranges;
+    let other = ranges.iter_mut().find(|range| range.start == range.chosen);
+    let other = other.expect("a range that stayed");
+    other.chosen = 2 * other.start;
+    let mut second = tune.rungs[pool].clone();
+    second.screened.lever.clone_from(&other.lever);
+    second.claim = None;
+    tune.rungs.push(second);
+    let (rows, rungs) = way(&tune);
+    let left = rows.iter().find(|row| row.contains("| searched |"));
+    let left = left.expect("a step of its own");
+    assert!(
+        left.contains("table_open_cache 4000 instead of 2000"),
+        "{left}"
+    );
+    assert!(
+        !left.contains('×') && !left.contains("thread_pool_size"),
+        "{left}"
+    );
+    assert_eq!(rungs.last().expect("that of the search").effect, "searched");
+
+    // The only rung is the total, with all that was searched.
+    let total = tune.total.clone();
+    tune.rungs = vec![tune.rungs[pool].clone()];
+    tune.rungs[0].claim = total;
+    let (rows, _) = way(&tune);
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert!(rows[0].contains("thread_pool_size=14`"), "{rows:#?}");
+}
+
+#[test]
+fn a_lever_of_the_search_alone_is_told_in_its_step_and_not_as_screened() {
+    let (mut tune, pool) = searched();
+    let mut rung = tune.rungs[pool].clone();
+    rung.screened = fixture::screened(
+        "io-capacity-high",
+        "more background writes a second",
+        "innodb_io_capacity=2000, innodb_io_capacity_max=4000",
+        0.95,
+    );
+    rung.chosen = Some("innodb_io_capacity=100, innodb_io_capacity_max=200".into());
+    tune.rungs.push(rung);
+    let ranges = &mut tune.searched.as_mut().expect("a search").ranges;
+    ranges.push(niagara_store::SearchedRange {
+        lever: "io-capacity-high".into(),
+        variable: "innodb_io_capacity".into(),
+        from: 100,
+        to: 20_000,
+        start: 200,
+        chosen: 100,
+        added: true,
+    });
+    let both = ["innodb_io_capacity", "innodb_io_capacity_max"].map(str::to_owned);
+    let deployment = tune.deployment.as_mut().expect("proven");
+    let sets = &mut deployment.sets;
+    sets.insert("io-capacity-high".into(), both.to_vec());
+    let (rows, rungs) = way(&tune);
+    let told = |rows: &[String], words: &str| rows.iter().any(|row| row.contains(words));
+    assert!(!told(&rows, "more background writes"), "{rows:#?}");
+    let words = "thread_pool_size 14 instead of 4, innodb_io_capacity 100 instead of 200";
+    assert!(told(&rows, words), "{rows:#?}");
+    assert!(
+        rungs
+            .iter()
+            .all(|rung| rung.title != "more background writes a second")
+    );
+    let found = rungs.last().expect("that of the search");
+    assert!(
+        both.iter().all(|name| found.sets.contains(name)),
+        "{:?}",
+        found.sets
+    );
+    // It is in the final variant all the same.
+    let summary = Summary::Tune(Box::new(tune.clone()));
+    let headline = niagara_report::headline(&summary);
+    assert!(headline.contains("with 7 levers"), "{headline}");
+    let page = html(&report(&summary));
+    assert!(
+        page.contains("screened with <code>innodb_io_capacity=2000"),
+        "{page}"
+    );
+    assert!(page.contains("with the number of the search"), "{page}");
+
+    // Judged by fresh duels it has a figure of its own, of the number that it has.
+    let e = fixture::estimate(1.05, 1.03, 1.07);
+    let last = tune.rungs.last_mut().expect("just put there");
+    last.claim = Some(fixture::claim("a", "b", 8, Verdict::Faster, e));
+    let (rows, _) = way(&tune);
+    let row = rows
+        .iter()
+        .find(|row| row.contains("more background writes"));
+    let row = row.expect("a step of its own");
+    assert!(
+        row.contains("innodb_io_capacity=100") && row.contains("proven, n = 8"),
+        "{row}"
+    );
 }
 
 #[test]

@@ -182,13 +182,13 @@ fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdic
     }
 }
 
-/// What the same duels say of another figure, at the critical value of the judgement's last look: for a figure that
-/// stands beside the one that was judged, and was not tested on the way.
+/// What the same duels say of another figure, at the critical value of the judgement's last look
+/// ([`Judgement::critical_for`]): for a figure that stands beside the one that was judged, and was not tested on the way.
 pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgement {
     let scores = &scores[..scores.len().min(judged.duels)];
     let walsh = walsh_averages(scores);
     let (low, high) = judged
-        .critical
+        .critical_for(scores.len())
         .map_or((f64::NEG_INFINITY, f64::INFINITY), |critical| {
             interval_of(&walsh, critical)
         });
@@ -252,7 +252,7 @@ fn under_way(scores: Evidence<'_>, plan: &LookPlan) -> Judgement {
 }
 
 /// The critical value of a look at another number of duels: as many standard deviations of W.
-fn carried_over(look: &Look, n: usize) -> Option<u32> {
+pub(crate) fn carried_over(look: &Look, n: usize) -> Option<u32> {
     let deviations = f64::from(look.critical?) / signed_rank_sd(look.duels);
     Some((deviations * signed_rank_sd(n)).ceil().max(1.0) as u32)
 }
@@ -432,6 +432,27 @@ mod tests {
             .critical
             .expect("eleven duels can tell at 0.05 · 11/44");
         assert!(ended.w.abs() < f64::from(critical) || ended.verdict == Some(Verdict::Faster));
+    }
+
+    #[test]
+    fn beside_a_judgement_between_looks_the_interval_is_of_all_its_duels() {
+        let plan = LookPlan::standard(0.05);
+        let scores = around(0.004, 0.011, 11);
+        let judgement = judge(&scores, &plan, &rule());
+        assert_eq!((judgement.verdict, judgement.duels), (None, 11));
+        assert_eq!(judgement.critical, Some(36), "of eight duels");
+        // 36 of the 66 averages of 11 duels would leave out some 10 %: 36 is that many standard deviations for 8.
+        let deviations = 36.0 / signed_rank_sd(8);
+        let carried = (deviations * signed_rank_sd(11)).ceil() as u32;
+        assert_eq!(judgement.critical_for(11), Some(carried));
+        assert!(carried > 50, "{carried}");
+        let beside = judge_beside(&scores, &judgement, &rule());
+        assert_eq!(beside.estimate, judgement.estimate);
+        // At a look it is the look's own, of a figure that some duels lack as well.
+        let at_look = judge(&scores[..8], &plan, &rule());
+        assert_eq!(at_look.critical_for(8), at_look.critical);
+        let fewer = judge_beside(&scores[..7], &at_look, &rule()).estimate;
+        assert!(fewer.low == 0.0 && fewer.high.is_infinite(), "{fewer:?}");
     }
 
     #[test]

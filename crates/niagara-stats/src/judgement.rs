@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
+use crate::judge::carried_over;
 use crate::looks::Look;
 
 /// The verdicts of a comparison of B with A.
@@ -56,6 +57,18 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The critical value of its last look for this many scores. Where the look was at another number of them (more duels
+    /// were fought since, or some have no such figure) it is carried over on the scale of W's standard deviation.
+    pub fn critical_for(&self, scores: usize) -> Option<u32> {
+        let critical = self.critical;
+        match self.looks.last() {
+            Some(&Look { duels, .. }) if duels != scores => {
+                carried_over(&Look { duels, critical }, scores)
+            }
+            _ => critical,
+        }
+    }
+
     /// Whether the difference was called at a look before the last duels, which no longer show it by themselves.
     pub fn was_called_earlier(&self) -> bool {
         match self.verdict {

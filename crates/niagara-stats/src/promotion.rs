@@ -45,9 +45,6 @@ impl Prospect {
         let Some(prior) = self.prior else {
             return (self.log_effect, self.std_err);
         };
-        if !self.std_err.is_finite() {
-            return (prior.log_effect, prior.std_err);
-        }
         let weights = [self.std_err.powi(-2), prior.std_err.powi(-2)];
         let precision: f64 = weights.iter().sum();
         let mean = (weights[0] * self.log_effect + weights[1] * prior.log_effect) / precision;
@@ -216,9 +213,6 @@ mod tests {
         assert_eq!(promote(&[rough.clone()], &[], 0.005), [0]);
         // Measured well here, what was seen elsewhere counts for little.
         rough.std_err = 0.005;
-        assert_eq!(promote(&[rough.clone()], &[], 0.005), [] as [usize; 0]);
-        // Not measured here at all, it is all there is.
-        rough.std_err = f64::INFINITY;
-        assert_eq!(rough.expected(), (0.15, 0.05));
+        assert_eq!(promote(&[rough], &[], 0.005), [] as [usize; 0]);
     }
 }

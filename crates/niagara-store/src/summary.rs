@@ -143,13 +143,20 @@ pub struct SearchedRange {
     pub start: u64,
     /// The value that it ended with.
     pub chosen: u64,
+    /// Whether the search alone brought the lever into the final variant: the screening did not promote it, and measured
+    /// it with a number of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
 }
 
 /// A lever in the final variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
-    /// Its screening result, which chose it.
+    /// Its screening result, which chose it unless a search did.
     pub screened: Screened,
+    /// What it changes in the final variant, where a search chose another number than was screened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
     /// Its claim from fresh duels against the best so far; `None`: "screened" only.
     pub claim: Option<Comparison>,
     /// Why a person may want it or not: the lever's own words.
@@ -200,6 +207,9 @@ pub struct TuneSummary {
     pub complete: bool,
     /// Starting point against final variant from fresh duels; `None` when nothing was promoted or time ended.
     pub total: Option<Comparison>,
+    /// Why the final variant could not be measured, where that left it without a total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_failure: Option<String>,
     /// Levers of the final variant, best first.
     pub rungs: Vec<Rung>,
     /// Levers measured and not kept.

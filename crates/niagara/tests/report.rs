@@ -78,6 +78,7 @@ fn tuned(proven: bool) -> TuneSummary {
         load_seconds: 400.0,
         complete: true,
         total: Some(total),
+        total_failure: None,
         rungs: vec![Rung {
             screened: Screened {
                 lever: "flush-neighbors-off".into(),
@@ -87,6 +88,7 @@ fn tuned(proven: bool) -> TuneSummary {
                 std_err: 0.01,
                 duels: 24,
             },
+            chosen: None,
             claim: None,
             why: "Solid-state disks do not care.".into(),
             risk: "none".into(),

@@ -22,11 +22,11 @@ pub(crate) fn comparison(
     outcome: &TestOutcome,
 ) -> Result<Comparison> {
     let slices = study.store().slices(None)?;
-    let critical = outcome.judgement.critical;
     // Beside the verdict, with the critical value of its last look.
     let beside = |mut scores: Vec<f64>| {
         scores.truncate(outcome.judgement.duels);
-        let (low, high) = signed_rank::interval(&scores, critical?);
+        let critical = outcome.judgement.critical_for(scores.len())?;
+        let (low, high) = signed_rank::interval(&scores, critical);
         let centre = signed_rank::hodges_lehmann(&scores)?;
         Some(niagara_stats::Estimate::from_log(centre, low, high))
     };

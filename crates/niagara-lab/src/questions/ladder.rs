@@ -461,9 +461,9 @@ impl Climb<'_> {
         total.and_then(|total| total.judged().verdict) == Some(Verdict::Faster)
     }
 
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster and it was checked.
     fn deployment(&self, bench: &Workbench) -> Result<Option<Deployment>> {
-        if !self.is_proven() {
+        if !self.is_proven() || self.checks.is_empty() {
             return Ok(None);
         }
         let levers = &self.inventory.levers;

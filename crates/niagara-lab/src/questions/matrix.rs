@@ -573,13 +573,14 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// What installing the best combination takes; `None` unless fresh duels proved it faster.
+    /// What installing the best combination takes; `None` unless fresh duels proved it faster and it was checked.
     fn deployment(&self) -> Result<Option<Deployment>> {
         let options = self.options;
         if !self.is_fresh {
             return Ok(options.part.earlier().deployment.clone());
         }
-        let Some((confirmed, bench, [before, best])) = self.proven() else {
+        let checked = self.proven().filter(|_| !self.checks.is_empty());
+        let Some((confirmed, bench, [before, best])) = checked else {
             return Ok(None);
         };
         let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);

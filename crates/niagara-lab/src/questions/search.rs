@@ -325,11 +325,16 @@ impl Space<'_> {
                 to: searched.span.to,
                 start: searched.start,
                 chosen: self.value(range, race.best()),
-            });
+                added: promoted
+                    .iter()
+                    .filter(|index| !self.promoted.contains(index))
+                    .any(|&index| candidates[index].lever.id() == searched.lever),
+            })
+            .collect();
         Outcome {
             candidates,
             promoted,
-            ranges: ranges.collect(),
+            ranges,
             duels,
             effect: effect(race),
             stopped,
@@ -457,6 +462,18 @@ mod tests {
             smaller.config["innodb_log_file_size"],
             (96u64 << 20).to_string()
         );
+
+        // Of what a search came to, it is told which lever it alone brought in.
+        let mut race = Race::new(start, 1);
+        for _ in 0..40 {
+            if race.next().is_some() {
+                race.tell(Some(0.1));
+            }
+        }
+        let outcome = space.outcome(&race, 40, false);
+        assert_ne!(outcome.ranges[1].chosen, 200);
+        let added = outcome.ranges.iter().map(|range| range.added);
+        assert_eq!(added.collect::<Vec<_>>(), [false, true]);
     }
 
     /// The distribution's server, which `scripts/setup test` installs.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{NotTried, Phase, Rung, START_SETTINGS, Screened, Searched, Summary};
+use niagara_store::{NotTried, Phase, Rung, START_SETTINGS, Searched, Summary};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
@@ -395,13 +395,12 @@ impl<'a> Tuning<'a> {
         self.found.rungs = promoted
             .iter()
             .filter_map(|&index| {
-                let lever = &self.found.candidates[index].lever;
+                let Candidate { lever, change, .. } = &self.found.candidates[index];
+                let screened = self.found.effect(index)?.clone();
+                let now = change.one_line();
                 Some(Rung {
-                    screened: Screened {
-                        // With the value that the search chose.
-                        change: self.found.candidates[index].change.one_line(),
-                        ..self.found.effect(index)?.clone()
-                    },
+                    chosen: (now != screened.change).then_some(now),
+                    screened,
                     claim: None,
                     why: lever.why().to_owned(),
                     risk: lever.risk().to_string(),
@@ -431,6 +430,8 @@ impl<'a> Tuning<'a> {
             take_answers(&mut total, self.found.answers.as_ref());
             self.found.warnings.extend(total.caution.clone());
             self.found.total = Some(total);
+        } else {
+            self.found.total_failure = outcome.failure.clone();
         }
         self.keep_summary(study)?;
         stop_if_interrupted(&outcome)

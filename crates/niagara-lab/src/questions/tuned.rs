@@ -34,6 +34,8 @@ pub(crate) struct Tuned {
     pub answers: Option<SameAnswers>,
     pub rungs: Vec<Rung>,
     pub total: Option<Comparison>,
+    /// Why there is none, where the final variant could not be measured.
+    pub total_failure: Option<String>,
     pub complete: bool,
     /// The final variant, as far as it is known.
     pub last: Variant,
@@ -52,6 +54,7 @@ impl Tuned {
             answers: None,
             rungs: Vec::new(),
             total: None,
+            total_failure: None,
             complete: false,
             last: options.base.clone(),
         }
@@ -236,6 +239,7 @@ impl Tuned {
             load_seconds: study.load_seconds(),
             complete: self.complete,
             total: self.total.clone(),
+            total_failure: self.total_failure.clone(),
             negative_control: self
                 .screened(Role::NegativeControl)
                 .next()
@@ -257,10 +261,12 @@ impl Tuned {
         })
     }
 
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster, and with the same answers.
+    /// What installing the final variant takes; `None` unless fresh duels proved it faster, and with the same answers, and
+    /// it was checked: what was stopped before that is not handed over.
     fn deployment(&self, bench: &Workbench, options: &TuneOptions) -> Result<Option<Deployment>> {
         let total = self.total.as_ref();
-        if !self.is_proven() || !total.is_some_and(Comparison::may_be_recommended) {
+        let is_good = self.is_proven() && total.is_some_and(Comparison::may_be_recommended);
+        if !is_good || self.checks.is_empty() {
             return Ok(None);
         }
         let installs = [
@@ -276,5 +282,70 @@ impl Tuned {
             bench.start(&self.last.server),
         )
         .map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_load::WorkloadSpec;
+    use niagara_server::{Cache, Cancel, Catalog};
+    use niagara_stats::Rule;
+    use serde_json::json;
+
+    use super::*;
+    use crate::duels::spec::Load;
+
+    fn proven() -> Comparison {
+        let judged = json!({
+            "duels": 8, "verdict": "faster", "estimate": { "ratio": 1.4, "low": 1.3, "high": 1.5 },
+            "w": 36.0, "critical": 36, "predictive_power": 1.0, "next_look": null, "alpha": 0.05,
+        });
+        let content = json!({
+            "a": "a", "b": "b", "throughput": judged,
+            "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
+            "tps": [1.0, 1.4], "dropped": [0, 0], "couples": 1,
+        });
+        serde_json::from_value(content).expect("a comparison")
+    }
+
+    #[test]
+    fn what_was_proven_is_handed_over_once_it_was_checked() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let bench = Workbench::new(cache, catalog, load, Cancel::default());
+        let options = TuneOptions {
+            base: Variant::base("s"),
+            candidates: Vec::new(),
+            not_applicable: Vec::new(),
+            goal: Goal::Throughput,
+            rate: None,
+            alpha: 0.05,
+            rule: Rule::default(),
+            budget_seconds: 1.0,
+            screen_couples: None,
+            couples: None,
+            slice_seconds: 0.1,
+            seed: 1,
+            machine: String::new(),
+            profile: None,
+            noise: None,
+        };
+        let mut tuned = Tuned::new(&options);
+        tuned.total = Some(proven());
+        let unchecked = tuned.deployment(&bench, &options);
+        assert_eq!(unchecked.expect("nothing to make it from is needed"), None);
+        tuned.checks = vec![FinalCheck {
+            part: "same answers".to_owned(),
+            passed: Some(true),
+            words: String::new(),
+        }];
+        // From here on it asks for the server, which is not set up here.
+        assert!(tuned.deployment(&bench, &options).is_err());
     }
 }

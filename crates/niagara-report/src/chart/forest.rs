@@ -1,20 +1,23 @@
 //! Every screened lever with its interval, the controls among them.
 
 use maud::Markup;
-use niagara_store::{Screened, TuneSummary};
+use niagara_store::{Rung, Screened, TuneSummary};
 
 use super::row_chart::{Mark, Row, interval, rows_in_both_sizes};
+use crate::ladder::is_added;
 use crate::number;
 
 /// All levers that screening measured, best first; `None` when there are none.
 pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
-    let kept = tune
-        .rungs
-        .iter()
+    // One that the search alone brought in was screened with a number that was not kept.
+    let (added, kept): (Vec<&Rung>, Vec<&Rung>) =
+        tune.rungs.iter().partition(|rung| is_added(tune, rung));
+    let kept = kept
+        .into_iter()
         .map(|rung| (&rung.screened, Mark::Disc, "kept", "kept"));
-    let dropped = tune
-        .not_helped
-        .iter()
+    let added = added.into_iter().map(|rung| &rung.screened);
+    let dropped = added
+        .chain(&tune.not_helped)
         .map(|s| (s, Mark::Ring, "dropped", ""));
     let negative = tune
         .negative_control

@@ -8,7 +8,7 @@ mod unit;
 use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary};
 
 use crate::headline;
-use crate::ladder::FoundBySearch;
+use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
 use crate::wording::{claim_effect, rung_effect};
 
 /// A lever of the final variant, as far as the files speak of it.
@@ -66,7 +66,18 @@ impl DeployInput {
             Summary::Tune(tune) => FoundBySearch::of(tune),
             _ => None,
         };
-        let searched: Vec<&str> = search.iter().flat_map(FoundBySearch::variables).collect();
+        let mut searched: Vec<&str> = search.iter().flat_map(FoundBySearch::variables).collect();
+        // A lever that the search alone brought in is told of there, with all that it sets.
+        if let (Summary::Tune(tune), Some(_)) = (summary, &search) {
+            let within = tune
+                .rungs
+                .iter()
+                .filter(|rung| is_within_search(tune, rung));
+            let sets = within.filter_map(|rung| variant.sets.get(&rung.screened.lever));
+            searched.extend(sets.flatten().map(String::as_str));
+            searched.sort_unstable();
+            searched.dedup();
+        }
         let rungs = rungs.into_iter().map(|(name, rung)| {
             let sets = variant.sets.get(&name).into_iter().flatten();
             DeployRung {
@@ -160,8 +171,7 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
         effect: rung_effect(rung),
         sets: Vec::new(),
     };
-    tune.rungs
-        .iter()
+    own_rungs(tune)
         .map(|of| (of.screened.lever.clone(), rung(of)))
         .collect()
 }

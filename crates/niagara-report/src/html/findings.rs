@@ -5,6 +5,7 @@ use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildNote, CompareSummary, Comparison, NotTried, Screened, TuneSummary};
 
 use crate::chart::{Latencies, PERCENTILES};
+use crate::ladder::is_added;
 use crate::scroll::scroll;
 use crate::{number, wording};
 
@@ -72,7 +73,15 @@ pub fn rungs(tune: &TuneSummary) -> Markup {
                     @for rung in &tune.rungs {
                         tr {
                             td { (rung.screened.title) @if !rung.why.is_empty() { p.small { (rung.why) } } }
-                            td { code { (rung.screened.change) } }
+                            td {
+                                @match &rung.chosen {
+                                    Some(chosen) => {
+                                        code { (chosen) }
+                                        p.small { "screened with " code { (rung.screened.change) } }
+                                    }
+                                    None => code { (rung.screened.change) },
+                                }
+                            }
                             td.number { (number::estimate(&rung.screened.effect)) }
                             td.number {
                                 @match &rung.claim {
@@ -126,7 +135,13 @@ pub fn screened(tune: &TuneSummary) -> Markup {
                     th.number scope="col" { "Std. error" } th.number scope="col" { "Duels" } th scope="col" { "Role" }
                 } }
                 tbody {
-                    @for rung in &tune.rungs { (row(&rung.screened, "in the final variant")) }
+                    @for rung in &tune.rungs {
+                        @if is_added(tune, rung) {
+                            (row(&rung.screened, "in the final variant, with the number of the search"))
+                        } @else {
+                            (row(&rung.screened, "in the final variant"))
+                        }
+                    }
                     @for lever in &tune.not_helped { (row(lever, "not kept")) }
                     @if let Some(lever) = &tune.negative_control { (row(lever, "negative control")) }
                     @if let Some(lever) = &tune.positive_control { (row(lever, "positive control")) }

@@ -34,9 +34,27 @@ pub fn may_deploy(summary: &Summary) -> bool {
 }
 
 /// Whether fresh duels proved a final variant to be better than the start.
-pub fn is_proven(summary: &Summary) -> bool {
+fn is_proven(summary: &Summary) -> bool {
     let verdict = comparison_of(summary).and_then(|found| found.judged().verdict);
     may_deploy(summary) && verdict == Some(Verdict::Faster)
+}
+
+/// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
+pub(crate) fn is_unchecked(summary: &Summary) -> bool {
+    let (checks, deployment) = match summary {
+        Summary::Tune(tune) => (&tune.checks, &tune.deployment),
+        Summary::Ladder(ladder) => (&ladder.checks, &ladder.deployment),
+        Summary::Matrix(matrix) => (&matrix.checks, &matrix.deployment),
+        Summary::Compare(_) | Summary::Sweep(_) => return false,
+    };
+    let has_neither = checks.is_empty() && deployment.is_none();
+    has_neither && is_proven(summary) && !summary.is_complete()
+}
+
+/// Whether results without what deploy/ is made from may have one all the same: those of an older Niagara, which did not
+/// keep it.
+pub fn keeps_deployed(summary: &Summary) -> bool {
+    is_proven(summary) && !is_unchecked(summary)
 }
 
 impl Screen<'_> {
@@ -57,11 +75,24 @@ impl Screen<'_> {
             next = Some(
                 "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
             );
+        } else if is_unchecked(summary) {
+            let text = "not yet: what was proven to be faster is checked before it is handed over; the same command continues";
+            self.wrapped("deploy:  ", text, Paint::Plain);
         } else if is_proven(summary) {
             let text = "nothing: see above why what was proven to be faster is not handed over";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if may_deploy(summary) {
-            self.line("deploy:  nothing, for nothing was proven to be faster");
+            let has_proven = |tune: &TuneSummary| {
+                let mut rungs = tune.rungs.iter().map(wording::Standing::of);
+                rungs.any(|standing| standing == wording::Standing::Proven)
+            };
+            let text = match summary {
+                Summary::Tune(tune) if has_proven(tune) => {
+                    "nothing, for the final variant was not proven to be faster, though levers of it were"
+                }
+                _ => "nothing, for nothing was proven to be faster",
+            };
+            self.wrapped("deploy:  ", text, Paint::Plain);
             if let Summary::Tune(tune) = summary {
                 next = next_step(tune);
             }

@@ -15,7 +15,8 @@ use crate::grid::Grid;
 use crate::sides::Sides;
 use crate::{study, wording};
 
-pub use ending::{Files, is_proven, may_deploy};
+pub(crate) use ending::is_unchecked;
+pub use ending::{Files, keeps_deployed, may_deploy};
 use screen::{Screen, wrap};
 
 /// How a summary is shown on a terminal.

@@ -9,7 +9,7 @@ use clap::Args;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
-    is_proven, limits_in_short, may_deploy, node_account_lines, number, wrapped,
+    keeps_deployed, limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
 use niagara_store::{NodeAccount, Store, Summary};
 use serde::Serialize;
@@ -130,7 +130,7 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
             write_archive(&deploy, &input)
         }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
-        None if is_proven(summary) => Ok(()),
+        None if keeps_deployed(summary) => Ok(()),
         None => write_deploy(&deploy, &[]),
     }
 }
