@@ -14,6 +14,7 @@ use crate::duels::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
+use crate::variants::variant::Variant;
 
 /// The answer with everything that was recorded beside throughput.
 pub(crate) fn comparison(
@@ -79,6 +80,7 @@ pub(crate) fn comparison(
         taken: of_sides(&slices, outcome, |slice| slice.taken),
         nodes: on_nodes(study, test, outcome),
         caution: limited_by_generator(&slices, test, outcome)
+            .or_else(|| behind_the_rate(study.rate(), tps, [test.a, test.b].map(Variant::label)))
             .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
         stability: from_start_to_start(study.protocol(), &slices, test, outcome),
@@ -136,6 +138,30 @@ fn on_nodes(study: &Study, test: &SequentialTest<'_>, outcome: &TestOutcome) -> 
             .filter_map(|number| names.get(*number).cloned())
             .collect(),
         heterogeneity: heterogeneity(&scores, &places, test.errors.alpha),
+    })
+}
+
+/// A side that serves less than this share of what arrives does not keep up; what is less is the time in which the last ones of a
+/// slice are answered.
+const KEEPS_UP: f64 = 0.9;
+
+/// What a reader must know of sides that do not serve all that arrives: their queue grows for as long as a slice lasts, and what
+/// waits at its end counts nowhere.
+fn behind_the_rate(rate: Option<f64>, tps: [f64; 2], labels: [String; 2]) -> Option<String> {
+    let rate = rate?;
+    let sides: Vec<String> = ["A", "B"]
+        .into_iter()
+        .zip(labels)
+        .zip(tps)
+        .filter(|(_, tps)| *tps > 0.0 && *tps < KEEPS_UP * rate)
+        .map(|((side, label), tps)| format!("{side} ({label}) served {tps:.0}"))
+        .collect();
+    (!sides.is_empty()).then(|| {
+        format!(
+            "of {rate:.0} transactions a second that arrived {}: a queue grows there until the slice ends, so that its latencies are \
+             higher than they stand here, by as much as one waits longer (a lower --rate compares what both keep up with)",
+            sides.join(", ")
+        )
     })
 }
 
@@ -226,4 +252,32 @@ fn of_sides(
         (count > 0.0).then(|| figures.iter().sum::<f64>() / count)
     };
     Some([of(0)?, of(1)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_that_does_not_keep_up_with_what_arrives_is_told() {
+        let told = |rate, tps| behind_the_rate(rate, tps, ["base".into(), "base + slow".into()]);
+        assert_eq!(told(None, [900.0, 400.0]), None);
+        assert_eq!(
+            told(Some(1000.0), [990.0, 960.0]),
+            None,
+            "the last ones take their time"
+        );
+        let text = told(Some(1000.0), [990.0, 700.0]).expect("B does not keep up");
+        assert!(
+            text.starts_with(
+                "of 1000 transactions a second that arrived B (base + slow) served 700:"
+            ),
+            "{text}"
+        );
+        let both = told(Some(2000.0), [990.0, 700.0]).expect("neither does");
+        assert!(
+            both.contains("A (base) served 990, B (base + slow) served 700"),
+            "{both}"
+        );
+    }
 }
