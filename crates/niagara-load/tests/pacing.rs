@@ -347,7 +347,9 @@ fn connections_are_renewed_while_their_server_runs() {
         servers[side].signal(Signal::SIGCONT);
         let counted = driver.run(side, &run, &mut nothing).unwrap();
         servers[side].signal(Signal::SIGSTOP);
-        assert_eq!(counted.renewals, counted.transactions / 5, "{counted:?}");
+        // Every fifth transaction of each of the four connections, those of the turns before counted on.
+        let renewals = counted.transactions_whole / 5;
+        assert!(counted.renewals.abs_diff(renewals) <= 4, "{counted:?}");
         assert!(counted.renewals > 8, "{counted:?}");
     }
     for server in &servers {
