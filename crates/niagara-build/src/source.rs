@@ -186,6 +186,9 @@ pub(crate) fn unneeded(
     let mut found = Vec::new();
     for entry in fs::read_dir(sources(cache)).into_iter().flatten().flatten() {
         let folder = entry.path();
+        if !folder.is_dir() {
+            continue; // The lock of a tree in the making.
+        }
         let mut alone = None;
         if let Some(source) = manifest::<Source>(&folder.join(MANIFEST)) {
             if builds.iter().any(|build| build.source == source.name) {

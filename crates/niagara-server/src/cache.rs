@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::disk_use::free_bytes;
-use crate::process::id::ProcessId;
+use crate::owner_lock::{OwnerLock, folder_of};
 
 /// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,14 +71,9 @@ impl Cache {
     }
 
     /// A new private folder for `kind` (`clone`, `run`), removed when dropped, and by the next start if this
-    /// process dies first: the name says who owns it.
+    /// process dies first: a lock beside it says whether its owner lives.
     pub fn work_folder(&self, kind: &str) -> Result<WorkFolder> {
-        let path = owned_name(&self.work()?, kind);
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(WorkFolder { path, keep: false })
+        WorkFolder::new(&self.work()?, kind)
     }
 
     pub(crate) fn servers(&self) -> PathBuf {
@@ -145,19 +140,34 @@ impl Cache {
 #[derive(Debug)]
 pub struct WorkFolder {
     path: PathBuf,
-    keep: bool,
+    // None once the folder has gone to its place.
+    owner: Option<OwnerLock>,
 }
 
 impl WorkFolder {
-    /// A folder beside the place its content will be renamed to; swept like every other work folder.
+    /// A folder beside the place its content will be renamed to. What owners that died left there goes first.
     pub fn beside(folder: &Path, kind: &str) -> Result<WorkFolder> {
         create_private(folder)?;
-        let path = owned_name(folder, &format!(".tmp-{kind}"));
+        sweep_left(folder);
+        WorkFolder::new(folder, &format!(".tmp-{kind}"))
+    }
+
+    /// `KIND-PID-RANDOM`: the number is for people who look for the process.
+    fn new(folder: &Path, kind: &str) -> Result<WorkFolder> {
+        let path = folder.join(format!(
+            "{kind}-{}-{:08x}",
+            std::process::id(),
+            rand::random::<u32>()
+        ));
+        let owner = OwnerLock::of_new(&path)?;
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
             .with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(WorkFolder { path, keep: false })
+        Ok(WorkFolder {
+            path,
+            owner: Some(owner),
+        })
     }
 
     /// Where it is.
@@ -169,42 +179,28 @@ impl WorkFolder {
     pub fn rename(mut self, to: &Path) -> Result<()> {
         fs::rename(&self.path, to)
             .with_context(|| format!("cannot move {} to {}", self.path.display(), to.display()))?;
-        self.keep = true;
+        self.owner = None;
         Ok(())
     }
 }
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        if !self.keep {
-            let _ = fs::remove_dir_all(&self.path);
+        if let Some(owner) = self.owner.take() {
+            owner.remove(&self.path);
         }
     }
 }
 
-/// The owner a work folder's name speaks of: `KIND-PID-START-RANDOM`.
-pub(crate) fn owner_in_name(name: &str) -> Option<ProcessId> {
-    let mut parts = name.rsplitn(4, '-');
-    let (_random, start, pid) = (parts.next()?, parts.next()?, parts.next()?);
-    parts.next()?;
-    format!("{pid}-{start}").parse().ok()
-}
-
-fn owned_name(folder: &Path, kind: &str) -> PathBuf {
-    folder.join(format!(
-        "{kind}-{}-{:08x}",
-        ProcessId::current(),
-        rand::random::<u32>()
-    ))
-}
-
 /// Removes the folders of work in progress in `folder` whose owner is gone; how many there were.
-pub(crate) fn sweep_unfinished(folder: &Path) -> usize {
+pub(crate) fn sweep_left(folder: &Path) -> usize {
     let mut removed = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(".tmp-") && owner_in_name(&name).is_none_or(|owner| !owner.is_alive()) {
-            removed += usize::from(fs::remove_dir_all(entry.path()).is_ok());
+        let Some(folder) = folder_of(&entry.path()) else {
+            continue;
+        };
+        if let Some(left) = OwnerLock::of_left(&folder) {
+            removed += usize::from(left.remove(&folder));
         }
     }
     removed
@@ -247,15 +243,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_work_folder_names_its_owner_and_goes_with_it() {
+    fn a_work_folder_goes_with_its_owner_and_not_before() {
         let temporary = tempfile::tempdir().expect("a temporary folder");
         let cache = Cache::at(temporary.path()).expect("a cache");
         let folder = cache.work_folder("clone").expect("a folder");
         let path = folder.path().to_path_buf();
-        let name = path.file_name().and_then(|n| n.to_str()).expect("plain");
-        assert_eq!(owner_in_name(name), Some(ProcessId::current()));
-        assert_eq!(owner_in_name("something-else"), None);
+        let work = cache.work().expect("a folder");
+        assert_eq!(sweep_left(&work), 0);
+        assert!(path.is_dir(), "its owner lives");
         drop(folder);
-        assert!(!path.exists());
+        assert_eq!(fs::read_dir(work).expect("readable").count(), 0);
     }
 }

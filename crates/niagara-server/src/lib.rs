@@ -16,6 +16,7 @@ mod install;
 mod launch;
 pub mod machine;
 mod obtain;
+mod owner_lock;
 mod process;
 mod removal;
 mod runtime;

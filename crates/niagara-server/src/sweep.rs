@@ -6,8 +6,9 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::cache::{Cache, owner_in_name, sweep_unfinished};
+use crate::cache::{Cache, sweep_left};
 use crate::launch::registry::Record;
+use crate::owner_lock::OwnerLock;
 
 /// What a sweep found and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,7 +31,9 @@ pub fn sweep_stale(cache: &Cache) -> Result<Swept> {
             .ok()
             .and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
         let Some(record) = read else { continue };
-        if record.owner.is_alive() {
+        // Whoever runs the server holds its run folder.
+        let left = OwnerLock::of_left(&record.run_folder);
+        if left.is_none() && record.run_folder.exists() {
             continue;
         }
         if record.server.is_alive() {
@@ -38,17 +41,13 @@ pub fn sweep_stale(cache: &Cache) -> Result<Swept> {
             let _ = killpg(Pid::from_raw(record.server.pid), Signal::SIGKILL);
             swept.servers += 1;
         }
-        for folder in [&record.run_folder, &record.socket_folder] {
-            let _ = fs::remove_dir_all(folder);
+        if let Some(left) = left {
+            left.remove(&record.run_folder);
         }
+        let _ = fs::remove_dir_all(&record.socket_folder);
         let _ = fs::remove_file(entry.path());
     }
-    for entry in fs::read_dir(cache.work()?).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if owner_in_name(&name).is_some_and(|owner| !owner.is_alive()) {
-            swept.folders += usize::from(fs::remove_dir_all(entry.path()).is_ok());
-        }
-    }
-    swept.folders += sweep_unfinished(&cache.servers()) + sweep_unfinished(&cache.images());
+    swept.folders += sweep_left(&cache.work()?);
+    swept.folders += sweep_left(&cache.servers()) + sweep_left(&cache.images());
     Ok(swept)
 }

@@ -12,12 +12,13 @@ fn a_half_fetched_server_is_never_used_and_swept() {
     let cache = Cache::at(temporary.path()).expect("a cache");
     let servers = cache.root().join("servers");
     // Interrupted before the move, by a process that is gone; and between the move and the manifest.
-    let unpacking = servers.join(".tmp-mariadb-10.11-999999-1-00000000");
+    let unpacking = servers.join(".tmp-mariadb-10.11-999999-00000000");
     let moved = servers.join("mariadb-10.11-1-10.11.1-1");
     for folder in [&unpacking, &moved] {
         fs::create_dir_all(folder.join("prefix/usr/sbin")).expect("made");
         fs::write(folder.join("prefix/usr/sbin/mariadbd"), "half").expect("written");
     }
+    fs::write(servers.join(".tmp-mariadb-10.11-999999-00000000.lock"), "").expect("written");
     assert_eq!(installed(&cache).expect("readable"), []);
     sweep_stale(&cache).expect("swept");
     assert!(!unpacking.exists());

@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{Bench, runs, soon};
@@ -91,21 +92,33 @@ fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
     let bench = Bench::new();
     let stale = bench.launch(&Runtime::default(), &[]).expect("started");
     let ours = bench.launch(&Runtime::default(), &[]).expect("started");
-    // As if a process with this one's number, but an earlier start, had launched it.
-    let record = bench
-        .cache
-        .root()
-        .join(format!("running/{}.json", stale.pid()));
-    let mut json: serde_json::Value =
-        serde_json::from_slice(&fs::read(&record).expect("there")).expect("valid");
-    json["owner"]["start"] = 1.into();
-    fs::write(&record, json.to_string()).expect("written");
+    let entry = fs::read_dir(bench.cache.root().join("running"))
+        .expect("there")
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| {
+            path.to_string_lossy()
+                .ends_with(&format!("-{}.json", stale.pid()))
+        })
+        .expect("on record");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(&entry).expect("there")).expect("valid");
+    let run_folder = PathBuf::from(json["run_folder"].as_str().expect("a path"));
+    // As if the process that launched it were gone: another file in the place of the one that is locked.
     let abandoned = bench
         .cache
         .work()
         .expect("there")
-        .join("clone-999999-1-00000000");
+        .join("clone-999999-00000000");
     fs::create_dir(&abandoned).expect("made");
+    for folder in [&run_folder, &abandoned] {
+        let lock = folder.with_extension("lock");
+        let _ = fs::remove_file(&lock);
+        fs::write(&lock, "").expect("written");
+    }
+    // Nobody can tell whose this is.
+    let unknown = abandoned.with_file_name("clone-999999-11111111");
+    fs::create_dir(&unknown).expect("made");
 
     let swept = sweep_stale(&bench.cache).expect("swept");
     assert_eq!(
@@ -118,5 +131,6 @@ fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
     soon("the stale server is gone", || !stale.is_alive());
     assert!(ours.is_alive());
     assert_eq!(ours.query("SELECT 1").expect("answered"), [["1"]]);
-    assert!(!abandoned.exists() && !record.exists());
+    assert!(!abandoned.exists() && !run_folder.exists() && !entry.exists());
+    assert!(unknown.exists());
 }

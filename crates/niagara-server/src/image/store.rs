@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::clone::{CloneWay, clone_tree};
 use super::layout::layout_of;
 use super::making::{DATA, Making, settle};
-use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
+use crate::cache::{Cache, WorkFolder, write_private};
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
 use crate::install::Install;
@@ -142,7 +142,6 @@ impl ImageStore {
         if image.is_finished() {
             return Ok(image);
         }
-        sweep_unfinished(&self.cache.images());
         let work = WorkFolder::beside(&self.cache.images(), "image")?;
         let making = Making {
             cache: &self.cache,

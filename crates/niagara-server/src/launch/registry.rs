@@ -13,7 +13,6 @@ use crate::process::id::ProcessId;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub server: ProcessId,
-    pub owner: ProcessId,
     pub run_folder: PathBuf,
     pub socket_folder: PathBuf,
 }
@@ -34,12 +33,13 @@ impl Registration {
     ) -> Result<Registration> {
         let folder = cache.running();
         create_private(&folder)?;
-        let path = folder.join(format!("{pid}.json"));
+        // Containers that share the cache may have the same numbers.
+        let run = run_folder.file_name().unwrap_or_default();
+        let path = folder.join(format!("{}-{pid}.json", run.to_string_lossy()));
         // A server that is dead already leaves nothing to end.
         let server = ProcessId::of(pid).unwrap_or(ProcessId { pid, start: 0 });
         let record = Record {
             server,
-            owner: ProcessId::current(),
             run_folder: run_folder.to_path_buf(),
             socket_folder: socket_folder.to_path_buf(),
         };

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::archive::{Apt, package_and_version, unpack};
 use super::catalog::ServerDescription;
 use super::patchelf::{Patchelf, library_folders};
-use crate::cache::{Cache, WorkFolder, sweep_unfinished, write_private};
+use crate::cache::{Cache, WorkFolder, write_private};
 use crate::file_name::file_name;
 use crate::install::Install;
 use crate::install::mallocs::own_malloc;
@@ -45,7 +45,6 @@ fn fetch(
     description: &ServerDescription,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Install> {
-    sweep_unfinished(&cache.servers());
     let work = WorkFolder::beside(&cache.servers(), &description.name)?;
     progress(&format!(
         "reading the package lists of {}",

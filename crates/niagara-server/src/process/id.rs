@@ -1,7 +1,6 @@
-//! Who owns a running server or a work folder: a process, told apart from a later one of the same number by its start time.
+//! A process, told apart from a later one of the same number by its start time.
 
 use std::fs;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +12,6 @@ pub(crate) struct ProcessId {
 }
 
 impl ProcessId {
-    /// This process.
-    pub fn current() -> ProcessId {
-        let pid = std::process::id() as i32;
-        ProcessId {
-            pid,
-            start: start_time(pid).unwrap_or(0),
-        }
-    }
-
     /// The process that has this number now, unless it is gone.
     pub fn of(pid: i32) -> Option<ProcessId> {
         start_time(pid).map(|start| ProcessId { pid, start })
@@ -44,32 +34,13 @@ fn start_time(pid: i32) -> Option<u64> {
     }
 }
 
-/// `PID-START`, as it appears in the names of work folders.
-impl std::fmt::Display for ProcessId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.pid, self.start)
-    }
-}
-
-impl FromStr for ProcessId {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<ProcessId, ()> {
-        let (pid, start) = text.split_once('-').ok_or(())?;
-        Ok(ProcessId {
-            pid: pid.parse().map_err(|_| ())?,
-            start: start.parse().map_err(|_| ())?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_process_is_known_by_number_and_start() {
-        let me = ProcessId::current();
+        let me = ProcessId::of(std::process::id() as i32).expect("it runs");
         assert!(me.is_alive());
         assert!(
             !ProcessId {
@@ -78,6 +49,5 @@ mod tests {
             }
             .is_alive()
         );
-        assert_eq!(me.to_string().parse(), Ok(me));
     }
 }
