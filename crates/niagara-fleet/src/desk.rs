@@ -277,6 +277,20 @@ impl Desk {
         Some((name, other.machine.excludes(&its.machine)))
     }
 
+    /// Duels that can be run at the same time: of workers that share a machine only one runs a duel.
+    pub fn abreast(&self) -> usize {
+        let served = || {
+            let workers = self.workers.values();
+            workers.filter(|worker| worker.open && !self.is_aside(&worker.node))
+        };
+        let goes_first = |worker: &&Worker| {
+            !served().any(|other| {
+                other.number < worker.number && other.machine.is_shared_with(&worker.machine)
+            })
+        };
+        served().filter(goes_first).count()
+    }
+
     /// The machine that a worker said it is on.
     pub fn machine_of(&self, worker: &str) -> Machine {
         let known = self.workers.get(worker);
@@ -640,6 +654,7 @@ mod tests {
         }
         assert_eq!(table.0.shares_with("w3.0"), Some(("w2.0", true)));
         assert_eq!(table.0.shares_with("w2.0"), None, "it came first");
+        assert_eq!(table.0.abreast(), 2);
         table.grant();
         assert_eq!(holding(&table, "w1.0"), HELD, "on a machine of its own");
         assert_eq!(holding(&table, "w2.0"), HELD);
@@ -653,6 +668,7 @@ mod tests {
         table.grant();
         assert_eq!(holding(&table, "w3.0"), HELD);
         assert_eq!(table.0.shares_with("w3.0"), None, "alone there");
+        assert_eq!(table.0.abreast(), 2);
         // It is heard of again: it goes first, but not beside what is held already.
         table.arrives("w2.0", on_one_machine(Sharing::Nobody));
         for left in (0..HELD).rev() {
@@ -686,6 +702,7 @@ mod tests {
             assert_eq!(holding(&table, "w2.0"), 0);
             table.all(vec![over.clone()]);
             // Nothing at once: something may still run.
+            assert_eq!(table.0.abreast(), 1, "{over:?}");
             table.grant();
             assert_eq!(holding(&table, "w2.0"), 0, "{over:?}");
             let lines = table.0.withdraw("w1.0", "over", None);
@@ -698,13 +715,17 @@ mod tests {
     #[test]
     fn workers_that_take_turns_or_disturb_nobody_are_all_given_duels() {
         let turns = Sharing::Turns { lock: "8:1".into() };
-        for (sharing, shares) in [(turns, Some(("w1.0", false))), (Sharing::Everybody, None)] {
+        for (sharing, shares, abreast) in [
+            (turns, Some(("w1.0", false)), 1),
+            (Sharing::Everybody, None, 3),
+        ] {
             let mut table = Table::new(0, 9);
             for worker in ["w1.0", "w2.0", "w3.0"] {
                 table.arrives(worker, on_one_machine(sharing.clone()));
             }
             assert_eq!(table.grant(), 3 * HELD, "{sharing:?}");
             assert_eq!(table.0.shares_with("w3.0"), shares, "{sharing:?}");
+            assert_eq!(table.0.abreast(), abreast, "{sharing:?}");
         }
     }
 

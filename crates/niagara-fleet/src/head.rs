@@ -21,8 +21,8 @@ pub struct Head {
     office: Arc<Mutex<Office>>,
     over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
-    /// Microseconds of waiting in which there was no worker.
-    unattended: AtomicU64,
+    /// Microseconds of waiting in which no worker ran a duel.
+    idle: AtomicU64,
 }
 
 impl Head {
@@ -46,7 +46,7 @@ impl Head {
             office,
             over,
             thread: Some(thread),
-            unattended: AtomicU64::new(0),
+            idle: AtomicU64::new(0),
         })
     }
 
@@ -76,9 +76,9 @@ impl Head {
                 let mut office = self.office();
                 let passed = looked.elapsed();
                 looked = Instant::now();
-                if office.open_workers() == 0 {
+                if !office.is_duel_run() {
                     let passed = passed.as_micros() as u64;
-                    self.unattended.fetch_add(passed, Ordering::Relaxed);
+                    self.idle.fetch_add(passed, Ordering::Relaxed);
                 }
                 for notice in std::mem::take(&mut office.notices) {
                     tell(&notice);
@@ -97,9 +97,14 @@ impl Head {
         }
     }
 
-    /// How long was waited for results while there was no worker.
-    pub fn unattended(&self) -> Duration {
-        Duration::from_micros(self.unattended.load(Ordering::Relaxed))
+    /// How long was waited for results while no worker ran a duel: there was none, or servers and data were copied to its node.
+    pub fn idle(&self) -> Duration {
+        Duration::from_micros(self.idle.load(Ordering::Relaxed))
+    }
+
+    /// Duels that can be run at the same time by the workers that are there; 0 where there is none yet.
+    pub fn abreast(&self) -> usize {
+        self.office().desk.abreast()
     }
 
     /// What nodes were held for so far; `counts` says which duels the study's verdicts rest on.

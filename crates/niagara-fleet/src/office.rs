@@ -309,6 +309,15 @@ impl Office {
         workers.filter(|worker| self.desk.is_open(worker)).count()
     }
 
+    /// Whether a worker that gets duels runs one, as far as was heard.
+    pub(crate) fn is_duel_run(&self) -> bool {
+        let mut open = self.desk.workers().filter(|name| self.desk.is_open(name));
+        open.any(|name| {
+            let watch = self.watches.get(name);
+            watch.is_some_and(|watch| watch.running.is_some())
+        })
+    }
+
     pub(crate) fn is_somebody_there(&self) -> bool {
         let mut there = self.desk.workers();
         there.any(|worker| {

@@ -99,9 +99,12 @@ impl Fleet {
         &self.announcement
     }
 
-    /// Nodes that are wanted at the same time.
-    pub(crate) fn nodes(&self) -> u32 {
-        self.nodes
+    /// Duels that are run at the same time: one on each machine that is there; before any is, one on each node that is wanted.
+    pub(crate) fn abreast(&self) -> u32 {
+        match self.head.abreast() {
+            0 => self.nodes,
+            machines => (machines as u32).min(self.nodes),
+        }
     }
 
     /// Duels that it wants to know of ahead.
@@ -114,7 +117,7 @@ impl Fleet {
         self.ahead = ahead;
     }
 
-    /// The outcome of a duel that some node runs, and seconds of the wait for it in which there was no node.
+    /// The outcome of a duel that some node runs, and how much of the wait for it passed without any node running one.
     ///
     /// # Errors
     /// [`Cancelled`]; it was lost too often; what it needs cannot be published.
@@ -132,13 +135,13 @@ impl Fleet {
         orders.extend(ahead.filter(|ahead| ahead.duel != duel).cloned());
         self.head.want(&orders);
         let cancel = bench.cancel();
-        let waited = self.head.unattended();
+        let waited = self.head.idle();
         let result = self
             .head
             .wait(&duel, &|| cancel.is_cancelled(), &mut |text| {
                 observer.see(Event::Note(text));
             })?;
-        let unattended = self.head.unattended().saturating_sub(waited);
+        let idle = self.head.idle().saturating_sub(waited);
         let result = result.ok_or(Cancelled)?;
         let NodeResult {
             mut outcome,
@@ -171,7 +174,7 @@ impl Fleet {
             worker: result.worker,
             epoch: result.attempt.epoch,
         };
-        Ok((outcome, fought_on, unattended))
+        Ok((outcome, fought_on, idle))
     }
 
     /// What a node needs to run a duel; its servers and data are packed where they are not yet.

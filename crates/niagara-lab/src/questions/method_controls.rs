@@ -2,6 +2,7 @@
 //! the start, by the same duels and the same test as everything else. They come first, so that no short budget drops them.
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
 use niagara_store::{Goal, MethodControl, Phase};
 
@@ -23,8 +24,8 @@ const CONTROLS: [(Role, &str); 2] = [
     (Role::NegativeControl, "negative control"),
     (Role::PositiveControl, "positive control"),
 ];
-/// What a control may take beyond its first look, as a part of that.
-const BEYOND_FIRST_LOOK: f64 = 1.4;
+/// Most duels of a control, as a multiple of those at its first look: how it does should be known, not how much.
+const OF_FIRST_LOOK: usize = 2;
 
 /// How the controls are measured.
 pub(crate) struct ControlOptions<'a> {
@@ -83,10 +84,10 @@ pub(crate) fn measure_controls(
             Err(reason) => (None, Some(reason)),
             Ok((variant, _)) => {
                 let left = CONTROLS.len() - place;
-                let first_look = first_look_seconds(study, options.errors, options.couples);
+                let errors = control_errors(options.errors);
+                let first_look = first_look_seconds(study, errors, options.couples);
                 let share =
-                    share_seconds(study.left_seconds(), options.questions + left, first_look)
-                        .min(BEYOND_FIRST_LOOK * first_look);
+                    share_seconds(study.left_seconds(), options.questions + left, first_look);
                 observer.see(Event::Stage {
                     name,
                     seconds: share,
@@ -97,7 +98,7 @@ pub(crate) fn measure_controls(
                     goal: Goal::Throughput,
                     a: options.start,
                     b: &variant,
-                    errors: options.errors,
+                    errors,
                     rule: options.rule,
                     couples: options.couples,
                     seed: derive_seed(options.seed, "control", place as u64),
@@ -128,6 +129,15 @@ pub(crate) fn measure_controls(
         }
     }
     Ok(measured)
+}
+
+/// Those of a control: its end is a number of duels, for what a duel takes is hardly known before the first ones.
+fn control_errors(errors: ErrorBudget) -> ErrorBudget {
+    let most = errors.fewest_duels().map(|fewest| OF_FIRST_LOOK * fewest);
+    ErrorBudget {
+        max_duels: errors.max_duels.min(most.unwrap_or(errors.max_duels)),
+        ..errors
+    }
 }
 
 /// `start` with a control, and what that changes; the reason where it does not apply here.
@@ -183,6 +193,15 @@ fn alarm(control: &MethodControl, of: &str) -> Option<String> {
         "× {:.3} [{:.3}, {:.3}]",
         estimate.ratio, estimate.low, estimate.high
     );
+    let is_called = matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower));
+    // No difference could have been called, whatever the duels show.
+    if !is_called && (judged.critical.is_none() || judged.confidence.is_some()) {
+        return Some(format!(
+            "the {}{of} had only {}, too few to call a difference: that part of the method was not checked here; give a longer --budget",
+            control.name,
+            counted(judged.duels as u64, "duel")
+        ));
+    }
     if control.name == CONTROLS[0].1 {
         let moved = matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower));
         moved.then(|| {
@@ -197,5 +216,59 @@ fn alarm(control: &MethodControl, of: &str) -> Option<String> {
                 "the positive control{of}, known to slow the server, shows {shown}: this study does not see what it should see"
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_store::Comparison;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_control_ends_after_a_number_of_duels_whatever_they_take() {
+        let errors = |max_duels| control_errors(ErrorBudget::two_sided(0.05, max_duels));
+        assert_eq!(errors(44).max_duels, 12);
+        assert_eq!(errors(8).max_duels, 8);
+        // Too few to call anything: as many as there may be.
+        assert_eq!(errors(4).max_duels, 4);
+    }
+
+    fn control(name: &str, duels: usize, critical: Option<u32>, verdict: Verdict) -> MethodControl {
+        let judged = json!({
+            "duels": duels, "verdict": verdict, "estimate": { "ratio": 0.9, "low": 0.85, "high": 0.95 },
+            "w": -21.0, "critical": critical, "predictive_power": 0.0, "next_look": null, "alpha": 0.05,
+        });
+        let comparison: Comparison = serde_json::from_value(json!({
+            "a": "a", "b": "b", "throughput": judged, "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
+            "tps": [1.0, 1.0], "dropped": [0, 0], "couples": 1,
+        }))
+        .expect("a comparison");
+        MethodControl {
+            name: name.to_owned(),
+            title: "t".to_owned(),
+            comparison: Some(comparison),
+            reason: None,
+            part: None,
+        }
+    }
+
+    #[test]
+    fn a_control_of_too_few_duels_says_nothing_of_the_method() {
+        let [negative, positive] = CONTROLS.map(|(_, name)| name);
+        for name in [negative, positive] {
+            let too_few = alarms(&[control(name, 2, None, Verdict::Undetected)]);
+            assert!(too_few[0].contains("only 2 duels"), "{too_few:?}");
+        }
+        let none = alarms(&[
+            control(negative, 12, Some(60), Verdict::Undetected),
+            control(positive, 6, Some(21), Verdict::Slower),
+        ]);
+        assert_eq!(none, Vec::<String>::new());
+        let moved = alarms(&[control(negative, 6, Some(21), Verdict::Slower)]);
+        assert!(moved[0].contains("changes nothing"), "{moved:?}");
+        let unseen = alarms(&[control(positive, 12, Some(60), Verdict::Undetected)]);
+        assert!(unseen[0].contains("does not see"), "{unseen:?}");
     }
 }

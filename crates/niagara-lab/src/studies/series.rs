@@ -249,9 +249,9 @@ impl Study {
         let Some(fleet) = &mut self.fleet else {
             return fight(bench, spec, self.protocol, observer);
         };
-        let (outcome, fought_on, unattended) = fleet.run(bench, spec, self.protocol, observer)?;
-        // A queue's time is not the study's.
-        self.clock.leave_out(unattended);
+        let (outcome, fought_on, idle) = fleet.run(bench, spec, self.protocol, observer)?;
+        // Time in a queue, or for copying to nodes, is not the study's.
+        self.clock.leave_out(idle);
         self.keep_node(&fought_on)?;
         Ok(outcome)
     }

@@ -366,11 +366,10 @@ impl Study {
     /// Wall-clock seconds that the next duel of this many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
-        // Of several nodes each brings one in that time.
-        let nodes = self.fleet.as_ref().map_or(1, Fleet::nodes);
+        let abreast = self.fleet.as_ref().map_or(1, Fleet::abreast);
         let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
         let planned = |couples| self.planned_seconds(couples);
-        (planned(couples) + seconds_beyond(last, planned)) / f64::from(nodes.max(1))
+        (planned(couples) + seconds_beyond(last, planned)) / f64::from(abreast.max(1))
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
