@@ -304,11 +304,6 @@ impl Office {
         self.trouble.clone().or_else(|| self.desk.hopeless())
     }
 
-    pub(crate) fn open_workers(&self) -> usize {
-        let workers = self.desk.workers();
-        workers.filter(|worker| self.desk.is_open(worker)).count()
-    }
-
     /// Whether a worker that gets duels runs one, as far as was heard.
     pub(crate) fn is_duel_run(&self) -> bool {
         let mut open = self.desk.workers().filter(|name| self.desk.is_open(name));

@@ -121,8 +121,8 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
     start.included_by = Some("/etc/mysql/my.cnf".into());
     let text = shown(&input);
     for line in [
-        "echo '!include /etc/mysql/niagara.cnf' | sudo tee -a /etc/mysql/my.cnf",
-        "sudo sed -i '\\#^!include /etc/mysql/niagara.cnf$#d' /etc/mysql/my.cnf",
+        "printf '\\n%s\\n' '!include /etc/mysql/niagara.cnf' | sudo tee -a /etc/mysql/my.cnf",
+        "sudo sed -i --follow-symlinks '\\#^!include /etc/mysql/niagara.cnf$#d' /etc/mysql/my.cnf",
         "sudo rm /etc/mysql/niagara.cnf",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -198,14 +198,22 @@ fn a_built_server_comes_with_how_to_install_and_undo_it() {
         "/opt/niagara/usr/sbin/mariadbd --no-defaults --version",
         "sudo rm -r /opt/niagara",
         "PGO on oltp_read_only",
+        // Where the package was built to have its data, the built server would not find them.
+        "-e \"SELECT CONCAT('NIAGARA_DATADIR=', QUOTE(@@datadir)); SELECT CONCAT('NIAGARA_SOCKET=', QUOTE(@@socket))\" | sudo tee \
+         /opt/niagara/paths",
+        "--datadir=\"$NIAGARA_DATADIR\" --socket=\"$NIAGARA_SOCKET\" --verbose --help",
     ] {
         assert!(readme.contains(line), "{line}\n{readme}");
     }
     let unit = file("niagara.conf");
     assert!(
         unit.contains(
-            "ExecStart=\nExecStart=/opt/niagara/usr/sbin/mariadbd --basedir=/opt/niagara/usr "
+            "EnvironmentFile=/opt/niagara/paths\nExecStart=\nExecStart=/opt/niagara/usr/sbin/mariadbd --basedir=/opt/niagara/usr "
         ),
+        "{unit}"
+    );
+    assert!(
+        unit.contains(" --datadir=${NIAGARA_DATADIR} --socket=${NIAGARA_SOCKET} $MYSQLD_OPTS"),
         "{unit}"
     );
     assert_eq!(file("recipe.json"), "{}");

@@ -97,9 +97,10 @@ impl Store {
             // The last writer was killed within a commit: whoever may write undoes that.
             Err(StoreError::NeedsRollback { .. }) => {
                 let writer = Store::connect(path, OpenFlags::empty())?;
-                writer
-                    .check_format()
-                    .map_err(|_| StoreError::NeedsRollback { path: path.into() })?;
+                // Reading undoes it; what else there is to say of the file, the next look says.
+                if let Err(StoreError::NeedsRollback { .. }) = writer.check_format() {
+                    return Err(StoreError::NeedsRollback { path: path.into() });
+                }
                 drop(writer);
                 read_only()
             }

@@ -58,6 +58,11 @@ impl Lever {
         self.factor.as_deref().unwrap_or(&self.id)
     }
 
+    /// The malloc that it brings, by name; `None` where that stays.
+    pub(crate) fn malloc(&self) -> Option<&str> {
+        self.template.malloc.as_deref()
+    }
+
     /// Its level of the factor; absent for a lever on its own.
     pub(crate) fn level(&self) -> Option<&str> {
         self.level.as_deref()

@@ -212,12 +212,16 @@ impl Measuring for Comparing<'_> {
             && study.rate().is_none()
         {
             let slices = study.store().slices(None)?;
-            self.history.add(
+            let kept = self.history.add(
                 self.bench.load(),
                 &study.duel_settings(),
                 &outcome.duels,
                 &slices,
-            )?;
+            );
+            // A hint for later plans: what was measured is worth more.
+            if let Err(error) = kept {
+                observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
+            }
         }
         let interrupted = outcome.interrupted;
         self.outcome = Some(outcome);

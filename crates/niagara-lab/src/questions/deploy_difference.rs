@@ -7,8 +7,12 @@ use niagara_origin::configuration::{Place, StartConfiguration, number, same_valu
 use niagara_server::Config;
 use niagara_store::{DeployStart, Overridden};
 
-/// Names of the option file in a folder that is included: behind the distribution's own, else behind everything.
-const NAMES: [&str; 2] = ["60-niagara.cnf", "zz-niagara.cnf"];
+/// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
+const NAMES: [&str; 2] = ["60-niagara", "zz-niagara"];
+/// The name where the main file has to include it.
+const BESIDE: &str = "niagara";
+/// Files of that name which earlier rounds may have left, each sorted behind the one before.
+const ROUNDS: usize = 9;
 
 /// The variables of `config` that differ from the start, and what they do to it.
 pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> (Config, DeployStart) {
@@ -63,7 +67,11 @@ fn read_last<'n>(
     let lines: Vec<&Place> = names.filter_map(|name| start.lines.get(name)).collect();
     let last_folder = start.folders.iter().rfind(|(_, place)| place.file == *main);
     if let Some((folder, included_at)) = last_folder {
-        let found = NAMES.iter().map(|name| folder.join(name)).find(|file| {
+        let mut free = NAMES
+            .iter()
+            .flat_map(|name| numbered(name).map(|name| folder.join(name)))
+            .filter(|file| !start.files.contains(file));
+        let found = free.find(|file| {
             lines
                 .iter()
                 .all(|line| is_before(line, file, folder, included_at, start))
@@ -72,7 +80,19 @@ fn read_last<'n>(
             return (Some(file), None);
         }
     }
-    (Some(main.with_file_name("niagara.cnf")), Some(main.clone()))
+    // What an earlier round put there is a part of the start, and stays.
+    let mut beside = numbered(BESIDE).map(|name| main.with_file_name(name));
+    let file = beside.find(|file| !start.files.contains(file));
+    let last = || main.with_file_name(format!("{BESIDE}-last.cnf"));
+    (Some(file.unwrap_or_else(last)), Some(main.clone()))
+}
+
+/// `NAME.cnf`, `NAME2.cnf`, …: in the order in which a server reads them.
+fn numbered(name: &str) -> impl Iterator<Item = String> {
+    (1..=ROUNDS).map(move |round| match round {
+        1 => format!("{name}.cnf"),
+        round => format!("{name}{round}.cnf"),
+    })
 }
 
 /// Whether `line` is read before a new `file` of `folder`, which `included_at` includes.
@@ -203,5 +223,25 @@ mod tests {
             Some("/etc/mysql/my.cnf".to_owned()),
         );
         assert_eq!(placed("/etc/mysql/my.cnf", 30), included);
+    }
+
+    #[test]
+    fn what_an_earlier_round_installed_is_not_replaced() {
+        let file = |line: usize, there: &[&str]| {
+            let mut start = start(&[("a", "1", "/etc/mysql/my.cnf", line)]);
+            start.files.extend(there.iter().map(PathBuf::from));
+            let (_, deploy) = difference(&start, &config(&[("b", "2"), ("a", "2")]));
+            deploy.file.expect("a file").display().to_string()
+        };
+        let first = "/etc/mysql/d/60-niagara.cnf";
+        let second = file(3, &[first]);
+        assert_eq!(second, "/etc/mysql/d/60-niagara2.cnf");
+        assert!(second.as_str() > first, "read behind it");
+        let third = file(3, &[first, &second]);
+        assert_eq!(third, "/etc/mysql/d/60-niagara3.cnf");
+        assert_eq!(
+            file(30, &["/etc/mysql/niagara.cnf"]),
+            "/etc/mysql/niagara2.cnf"
+        );
     }
 }

@@ -9,7 +9,7 @@ use niagara_server::machine::format_cpu_list;
 use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
 
-use crate::lever::{Lever, NoteFor, Risk};
+use crate::lever::{Lever, NoteFor, Risk, load};
 use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -224,9 +224,18 @@ fn malloc<'a>(
         .unwrap_or(Path::new(name).as_os_str())
         .to_string_lossy()
         .into_owned();
+    let package_of = |lever: &Lever| {
+        let packages = &lever.deploy().packages;
+        packages
+            .first()
+            .filter(|_| lever.malloc() == Some(name.as_str()))
+            .cloned()
+    };
+    // One that the start has is no part: any lever that brings it knows its package.
+    let shipped = || load(&[]).ok()?.iter().find_map(package_of);
     let package = levers
-        .find(|lever| lever.level() == Some(name.as_str()))
-        .and_then(|lever| lever.deploy().packages.first().cloned())
+        .find_map(package_of)
+        .or_else(shipped)
         .unwrap_or_else(|| format!("the package that has {soname}"));
     Some(DeployMalloc {
         name: name.clone(),
@@ -239,7 +248,7 @@ fn malloc<'a>(
 mod tests {
     use super::*;
 
-    use crate::lever::{Change, load};
+    use crate::lever::Change;
 
     fn install() -> Install {
         Install {
@@ -270,6 +279,26 @@ mod tests {
             change,
             span: None,
             prior: None,
+        }
+    }
+
+    #[test]
+    fn a_malloc_comes_from_its_package_whatever_the_lever_or_the_start_that_has_it_is_called() {
+        let huge = candidate(
+            "malloc-jemalloc-huge",
+            Change {
+                malloc: Some("jemalloc".into()),
+                ..Change::default()
+            },
+        );
+        let mut variant = Variant::base("mariadb-10.11");
+        variant.runtime.malloc = Some("jemalloc".into());
+        for candidates in [vec![huge], Vec::new()] {
+            let parts = Part::of_candidates(&variant, &candidates);
+            let found =
+                deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
+            let package = found.malloc.map(|malloc| malloc.package);
+            assert_eq!(package.as_deref(), Some("libjemalloc2"));
         }
     }
 

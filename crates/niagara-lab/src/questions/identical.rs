@@ -71,12 +71,16 @@ impl Measuring for Watching<'_> {
             bail!("{failure}");
         }
         let slices = study.store().slices(None)?;
-        self.history.add(
+        let kept = self.history.add(
             self.bench.load(),
             &study.duel_settings(),
             &outcome.duels,
             &slices,
-        )?;
+        );
+        // A hint for later plans: what was measured is worth more.
+        if let Err(error) = kept {
+            observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
+        }
         self.duels = outcome.duels;
         Ok(())
     }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    About, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, MethodControl, Phase,
-    RungOutcome, Summary,
+    About, Comparison, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, MethodControl,
+    Phase, RungOutcome, Summary,
 };
 
 use crate::asking::question::RungRecipe;
@@ -463,7 +463,11 @@ impl Climb<'_> {
 
     /// What installing the final variant takes; `None` unless fresh duels proved it faster and it was checked.
     fn deployment(&self, bench: &Workbench) -> Result<Option<Deployment>> {
-        if !self.is_proven() || self.checks.is_empty() {
+        let may_be = self
+            .total
+            .as_ref()
+            .is_some_and(Comparison::may_be_recommended);
+        if !self.is_proven() || !may_be || self.checks.is_empty() {
             return Ok(None);
         }
         let levers = &self.inventory.levers;

@@ -548,7 +548,7 @@ impl<'a> Filling<'a> {
     fn proven(&self) -> Option<(&Confirmed, &'a Workbench, [&'a Variant; 2])> {
         let options = self.options;
         let confirmed = self.confirmed.as_ref().filter(|_| self.is_fresh)?;
-        if !is_proven(confirmed) {
+        if !is_proven(confirmed) || !confirmed.comparison.may_be_recommended() {
             return None;
         }
         let of = |combination: usize| {

@@ -27,6 +27,11 @@ const CONTROLS: [(Role, &str); 2] = [
 /// Most duels of a control, as a multiple of those at its first look: how it does should be known, not how much.
 const OF_FIRST_LOOK: usize = 2;
 
+/// Whether a control is called so: nothing else in a study may be.
+pub(crate) fn is_control(name: &str) -> bool {
+    CONTROLS.iter().any(|(_, control)| *control == name)
+}
+
 /// How the controls are measured.
 pub(crate) struct ControlOptions<'a> {
     /// Whether the study wants them.

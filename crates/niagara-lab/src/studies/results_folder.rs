@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use niagara_store::Store;
+use niagara_store::{Store, StoreError};
 
 use crate::studies::study::RESULTS_FILE;
 
@@ -97,7 +97,11 @@ fn look(path: &Path, key: &str) -> Result<Held> {
     if !file.exists() {
         return Ok(Held::Nothing);
     }
-    let store = Store::open_read_only(&file)?;
+    let store = match Store::open_read_only(&file) {
+        // The disk was full when it was made, or its making was stopped.
+        Err(StoreError::Empty { .. }) => return Ok(Held::Nothing),
+        store => store?,
+    };
     let study = store.study()?;
     if study.key != key {
         return Ok(Held::Other(study.command));
@@ -144,6 +148,11 @@ mod tests {
         let path = folder.path().join("new");
         let free = choose(Some(&path), "tune", "x", "key", AskedAgain::Anew)?;
         assert_eq!(free.seed, None);
+        // As a full disk leaves it.
+        std::fs::create_dir(&path)?;
+        std::fs::write(path.join(RESULTS_FILE), "")?;
+        let still = choose(Some(&path), "tune", "x", "key", AskedAgain::Anew)?;
+        assert_eq!(still.seed, None);
         Ok(())
     }
 }

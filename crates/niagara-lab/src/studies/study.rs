@@ -9,7 +9,8 @@ use anyhow::{Result, bail};
 use niagara_load::StepTime;
 use niagara_stats::TakenSlope;
 use niagara_store::{
-    DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StudyLock, StudyRecord, VariantRecord,
+    DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StoreError, StudyLock, StudyRecord,
+    VariantRecord,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -94,8 +95,12 @@ impl Study {
         let lock = StudyLock::take(&options.folder)?;
         let path = options.folder.join(RESULTS_FILE);
         let mut seed = record.seed;
-        let store = if path.exists() {
-            let store = Store::open(&path)?;
+        let there = match Store::open(&path) {
+            // There is none, or the disk was full when it was made: then nothing is lost with it.
+            Err(StoreError::Missing { .. } | StoreError::Empty { .. }) => None,
+            store => Some(store?),
+        };
+        let store = if let Some(store) = there {
             let there = store.study()?;
             if there.key != record.key {
                 bail!(

@@ -23,7 +23,8 @@ use crate::asking::question::{
 };
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
-use crate::duels::spec::Protocol;
+use crate::duels::spec::{Load, Protocol};
+use crate::questions::method_controls::is_control;
 use crate::questions::rate::RateChoice;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use niagara_stats::HALF_WEIGHT;
@@ -224,6 +225,13 @@ impl Reader<'_> {
             .iter()
             .map(|rung| {
                 let title = rung.title.trim().to_owned();
+                if is_control(&title) {
+                    mistakes.add(
+                        rung.title.at,
+                        format!("`{title}` is the name of a control, whose results would be taken for the rung's"),
+                        "give the rung another title",
+                    );
+                }
                 if !titles.insert(title.clone()) {
                     mistakes.add(
                         rung.title.at,
@@ -272,7 +280,7 @@ impl Reader<'_> {
             threads = vec![1];
         }
         let protocol = self.protocol(question, is_job, mistakes);
-        let (goal, rate) = self.goal(is_job, mistakes);
+        let (goal, rate) = self.goal(&workloads[0].load, mistakes);
         // Reading has checked how quantities are written.
         let time = |value: &Option<DurationText>| value.as_ref().and_then(DurationText::value);
         let share = |value: &Option<ShareText>| value.as_ref().and_then(ShareText::value);
@@ -345,11 +353,22 @@ impl Reader<'_> {
     }
 
     /// What decides, and the rate at which latencies are compared.
-    fn goal(&self, is_job: bool, mistakes: &mut Mistakes<'_>) -> (Goal, Option<RateChoice>) {
+    fn goal(&self, load: &Load, mistakes: &mut Mistakes<'_>) -> (Goal, Option<RateChoice>) {
         let given = self.document.goal.as_ref();
         // Words were checked with the structure.
         let goal: Goal = given.and_then(|goal| goal.parse().ok()).unwrap_or_default();
-        if let (Some(given), true, true) = (given, is_job, goal.is_latency()) {
+        let at_rate = self.document.rate.as_ref().map(|rate| rate.at);
+        let latency = given.filter(|_| goal.is_latency());
+        if let Some(at) = latency.map(|given| given.at).or(at_rate)
+            && load.workload.capture().is_some()
+        {
+            mistakes.add(
+                at,
+                "a capture's transactions arrive when they had, not at a rate".to_owned(),
+                "goal = \"throughput\", or goal = \"cpu\", without rate",
+            );
+        }
+        if let (Some(given), true) = (latency, load.workload.is_job()) {
             mistakes.add(
                 given.at,
                 "goal: the time of a batch job is its throughput, and nothing arrives at a rate"

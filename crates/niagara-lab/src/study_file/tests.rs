@@ -221,6 +221,12 @@ fn mistakes_have_place_cause_and_remedy() {
         "x.toml:18:27: `x` is not a list of CPUs",
         "0-3,8",
     );
+    mistake(
+        "title = \"Prefetch\"",
+        "title = \"negative control\"",
+        "x.toml:17:9: `negative control` is the name of a control",
+        "another title",
+    );
     mistake("asked = \"a\"", "asked = \"a", "x.toml:3:", "TOML");
 }
 

@@ -1,6 +1,8 @@
 //! Plugins that the packaged server loads from files, and that a built server comes without.
 
-use super::{DeployInput, RECIPE};
+use niagara_store::DeployBuild;
+
+use super::{DeployInput, RECIPE, unit};
 
 /// Where the built server looks for plugins.
 pub const FOLDER: &str = "/opt/niagara/usr/lib/mysql/plugin";
@@ -57,12 +59,17 @@ pub fn remedy(input: &DeployInput) -> String {
     )
 }
 
-/// Asks the built server whether it would start with the option files that are here; nothing is started.
-pub(crate) fn would_start(input: &DeployInput, command: &str) -> String {
+/// Asks the built server whether it would start with the option files that are here, and where it would look for its data
+/// and its socket; nothing is started.
+pub(crate) fn would_start(input: &DeployInput, built: &DeployBuild) -> Vec<String> {
+    let paths = "| grep -E \"^(datadir|socket) \"";
     if input.is_mariadb() {
-        format!("sudo {command} --verbose --help > /dev/null")
+        vec![unit::asked(built, &format!("--verbose --help {paths}"))]
     } else {
-        format!("sudo {command} --user=mysql --validate-config")
+        vec![
+            unit::asked(built, "--user=mysql --validate-config"),
+            unit::asked(built, &format!("--user=mysql --verbose --help {paths}")),
+        ]
     }
 }
 

@@ -106,7 +106,11 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
-            self.code(&[format!("sudo apt-get install {}", malloc.package)]);
+            // A library whose package no lever knows is told in words.
+            match malloc.package.contains(' ') {
+                true => self.line(format!("   Install {}.", malloc.package)),
+                false => self.code(&[format!("sudo apt-get install {}", malloc.package)]),
+            }
         }
         self.text_library(input, &mut step);
         if let Some(note) = &input.variant.huge_pages {
@@ -130,10 +134,11 @@ impl Sections {
         if let Some(built) = &input.variant.built {
             self.line(format!(
                 "{} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
-                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not (step 1):",
+                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not (step 1). It has to \
+                 print the datadir and the socket of step 3; where it does not, do not restart:",
                 step.next()
             ));
-            self.code(&[plugins::would_start(input, &unit::command(built))]);
+            self.code(&plugins::would_start(input, built));
         }
         if config || process {
             self.line(format!(
@@ -193,14 +198,19 @@ impl Sections {
     /// The step that puts the option file where it is read.
     fn option_file(&mut self, input: &DeployInput, step: &mut Numbers) {
         self.line(format!("{} The server's variables:", step.next()));
-        let mut commands = vec![format!(
-            "sudo install -m 644 {} {}",
-            option_file::NAME,
-            input.option_path()
-        )];
+        let path = input.option_path();
+        let install = format!("sudo install -m 644 {} {path}", option_file::NAME);
+        // A difference replaces nothing: what stands there may be of an earlier round.
+        let mut commands = vec![match input.variant.start {
+            None => install,
+            Some(_) => format!(
+                "test -e {path} && echo '{path} is there already: choose a name that sorts behind it' || {install}"
+            ),
+        }];
         // What it overrides is read after all folders: so has to be this.
         commands.extend(
-            including(input).map(|(main, line)| format!("echo '{line}' | sudo tee -a {main}")),
+            including(input)
+                .map(|(main, line)| format!("printf '\\n%s\\n' '{line}' | sudo tee -a {main}")),
         );
         self.code(&commands);
     }
@@ -227,6 +237,12 @@ impl Sections {
                 format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
                 format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
             ]);
+            self.line(format!(
+                "{} Where the data and the socket are: where option files do not say it, the packaged server knows it by itself, and \
+                 the built one does not. Ask the packaged server while it runs; two lines are printed:",
+                step.next()
+            ));
+            self.code(&[unit::ask_paths(input)]);
         }
     }
 
@@ -340,9 +356,9 @@ impl Sections {
         let service = input.service();
         let mut commands = Vec::new();
         if has_options(input) {
-            commands.extend(
-                including(input).map(|(main, line)| format!("sudo sed -i '\\#^{line}$#d' {main}")),
-            );
+            commands.extend(including(input).map(|(main, line)| {
+                format!("sudo sed -i --follow-symlinks '\\#^{line}$#d' {main}")
+            }));
             commands.push(format!("sudo rm {}", input.option_path()));
         }
         if has_unit(input) {

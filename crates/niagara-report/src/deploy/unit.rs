@@ -8,6 +8,9 @@ use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, plugins, quot
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
+/// Where the packaged server has its data and its socket, asked of it before the built one takes its place: Debian's option
+/// files do not say where the data are, for the package was built with the answer.
+const PATHS: &str = "/opt/niagara/paths";
 
 /// `None` when the process is started as it always was.
 pub fn unit(input: &DeployInput) -> Option<String> {
@@ -52,14 +55,34 @@ fn built(input: &DeployInput) -> String {
         ""
     };
     format!(
-        "{}ExecStart=\nExecStart={}{options}\n",
+        "{}EnvironmentFile={PATHS}\nExecStart=\nExecStart={} --datadir=${{NIAGARA_DATADIR}} \
+         --socket=${{NIAGARA_SOCKET}}{options}\n",
         comment(&format!("the built server: {}", built.one_line)),
         command(built).replace('%', "%%"),
     )
 }
 
+/// Asks the server that runs where its data and its socket are, and writes that down for the built one.
+pub fn ask_paths(input: &DeployInput) -> String {
+    let ask = |name: &str, variable: &str| format!("SELECT CONCAT('{name}=', QUOTE(@@{variable}))");
+    format!(
+        "sudo {} -N -B -r -e \"{}; {}\" | sudo tee {PATHS}",
+        input.client(),
+        ask("NIAGARA_DATADIR", "datadir"),
+        ask("NIAGARA_SOCKET", "socket"),
+    )
+}
+
+/// Runs the built server with these options as the unit would start it, in a shell.
+pub fn asked(built: &DeployBuild, options: &str) -> String {
+    format!(
+        "sudo sh -c '. {PATHS} && {} --datadir=\"$NIAGARA_DATADIR\" --socket=\"$NIAGARA_SOCKET\" {options}'",
+        command(built)
+    )
+}
+
 /// The built server's command line, as far as it is not the package's.
-pub fn command(built: &DeployBuild) -> String {
+fn command(built: &DeployBuild) -> String {
     let binary = built.binary.display().to_string();
     let usr = format!("{PLACE}/usr");
     let share = format!("{usr}/share/mysql");

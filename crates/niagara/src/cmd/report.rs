@@ -125,13 +125,15 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     let deploy = folder.join("deploy");
     match DeployInput::of(summary) {
         Some(input) => {
-            write_deploy(&deploy, &niagara_report::deploy(&input))?;
+            // What was packed before stays until it is packed anew: the build may not be here any more.
+            let packed = input.variant.built.as_ref().map(|_| DEPLOY_ARCHIVE);
+            write_deploy(&deploy, &niagara_report::deploy(&input), packed)?;
             write_text_library(&deploy, &input)?;
             write_archive(&deploy, &input)
         }
         // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
         None if keeps_deployed(summary) => Ok(()),
-        None => write_deploy(&deploy, &[]),
+        None => write_deploy(&deploy, &[], None),
     }
 }
 
@@ -145,40 +147,56 @@ fn write_text_library(deploy: &Path, input: &DeployInput) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Packs the built server, where one was built and still is here.
+/// Packs the built server, where one was built and still is here; else the archive that was packed before stays.
 fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     let Some(built) = &input.variant.built else {
         return Ok(());
     };
     let archive = deploy.join(DEPLOY_ARCHIVE);
+    if !built.prefix.join("usr").is_dir() {
+        if archive.exists() {
+            return Ok(());
+        }
+        bail!(
+            "the built server is not in {} any more, so it cannot be packed into {}\n\
+             remedy: niagara server build makes it again from {}",
+            built.prefix.display(),
+            archive.display(),
+            deploy.join("recipe.json").display()
+        );
+    }
+    // A stop while it is packed leaves the one that was there.
+    let unfinished = deploy.join(format!("{DEPLOY_ARCHIVE}.unfinished"));
     let output = std::process::Command::new("tar")
         .arg("-C")
         .arg(&built.prefix)
         .arg("--owner=0")
         .arg("--group=0")
         .arg("-czf")
-        .arg(&archive)
+        .arg(&unfinished)
         .arg("usr")
         .output()
         .context("cannot run tar")?;
     if !output.status.success() {
+        let _ = std::fs::remove_file(&unfinished);
         bail!(
             "cannot pack the built server into {}: {}\nremedy: niagara server build makes it again from recipe.json",
             archive.display(),
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
-    Ok(())
+    std::fs::rename(&unfinished, &archive)
+        .with_context(|| format!("cannot write {}", archive.display()))
 }
 
-/// Writes `files` and removes what an earlier sitting made beside them: nothing that was not proven is handed over.
-/// What the user put there stays.
-fn write_deploy(folder: &Path, files: &[(String, String)]) -> Result<()> {
+/// Writes `files` and removes what an earlier sitting made beside them, but for `kept`: nothing that was not proven is handed
+/// over. What the user put there stays.
+fn write_deploy(folder: &Path, files: &[(String, String)], kept: Option<&str>) -> Result<()> {
     for (name, content) in files {
         write(&folder.join(name), content)?;
     }
     for name in DEPLOY_FILES {
-        if files.iter().any(|(kept, _)| kept == name) {
+        if kept == Some(*name) || files.iter().any(|(written, _)| written == name) {
             continue;
         }
         let path = folder.join(name);
