@@ -196,7 +196,7 @@ fn write_deploy(folder: &Path, files: &[(String, String)], kept: Option<&str>) -
         write(&folder.join(name), content)?;
     }
     for name in DEPLOY_FILES {
-        if kept == Some(*name) || files.iter().any(|(written, _)| written == name) {
+        if kept == Some(name) || files.iter().any(|(written, _)| written == name) {
             continue;
         }
         let path = folder.join(name);
@@ -317,4 +317,51 @@ pub fn newest() -> Result<PathBuf> {
         .max()
         .map(|(_, path)| path)
         .with_context(|| format!("no study in {RESULTS}: name the folder of one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_store::{DeployBuild, Deployment};
+
+    use super::*;
+
+    #[test]
+    fn an_archive_outlives_the_build_that_it_was_packed_from() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (prefix, deploy) = (folder.path().join("prefix"), folder.path().join("deploy"));
+        std::fs::create_dir_all(prefix.join("usr/sbin"))?;
+        std::fs::write(prefix.join("usr/sbin/mariadbd"), "program")?;
+        std::fs::create_dir(&deploy)?;
+        let input = DeployInput {
+            variant: Deployment {
+                built: Some(DeployBuild {
+                    prefix: prefix.clone(),
+                    binary: "usr/sbin/mariadbd".into(),
+                    one_line: "gcc".into(),
+                    recipe: "{}".into(),
+                    releases: None,
+                }),
+                ..Deployment::default()
+            },
+            ..DeployInput::default()
+        };
+        write_archive(&deploy, &input)?;
+        let archive = deploy.join(DEPLOY_ARCHIVE);
+        let packed = std::fs::read(&archive)?;
+        std::fs::remove_dir_all(&prefix)?;
+        write_deploy(
+            &deploy,
+            &niagara_report::deploy(&input),
+            Some(DEPLOY_ARCHIVE),
+        )?;
+        write_archive(&deploy, &input)?;
+        assert_eq!(std::fs::read(&archive)?, packed);
+        // Nothing proven any more: nothing is handed over.
+        write_deploy(&deploy, &[], None)?;
+        assert!(!archive.exists());
+        std::fs::create_dir_all(&deploy)?;
+        let gone = write_archive(&deploy, &input).expect_err("no build and no archive");
+        assert!(gone.to_string().contains("remedy: "), "{gone}");
+        Ok(())
+    }
 }
