@@ -130,6 +130,8 @@ impl PartReport {
     pub(super) fn skipped(part: Part, why: &str) -> PartReport {
         let mut report = PartReport::new(part, 0);
         report.outcome = Outcome::Skipped;
+        // Nothing was looked at: what an earlier look found stands.
+        report.whole = false;
         report.left_out.push(LeftOut {
             what: part.title().to_owned(),
             why: why.to_owned(),

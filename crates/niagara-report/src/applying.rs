@@ -249,7 +249,12 @@ impl<'a> Found<'a> {
         }
         let cautions = &deployment.cautions;
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
+        let touches_host = deployment.huge_pages.is_some() || !deployment.host_steps.is_empty();
         let risk = match (told.is_empty(), durability_kept) {
+            (true, _) if touches_host => {
+                "None of the levers touches durability; settings of the host are among the steps."
+                    .to_owned()
+            }
             (true, _) => "None of the levers touches durability or the host.".to_owned(),
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),

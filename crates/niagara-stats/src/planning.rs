@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::looks::LookPlan;
+use crate::looks::{ErrorBudget, LookPlan};
 use crate::sample::percentile;
 use crate::signed_rank::{interval_of, walsh_averages};
 
@@ -45,6 +45,12 @@ pub fn detectable_in(
         .collect();
     let effect = percentile(&needed, POWER_PERCENT)?;
     effect.is_finite().then_some(effect.max(0.0) * sd_duel)
+}
+
+/// The effect (a difference of logarithms) called faster in 80 % of comparisons of this many duels, at the looks that their
+/// number and their error probability give. `None` where no so few duels can call any.
+pub fn detectable_by(duels: usize, sd_duel: f64, errors: &ErrorBudget) -> Option<f64> {
+    detectable_in(duels as f64, 1.0, sd_duel, &errors.plan(duels))
 }
 
 /// The smallest effect that, added to this noise, some look calls faster: an interval's lower end moves along with the

@@ -19,6 +19,7 @@ use niagara_profile::kernel::Access;
 use niagara_profile::process::{Unwinder, busy, schedule, turns};
 use niagara_profile::symbols::{DebugFolders, Symbolizer};
 use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
+use niagara_server::machine::online_cpus;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -136,7 +137,7 @@ pub fn profile(
 
     if asked(View::Cpu) {
         stage_of("profile: what runs on the CPUs", observer);
-        let view = CpuView::new(pid, found.cpus, &access, &mut unwinder, &symbolizer);
+        let view = CpuView::new(pid, online_cpus(), &access, &mut unwinder, &symbolizer);
         let observed = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
             assemble::cpu(&mut found, view.finish(), &seen)?;
@@ -208,7 +209,7 @@ fn nothing_yet(
     Profile {
         variant: variant.label(),
         workload: bench.load().on(variant).one_line(),
-        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        cpus: online_cpus().len(),
         missing: [access.missing(), options.missing.clone()].concat(),
         ..Profile::default()
     }

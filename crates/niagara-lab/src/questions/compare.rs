@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Rule, Verdict, detectable};
+use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
     About, CompareSummary, Comparison, Deployment, Goal, IdenticalDuels, Phase, SameAnswers,
     Summary,
@@ -289,7 +289,10 @@ pub fn compare_plan(
     let known = history.and_then(|history| history.components(&load, &duel_settings));
     let (sd, noise) = expected_sd(known, couples);
     let is_known = question.protocol == Protocol::Duel && question.goal == Goal::Throughput;
-    let detectable = (is_known && duels > 0).then(|| detectable(sd, duels));
+    let errors = ErrorBudget::two_sided(question.alpha, question.duels);
+    let detectable = is_known
+        .then(|| detectable_by(duels, sd, &errors))
+        .flatten();
     ComparePlan {
         a,
         b,

@@ -107,6 +107,7 @@ impl Measuring for Watching<'_> {
         .unwrap_or(0.0);
         Ok(Found::Noise(Noise {
             components: components(std::slice::from_ref(&duels)),
+            run: self.duels.len(),
             duels,
             start_seconds,
             couple_seconds,

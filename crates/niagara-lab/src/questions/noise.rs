@@ -12,6 +12,8 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// What identical servers showed.
 #[derive(Debug, Clone)]
 pub struct Noise {
+    /// Duels that were run, scored or not.
+    pub run: usize,
     /// Scores of the duels.
     pub duels: Vec<DuelScore>,
     /// Where the noise comes from; `None` when no duel could be scored.

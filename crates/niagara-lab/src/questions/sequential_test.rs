@@ -4,7 +4,7 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, derive_seed, detectable, judge_final_on_nodes,
+    ErrorBudget, Judgement, LookPlan, Rule, derive_seed, detectable_in, judge_final_on_nodes,
     judge_on_nodes, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Goal, Phase};
@@ -63,14 +63,17 @@ fn is_first(study: &Study) -> bool {
     judged.filter(|duel| duel.score.is_some()).count() == NOISE_DUELS
 }
 
-/// What the planned duels show by the spread of the first ones here: a plan made before them had to assume it.
-fn what_shows(scores: &[f64], planned: usize) -> Option<String> {
+/// What the duels that there is time for show by the spread of the first ones here, at the looks that they are judged at: a plan
+/// made before them had to assume it.
+fn what_shows(scores: &[f64], affordable: usize, plan: &LookPlan) -> Option<String> {
     let sd = standard_deviation(scores)?;
+    let duels = affordable.min(plan.max_duels());
+    let shows = detectable_in(duels as f64, 1.0, sd, plan)?;
     Some(format!(
-        "by the first {} duels here, whose scores spread by {:.1} %: {planned} in all show a difference of {:.1} % or more, 4 times in 5",
+        "by the first {} duels here, whose scores spread by {:.1} %: {duels} in all show a difference of {:.1} % or more, 4 times in 5",
         scores.len(),
         sd * 100.0,
-        detectable(sd, planned) * 100.0
+        shows * 100.0
     ))
 }
 
@@ -85,9 +88,8 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
         let seconds = study.left_seconds() - test.reserve_seconds;
         let affordable = HOPE * seconds / study.duel_seconds(test.couples);
         let fewest = test.errors.fewest_duels().unwrap_or(0);
-        Ok(test
-            .errors
-            .plan((affordable.max(0.0) as usize).max(fewest).max(1)))
+        let duels = (affordable.max(0.0) as usize).max(fewest).max(1);
+        Ok(test.errors.plan(duels))
     })
 }
 
@@ -118,7 +120,10 @@ impl Series for RunningTest<'_> {
     /// None after a verdict, the last look, or a side that fails again and again.
     fn next(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<Option<DuelRequest>> {
         if self.has_failed() {
-            return Ok(None);
+            if !study.tries_again()? {
+                return Ok(None);
+            }
+            self.failures_in_a_row = 0;
         }
         let scores = self.scores();
         self.last_nodes = self.nodes(study);
@@ -132,7 +137,8 @@ impl Series for RunningTest<'_> {
             return Ok(None);
         }
         if scores.len() == NOISE_DUELS && is_first(study) {
-            let words = what_shows(&scores, self.plan.max_duels());
+            let more = self.open_seconds(study) / study.duel_seconds(self.test.couples);
+            let words = what_shows(&scores, scores.len() + more as usize, &self.plan);
             words
                 .iter()
                 .for_each(|words| observer.see(Event::Note(words)));
@@ -252,6 +258,11 @@ impl<'a> RunningTest<'a> {
             couples: test.couples,
             seed: derive_seed(test.seed, test.subject, attempt),
         }
+    }
+
+    /// Seconds that are left to it.
+    fn open_seconds(&self, study: &Study) -> f64 {
+        (study.left_seconds() - self.test.reserve_seconds).max(0.0)
     }
 
     fn has_failed(&self) -> bool {

@@ -151,7 +151,9 @@ impl<'a> Run<'a> {
         }
         let reasons: BTreeSet<&str> = self.failed.values().map(String::as_str).collect();
         match reasons.first() {
-            Some(reason) => bail!("nothing could be measured: {reason}"),
+            Some(reason) => bail!(
+                "nothing could be measured: {reason}\nremedy: once its cause is gone, the same command with another --out"
+            ),
             None => bail!(
                 "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
             ),
@@ -169,6 +171,10 @@ impl<'a> Run<'a> {
             });
             let order = self.order(round);
             for (place, &point) in order.iter().enumerate() {
+                if !self.failed.is_empty() && study.tries_again()? {
+                    self.failures.clear();
+                    self.failed.clear();
+                }
                 if self.failed.contains_key(&point) {
                     continue;
                 }

@@ -187,7 +187,7 @@ impl<'a> Tuning<'a> {
             screen_couples: options.screen_couples,
             couples: options.couples,
             noise: options.noise,
-            fewest_total_duels: options.fewest_total_duels(),
+            total_errors: options.total_errors(),
             spare: SPARE_TIME,
         };
         time.plan()
@@ -313,7 +313,8 @@ impl<'a> Tuning<'a> {
     ) -> Result<Vec<usize>> {
         let options = self.options;
         let couples = self.screen_couples(plan);
-        let until_seconds = self.search_until(study);
+        let until_seconds =
+            study.recall_or(&checkpoint::search_until(), || Ok(self.search_until(study)))?;
         let ranges = study.recall_or(&checkpoint::searching(), || {
             let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
             // A study that was begun before there was a search has none: its results have no word for its duels.

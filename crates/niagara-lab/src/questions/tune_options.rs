@@ -9,7 +9,7 @@ use crate::profile::{ShortProfile, seconds_each};
 use crate::questions::rate::RateChoice;
 use crate::questions::screen::ScreenTime;
 use crate::questions::sequential_test::SPARE_TIME;
-use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS};
+use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS, fewest_total_duels};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -57,7 +57,7 @@ impl TuneOptions {
 
     /// Duels without which the total has no interval.
     pub(crate) fn fewest_total_duels(&self) -> usize {
-        fewest_total_duels(self.alpha)
+        fewest_total_duels(&self.total_errors())
     }
 
     /// Couples of a study that was begun before its budget decided them.
@@ -89,11 +89,6 @@ impl TuneOptions {
 }
 
 /// How the error probability of a total is spent.
-fn total_errors(alpha: f64) -> ErrorBudget {
+pub(crate) fn total_errors(alpha: f64) -> ErrorBudget {
     ErrorBudget::one_sided(alpha, MAX_DUELS)
-}
-
-/// Duels without which a total with this error probability has no interval.
-pub(crate) fn fewest_total_duels(alpha: f64) -> usize {
-    total_errors(alpha).fewest_duels().unwrap_or(TOTAL_DUELS)
 }

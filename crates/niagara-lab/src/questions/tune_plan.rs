@@ -1,7 +1,9 @@
 //! What a tuning does with its time: how long its duels are, how many levers are screened.
 
 use anyhow::{Result, bail};
-use niagara_stats::{COUPLES, Components, design_order, detectable, optimal_couples};
+use niagara_stats::{
+    COUPLES, Components, ErrorBudget, design_order, detectable, detectable_by, optimal_couples,
+};
 use niagara_store::Goal;
 
 use crate::asking::duel_defaults::DefaultCouples;
@@ -43,10 +45,15 @@ pub(crate) struct TuneTime<'a> {
     pub couples: Option<u32>,
     /// What earlier comparisons on this machine tell of its noise.
     pub noise: Option<Components>,
-    /// Duels without which the total has no interval.
-    pub fewest_total_duels: usize,
+    /// How the error probability of the total is spent.
+    pub total_errors: ErrorBudget,
     /// Room for duels that take longer than planned.
     pub spare: f64,
+}
+
+/// Duels without which a total with this error probability has no interval.
+pub(crate) fn fewest_total_duels(total: &ErrorBudget) -> usize {
+    total.fewest_duels().unwrap_or(TOTAL_DUELS)
 }
 
 /// The duels of a tuning, before its levers are chosen.
@@ -91,7 +98,9 @@ impl TuneTime<'_> {
         Ok(TunePlan {
             detectable_lever: (known && kept.len() < duels)
                 .then(|| detectable(screening_sd, duels)),
-            detectable_total: known.then(|| detectable(total_sd, total_duels)),
+            detectable_total: known
+                .then(|| detectable_by(total_duels, total_sd, &self.total_errors))
+                .flatten(),
             noise,
             levers: kept,
             left_out,
@@ -116,7 +125,7 @@ impl TuneTime<'_> {
     fn screening(&self) -> Result<Screening> {
         let couples = self.couples.unwrap_or_else(|| self.total_couples());
         let judging = duel_seconds(&self.duel_settings, couples);
-        let total_duels = TOTAL_DUELS.max(self.fewest_total_duels);
+        let total_duels = TOTAL_DUELS.max(fewest_total_duels(&self.total_errors));
         let total_seconds = total_duels as f64 * judging * self.spare;
         let until = (self.budget_seconds - total_seconds).min(self.budget_seconds * MAX_SCREENING);
         let screen_couples = self
@@ -262,7 +271,7 @@ mod tests {
             screen_couples: None,
             couples: None,
             noise: None,
-            fewest_total_duels: 5,
+            total_errors: ErrorBudget::one_sided(0.05, 44),
             spare: 1.15,
         }
     }

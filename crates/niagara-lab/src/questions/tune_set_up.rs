@@ -19,7 +19,7 @@ use crate::questions::prepare_builds::{
     by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
 };
 use crate::questions::sequential_test::SPARE_TIME;
-use crate::questions::tune_options::{TuneOptions, fewest_total_duels};
+use crate::questions::tune_options::{TuneOptions, total_errors};
 use crate::questions::tune_plan::TuneTime;
 use crate::studies::announced::TunePlan;
 use crate::studies::checkpoint;
@@ -221,7 +221,7 @@ impl TuneSetUp {
             screen_couples: tune.screen_couples,
             couples: study.couples,
             noise: self.noise,
-            fewest_total_duels: fewest_total_duels(study.alpha),
+            total_errors: total_errors(study.alpha),
             spare: SPARE_TIME,
         };
         time.levels_of_a_choice()

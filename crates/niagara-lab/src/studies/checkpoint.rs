@@ -137,6 +137,16 @@ pub(crate) fn beyond_budget(phase: Phase, subject: &str, attempt: u64) -> Checkp
     Checkpoint::named(format!("beyond budget {phase:?} {subject} {attempt}"))
 }
 
+/// That what had failed before is tried again from this duel of the study on.
+pub(crate) fn tried_again(duel: usize) -> Checkpoint<bool> {
+    Checkpoint::named(format!("tried again {duel}"))
+}
+
+/// Duels of the whole study, all parts, when the time of a sitting was kept: those behind them are of one that was killed.
+pub(crate) fn time_kept() -> Checkpoint<usize> {
+    Checkpoint::named("time kept")
+}
+
 /// Duels after which the time of a screening ended.
 pub(crate) fn screening_ended() -> Checkpoint<u64> {
     Checkpoint::named("screening ended")
@@ -165,6 +175,11 @@ pub(crate) fn tune_plan() -> Checkpoint<TunePlan> {
 /// The ranges that are searched, with the values to begin with; empty where there is no time for it.
 pub(crate) fn searching() -> Checkpoint<Vec<Searching>> {
     Checkpoint::named("searching")
+}
+
+/// Seconds of the budget at which the search ends at the latest.
+pub(crate) fn search_until() -> Checkpoint<f64> {
+    Checkpoint::named("search until")
 }
 
 /// Duels after which the time of the search ended.

@@ -8,7 +8,7 @@ use niagara_store::{DuelRecord, RunTime, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
-use crate::studies::checkpoint;
+use crate::studies::checkpoint::{self, Checkpoint};
 
 /// Where a part begins, and what the parts before it used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -36,27 +36,41 @@ impl PartBegun {
     /// # Errors
     /// The results cannot be written.
     pub(crate) fn next(store: &Store, duels: &[DuelRecord]) -> Result<Self> {
-        let before = Self::last(store)?;
-        let since = before.used_since(store, duels)?;
-        let used = RunTime {
-            elapsed_seconds: before.used.elapsed_seconds + since.elapsed_seconds,
-            load_seconds: before.used.load_seconds + since.load_seconds,
-        };
-        let total = store.total_run_time()?;
-        if used.elapsed_seconds > total.elapsed_seconds {
-            // Of a sitting that was killed: from here on its time is among the kept.
-            store.add_run_time(
-                used.elapsed_seconds - total.elapsed_seconds,
-                (used.load_seconds - total.load_seconds).max(0.0),
-            )?;
-        }
         let begun = Self {
             duels: duels.len(),
-            used,
+            used: store.total_run_time()?,
         };
-        let (kind, text) = checkpoint::part_begun().event(&serde_json::to_string(&begun)?);
-        store.add_event(unix_ms(SystemTime::now()), kind, &text)?;
+        keep(store, &checkpoint::part_begun(), &begun)?;
         Ok(begun)
+    }
+
+    /// The time of a sitting that was killed is among the kept from here on: it kept none of its own, but its duels have theirs.
+    /// `duels` are all that there are.
+    ///
+    /// # Errors
+    /// The results cannot be read or written.
+    pub(crate) fn settle(&self, store: &Store, duels: &[DuelRecord]) -> Result<()> {
+        let events = store.events()?;
+        let key = checkpoint::time_kept();
+        let kept = key.all(&events).next_back();
+        let lost = match kept.map(serde_json::from_str::<usize>).transpose()? {
+            Some(kept) => time_of_duels(duels.get(kept..).unwrap_or_default()),
+            None => {
+                // Results from before it was kept which duels are behind it, or no sitting has ended yet.
+                let total = store.total_run_time()?;
+                let own = time_of_duels(self.own(duels));
+                RunTime {
+                    elapsed_seconds: own.elapsed_seconds
+                        - (total.elapsed_seconds - self.used.elapsed_seconds),
+                    load_seconds: own.load_seconds - (total.load_seconds - self.used.load_seconds),
+                }
+            }
+        };
+        if lost.elapsed_seconds > 0.0 {
+            store.add_run_time(lost.elapsed_seconds, lost.load_seconds.max(0.0))?;
+            keep(store, &key, &duels.len())?;
+        }
+        Ok(())
     }
 
     /// Its own among `duels`, which are all that there are.
@@ -64,20 +78,29 @@ impl PartBegun {
         duels.get(self.duels..).unwrap_or_default()
     }
 
-    /// The time that it used so far. A sitting that was killed kept no time of its own; its duels did: several at once where they
-    /// were run on several nodes.
+    /// The time that it used so far, that of a sitting that was killed among it once it was [settled](Self::settle).
     ///
     /// # Errors
     /// The results cannot be read.
-    pub(crate) fn used_since(&self, store: &Store, duels: &[DuelRecord]) -> Result<RunTime> {
+    pub(crate) fn used_since(&self, store: &Store) -> Result<RunTime> {
         let total = store.total_run_time()?;
-        let own = || self.own(duels).iter();
-        let load: f64 = own().map(|duel| duel.load_seconds).sum();
-        let dueling = seconds_of_duels(self.own(duels));
         Ok(RunTime {
-            elapsed_seconds: (total.elapsed_seconds - self.used.elapsed_seconds).max(dueling),
-            load_seconds: (total.load_seconds - self.used.load_seconds).max(load),
+            elapsed_seconds: (total.elapsed_seconds - self.used.elapsed_seconds).max(0.0),
+            load_seconds: (total.load_seconds - self.used.load_seconds).max(0.0),
         })
+    }
+}
+
+fn keep<T: Serialize>(store: &Store, key: &Checkpoint<T>, what: &T) -> Result<()> {
+    let (kind, text) = key.event(&serde_json::to_string(what)?);
+    Ok(store.add_event(unix_ms(SystemTime::now()), kind, &text)?)
+}
+
+/// What duels took: several at once where they were run on several nodes.
+fn time_of_duels(duels: &[DuelRecord]) -> RunTime {
+    RunTime {
+        elapsed_seconds: seconds_of_duels(duels),
+        load_seconds: duels.iter().map(|duel| duel.load_seconds).sum(),
     }
 }
 

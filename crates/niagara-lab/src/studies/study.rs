@@ -12,8 +12,8 @@ use niagara_store::{
     DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StoreError, StudyLock, StudyRecord,
     VariantRecord,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
 use crate::duels::duel_plan::unit_seconds;
@@ -120,6 +120,7 @@ impl Study {
             Store::create(&path, record)?
         };
         let recalled = store.duels()?;
+        PartBegun::last(&store)?.settle(&store, &recalled)?;
         let begun = match options.begins_part {
             true => PartBegun::next(&store, &recalled)?,
             false => PartBegun::last(&store)?,
@@ -132,7 +133,7 @@ impl Study {
                 recalled_slices.entry(slice.duel).or_default().push(slice);
             }
         }
-        let used_before = begun.used_since(&store, &recalled)?;
+        let used_before = begun.used_since(&store)?;
         let mut study = Self {
             warm_up: WarmUpPlan::new(options.duel_settings.warm_up_seconds),
             folder: options.folder,
@@ -348,6 +349,23 @@ impl Study {
         self.next < self.recalled.len()
     }
 
+    /// Whether what failed before is tried again from here on: once where a sitting takes over from the one before, as the cause may
+    /// be gone by now, and wherever an earlier sitting did so.
+    ///
+    /// # Errors
+    /// The results file cannot be read or written.
+    pub(crate) fn tries_again(&self) -> Result<bool> {
+        let key = checkpoint::tried_again(self.next);
+        if self.recall(&key)?.is_some() {
+            return Ok(true);
+        }
+        let takes_over = self.is_resumed() && self.next == self.recalled.len();
+        if takes_over {
+            self.keep(&key, &true)?;
+        }
+        Ok(takes_over)
+    }
+
     /// From here on transactions arrive at this rate (per second, over all connections), whatever the servers do.
     pub(crate) fn set_rate(&mut self, rate: f64) {
         self.rate = Some(rate);
@@ -422,9 +440,10 @@ impl Study {
     pub fn steps(&self) -> Result<Vec<[Vec<StepTime>; 2]>> {
         let events = self.store.events()?;
         let kept = events.iter().filter(|event| event.kind == STEPS);
-        Ok(kept
-            .filter_map(|event| serde_json::from_str(&event.text).ok())
-            .collect())
+        Ok(steps_of_duels(
+            kept.map(|event| event.text.as_str()),
+            self.next,
+        ))
     }
 
     /// Keeps a line about what happened.
@@ -484,7 +503,11 @@ impl Study {
             })?;
         }
         if outcome.steps.iter().any(|steps| !steps.is_empty()) {
-            self.note(STEPS, &serde_json::to_string(&outcome.steps)?)?;
+            let kept = StepsOfDuel {
+                duel: outcome.record.seq,
+                steps: outcome.steps,
+            };
+            self.note(STEPS, &serde_json::to_string(&kept)?)?;
         }
         let curves = outcome.warm_up_curves.map(as_kept);
         self.keep_curves(outcome.record.seq, &curves)?;
@@ -525,9 +548,41 @@ impl Study {
         if let Some(sitting) = self.clock.end() {
             self.store
                 .add_run_time(sitting.elapsed_seconds, sitting.load_seconds)?;
+            self.keep(
+                &checkpoint::time_kept(),
+                &self.next.max(self.recalled.len()),
+            )?;
         }
         Ok(())
     }
+}
+
+/// What the steps of a duel's jobs took, of A and of B, kept a moment before the duel itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct StepsOfDuel {
+    duel: u32,
+    steps: [Vec<StepTime>; 2],
+}
+
+/// The steps of the duels before `next`, of lines in the order in which they were kept. Of a duel that was lost with its process
+/// and fought again there are two lines, and the last one holds. Lines of earlier versions have no number.
+fn steps_of_duels<'t>(
+    lines: impl Iterator<Item = &'t str>,
+    next: usize,
+) -> Vec<[Vec<StepTime>; 2]> {
+    let (mut without_number, mut by_duel) = (Vec::new(), BTreeMap::new());
+    for line in lines {
+        if let Ok(StepsOfDuel { duel, steps }) = serde_json::from_str(line) {
+            by_duel.insert(duel, steps);
+        } else if let Ok(steps) = serde_json::from_str(line) {
+            without_number.push(steps);
+        }
+    }
+    let stored = by_duel
+        .into_iter()
+        .filter(|(duel, _)| (*duel as usize) < next);
+    without_number.extend(stored.map(|(_, steps)| steps));
+    without_number
 }
 
 /// A warm-up curve (transactions per second) in tenths: short decimals are read again as the very numbers they were.

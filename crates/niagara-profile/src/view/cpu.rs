@@ -31,7 +31,7 @@ pub struct CpuSamples {
 pub struct CpuView<'a> {
     pid: i32,
     reach: Reach,
-    cpus: usize,
+    cpus: Vec<usize>,
     unwinder: &'a mut Unwinder,
     symbolizer: &'a Symbolizer,
     rings: Option<Rings>,
@@ -39,13 +39,13 @@ pub struct CpuView<'a> {
 }
 
 impl<'a> CpuView<'a> {
-    /// A view of process `pid`, switched off; `cpus` is how many the machine has.
+    /// A view of process `pid`, switched off; `cpus` are those of the machine, by number.
     ///
     /// # Errors
     /// The kernel grants no perf events here.
     pub fn new(
         pid: i32,
-        cpus: usize,
+        cpus: Vec<usize>,
         access: &Access,
         unwinder: &'a mut Unwinder,
         symbolizer: &'a Symbolizer,
@@ -70,8 +70,10 @@ impl<'a> CpuView<'a> {
     /// The kernel refuses.
     pub fn on(&mut self) -> Result<()> {
         let events: Vec<Event> = match self.reach {
-            Reach::Machine => (0..self.cpus)
-                .map(|cpu| Event::Machine(cpu, FREQUENCY))
+            Reach::Machine => self
+                .cpus
+                .iter()
+                .map(|&cpu| Event::Machine(cpu, FREQUENCY))
                 .collect(),
             reach => threads(self.pid)?
                 .iter()

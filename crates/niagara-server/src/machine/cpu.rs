@@ -120,12 +120,20 @@ impl Cpu {
     }
 }
 
+/// All CPUs of the machine that are online, whether or not this process may run on them.
+pub fn online_cpus() -> Vec<usize> {
+    online(&Root::machine())
+}
+
+fn online(root: &Root) -> Vec<usize> {
+    root.text("sys/devices/system/cpu/online")
+        .and_then(|text| parse_cpu_list(&text))
+        .unwrap_or_else(|| vec![0])
+}
+
 /// CPUs that this process may run on; all that are online where that cannot be asked.
 fn usable(root: &Root) -> Vec<usize> {
-    let online = root
-        .text("sys/devices/system/cpu/online")
-        .and_then(|text| parse_cpu_list(&text))
-        .unwrap_or_else(|| vec![0]);
+    let online = online(root);
     let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
         return online;
     };

@@ -20,7 +20,7 @@ mod state;
 mod system;
 mod tools;
 
-pub use cpu::{Cpu, Place};
+pub use cpu::{Cpu, Place, online_cpus};
 pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
 pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbed};

@@ -57,25 +57,35 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     }
     let (found, interrupted) = measure(&args, &inventory)?;
     let couples = DefaultCouples::JUDGING.of(found.duel_settings.slice_seconds);
-    let Some(sd_duel) = found.sd(couples) else {
-        say!("\nno duel could be scored: something else keeps this machine busy");
-        return Ok(ExitCode::FAILURE);
-    };
-    let prospect = Prospect {
+    let prospect = found.sd(couples).map(|sd_duel| Prospect {
         duels: found.duels.len(),
         sd_duel,
         couples,
         detectable_10_minutes: found.detectable(600.0),
         detectable_1_hour: found.detectable(3600.0),
-    };
+    });
     if args.json {
         let mut all: serde_json::Value = serde_json::from_str(&checks)?;
         all["noise"] = serde_json::to_value(&prospect)?;
         say!("{all:#}");
     } else {
-        say!("\n{}", words(&prospect, &args));
+        match &prospect {
+            Some(prospect) => say!("\n{}", words(prospect, &args)),
+            None => say!("\n{}", why_nothing(&found, interrupted)),
+        }
     }
-    Ok(exit_code(interrupted, true))
+    Ok(exit_code(interrupted, prospect.is_some()))
+}
+
+/// Why no duel could be scored.
+fn why_nothing(found: &Noise, interrupted: bool) -> &'static str {
+    match (found.run, found.duels.len()) {
+        (0, _) if interrupted => "stopped before the first duel had ended",
+        (0, _) => "the time ended before the first duel had: give more with --budget",
+        (_, 0) => "no duel could be scored: something else keeps this machine busy",
+        _ if interrupted => "stopped too early: one duel alone says nothing of noise",
+        _ => "one duel alone says nothing of noise: give more with --budget",
+    }
 }
 
 fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {

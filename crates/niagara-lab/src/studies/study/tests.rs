@@ -1,7 +1,12 @@
 use super::*;
 
-use niagara_store::{Ending, Phase, SliceRecord};
+use niagara_stats::{ErrorBudget, Rule};
+use niagara_store::{Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
+
+use crate::questions::sequential_test::{RunningTest, SequentialTest};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::series::Series;
 
 const LONGEST: f64 = 4.0;
 
@@ -62,8 +67,14 @@ fn start(ramp: usize) -> Vec<f64> {
         .collect()
 }
 
-/// What `once` does with a duel that was fought.
-fn fought(study: &mut Study, seq: u32) {
+struct Silent;
+
+impl Observer for Silent {
+    fn see(&mut self, _event: Event<'_>) {}
+}
+
+/// The variants of the duels.
+fn variants(study: &Study) {
     for id in ["a", "b"] {
         study
             .store
@@ -76,9 +87,11 @@ fn fought(study: &mut Study, seq: u32) {
             })
             .expect("room");
     }
-    let curves = [start(5 + seq as usize), start(6)].map(as_kept);
-    study.keep_curves(seq, &curves).expect("room");
-    let record = DuelRecord {
+}
+
+/// The duel of this number.
+fn duel(seq: u32) -> DuelRecord {
+    DuelRecord {
         seq,
         phase: Phase::Compare,
         subject: String::new(),
@@ -95,10 +108,17 @@ fn fought(study: &mut Study, seq: u32) {
         couples: 4,
         dropped: [0, 0],
         ending: Ending::Scored,
-    };
+    }
+}
+
+/// What `once` does with a duel that was fought.
+fn fought(study: &mut Study, seq: u32) {
+    variants(study);
+    let curves = [start(5 + seq as usize), start(6)].map(as_kept);
+    study.keep_curves(seq, &curves).expect("room");
     study
         .store
-        .add_duel(&record, &[] as &[SliceRecord])
+        .add_duel(&duel(seq), &[] as &[SliceRecord])
         .expect("room");
     study.learn_warm_up(&curves).expect("room");
 }
@@ -238,4 +258,141 @@ fn a_part_begins_behind_what_is_there_and_is_continued_by_itself() {
     assert_eq!((study.used_seconds(), study.total_seconds()), (5.0, 15.0));
     let couples = checkpoint::couples();
     assert_eq!(study.recall(&couples).expect("readable"), Some(8));
+}
+
+/// The budget is what all sittings together may take, also those that were killed.
+#[test]
+fn the_time_of_a_killed_sitting_counts_beside_that_of_one_that_ended_in_order() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    fought(&mut study, 0);
+    fought(&mut study, 1);
+    // Ended in order after 100 seconds, ten of which were duels.
+    study.store.add_run_time(100.0, 8.0).expect("room");
+    study.keep(&checkpoint::time_kept(), &2).expect("room");
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    assert_eq!((study.used_seconds(), study.load_seconds()), (100.0, 8.0));
+    fought(&mut study, 2);
+    // Killed.
+    drop(study);
+    for _ in 0..2 {
+        let study = open(folder.path()).expect("continued");
+        assert_eq!((study.used_seconds(), study.load_seconds()), (105.0, 12.0));
+    }
+}
+
+#[test]
+fn a_sitting_that_is_stopped_while_it_recalls_keeps_no_duel_s_time_twice() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    fought(&mut study, 0);
+    fought(&mut study, 1);
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    study.start_clock();
+    study.end_sitting().expect("room");
+    drop(study);
+    let used = open(folder.path()).expect("continued").used_seconds();
+    assert!((10.0..11.0).contains(&used), "{used}");
+}
+
+#[test]
+fn what_failed_is_tried_again_once_by_each_sitting_that_takes_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    assert!(!study.tries_again().expect("readable"));
+    fought(&mut study, 0);
+    fought(&mut study, 1);
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    assert!(
+        !study.tries_again().expect("readable"),
+        "all to be recalled"
+    );
+    study.next = 2;
+    assert!(study.tries_again().expect("readable"));
+    study.next = 3;
+    assert!(!study.tries_again().expect("readable"), "its own duel");
+    fought(&mut study, 2);
+    fought(&mut study, 3);
+    drop(study);
+    // A third sitting takes the way of the second, and tries again on its own.
+    let mut study = open(folder.path()).expect("continued");
+    for (next, expected) in [(0, false), (1, false), (2, true), (3, false), (4, true)] {
+        study.next = next;
+        assert_eq!(study.tries_again().expect("readable"), expected, "{next}");
+    }
+}
+
+#[test]
+fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = SequentialTest {
+        phase: Phase::Compare,
+        subject: "",
+        goal: Goal::Throughput,
+        a: &sides[0],
+        b: &sides[1],
+        errors: ErrorBudget::two_sided(0.05, 44),
+        rule: Rule::default(),
+        couples: 4,
+        seed: 1,
+        reserve_seconds: 0.0,
+        must_answer: true,
+    };
+    let failed = |seq: u32| DuelRecord {
+        score: None,
+        ending: Ending::Failed {
+            side: 1,
+            reason: "killed".into(),
+        },
+        ..duel(seq)
+    };
+    // The duels that it asks for until it gives up, of those that are there and of this sitting's.
+    let asked = |study: &mut Study, from: u32, most: u32| {
+        let mut running = RunningTest::begin(study, &test).expect("readable");
+        let asked = (0..most).take_while(|&seq| {
+            study.next = seq as usize;
+            let next = running.next(study, &mut Silent).expect("readable");
+            if next.is_some() {
+                running.take(study, failed(seq), &mut Silent).expect("room");
+                if seq >= from {
+                    study.store.add_duel(&failed(seq), &[]).expect("room");
+                }
+            }
+            next.is_some()
+        });
+        asked.count()
+    };
+    variants(&study);
+    assert_eq!(asked(&mut study, 0, 9), 2);
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    assert_eq!(asked(&mut study, 2, 9), 4);
+    drop(study);
+    let mut study = open(folder.path()).expect("continued");
+    assert_eq!(asked(&mut study, 4, 9), 6);
+}
+
+#[test]
+fn steps_are_of_duels_that_are_stored_each_once() {
+    let steps = |seconds: f64| {
+        let step = StepTime {
+            name: "copy".into(),
+            seconds,
+        };
+        [vec![step.clone()], vec![step]]
+    };
+    let kept = |duel: u32, seconds: f64| {
+        let steps = steps(seconds);
+        serde_json::to_string(&StepsOfDuel { duel, steps }).expect("plain")
+    };
+    let older = serde_json::to_string(&steps(1.0)).expect("plain");
+    // The second duel was lost with its process and fought again; the third is about to be stored.
+    let lines = [older, kept(1, 2.0), kept(1, 3.0), kept(2, 4.0)];
+    let told = steps_of_duels(lines.iter().map(String::as_str), 2);
+    assert_eq!(told, [steps(1.0), steps(3.0)]);
 }

@@ -149,6 +149,11 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
             }
             Err(error) => {
                 terminal.finish();
+                match taken {
+                    // Without anything in it, it would be taken for the newest study.
+                    0 => discard(store, &folder),
+                    _ => kept::report(&store, &folder, Format::Files)?,
+                }
                 return Err(error.context(format!("cannot profile {}", variant.label())));
             }
         }
@@ -193,6 +198,18 @@ fn results(
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)
+}
+
+/// Removes results that hold nothing, and their folder where nothing else is in it.
+fn discard(store: Store, folder: &Path) {
+    drop(store);
+    let mine = |name: &str| name.starts_with(RESULTS_FILE);
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in files.filter(|file| file.file_name().to_str().is_some_and(mine)) {
+        // What cannot be removed is an empty file: reports say that it holds nothing.
+        let _ = std::fs::remove_file(file.path());
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// This moment, milliseconds since the Unix epoch.
