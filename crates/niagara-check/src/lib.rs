@@ -20,7 +20,7 @@ mod run;
 mod server;
 mod suite;
 
-pub use answers::{AnswersOptions, Planted, compare_answers, exercise};
+pub use answers::{ANSWERED_ENGINES, AnswersOptions, Planted, compare_answers, exercise};
 pub use crash::{CrashOptions, crash_recovery};
 pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;

@@ -7,7 +7,7 @@ use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, Summa
 
 use crate::number;
 use crate::terminal::is_unchecked;
-use crate::wording::{Standing, capital, comparison_of};
+use crate::wording::{Standing, capital, checks_told, comparison_of};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -209,20 +209,7 @@ impl<'a> Found<'a> {
                 ),
             };
         }
-        let told: Vec<String> = self
-            .checks
-            .iter()
-            .map(|check| {
-                let result = match check.passed {
-                    Some(true) => "passed",
-                    Some(false) => "FAILED",
-                    None => "could not be done",
-                };
-                let words = check.words.lines().next().unwrap_or_default();
-                format!("{}: {result} ({words})", check.part)
-            })
-            .collect();
-        Some(capital(&format!("{}.", told.join("; "))))
+        checks_told(self.checks)
     }
 
     /// What the levers risk, those with a risk by name.

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, Goal, NotTried, Releases, Rung, Searched,
-    Summary, Together, TuneSummary,
+    BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Goal, NotTried, Releases, Rung,
+    Searched, Summary, Together, TuneSummary,
 };
 
 use crate::ladder::is_added;
@@ -804,6 +804,21 @@ pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
         "{duel}'s figure varies by {} (standard deviation)",
         number::percent(sd_duel)
     )
+}
+
+/// What a final variant was checked for, and what came of it; `None` where it was not checked.
+pub(crate) fn checks_told(checks: &[FinalCheck]) -> Option<String> {
+    let told = checks.iter().map(|check| {
+        let result = match check.passed {
+            Some(true) => "passed",
+            Some(false) => "FAILED",
+            None => "could not be done",
+        };
+        let words = check.words.lines().next().unwrap_or_default();
+        format!("{}: {result} ({words})", check.part)
+    });
+    let told = told.collect::<Vec<_>>().join("; ");
+    (!told.is_empty()).then(|| capital(&format!("{told}.")))
 }
 
 /// With a capital letter.

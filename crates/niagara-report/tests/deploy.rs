@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use niagara_report::{DeployInput, DeployRung, deploy};
-use niagara_store::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden, Releases};
+use niagara_store::{
+    DeployBuild, DeployMalloc, DeployStart, Deployment, FinalCheck, Overridden, Releases,
+};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -52,6 +54,18 @@ fn everything() -> DeployInput {
             rung("jemalloc", "× 1.012 [1.004, 1.020], proven, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
         ],
         evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.34], proven by 12 fresh duels".into(),
+        checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
+    }
+}
+
+fn check(part: &str, passed: Option<bool>) -> FinalCheck {
+    FinalCheck {
+        part: part.into(),
+        passed,
+        words: match passed {
+            Some(_) => "2143 statements".into(),
+            None => "no room for a copy".into(),
+        },
     }
 }
 
@@ -92,8 +106,11 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
             family: "mariadb".into(),
             config: map(&[
                 ("innodb_io_capacity", "2000"),
+                ("skip_log_bin", ""),
+                ("table_open_cache", "8000"),
                 ("thread_handling", "pool-of-threads"),
             ]),
+            flags: vec!["skip_log_bin".into()],
             transport: "tcp".into(),
             start: Some(DeployStart {
                 from: "/etc/mysql/my.cnf".into(),
@@ -104,6 +121,7 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
                         place: "/etc/mysql/my.cnf line 14".into(),
                     },
                 )]),
+                restated: vec!["table_open_cache".into()],
                 held_back: vec![
                     "innodb_buffer_pool_size stays 64G (/etc/mysql/my.cnf line 9)".into(),
                 ],

@@ -26,6 +26,9 @@ pub struct Deployment {
     pub family: String,
     /// Server variables.
     pub config: BTreeMap<String, String>,
+    /// Those of them that are given by their names alone: an empty value would mean something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Environment of the server process.
     pub environment: BTreeMap<String, String>,
     /// Preloaded malloc.
@@ -91,6 +94,9 @@ pub struct DeployStart {
     pub from: String,
     /// Settings that are overridden, by variable.
     pub overrides: BTreeMap<String, Overridden>,
+    /// Variables that are handed over as they are, for what set them does not outlast a restart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restated: Vec<String>,
     /// What is not handed over although the final variant has it, a sentence each.
     pub held_back: Vec<String>,
     /// Where the option file has to be so that it is read after what it overrides; none where that is not known.

@@ -281,6 +281,14 @@ fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
         "p99",
     ];
     refused(&goal, &["arrive when they had"]);
+    let study = "kind = \"compare\"\ntitle = \"t\"\nasked = \"a\"\nchanged = \"c\"\nmeasured = \"m\"\n\
+                 goal = \"p99\"\na = \"base\"\nb = \"base\"\n[workload]\nname = \"./shop.capture\"\n\
+                 [size.small]\nbudget = \"5m\"\n[size.original]\n";
+    std::fs::write(place.folder.path().join("shop.toml"), study).expect("a file");
+    refused(
+        &["run", "shop.toml", "--size", "small"],
+        &["shop.toml:6", "arrive when they had"],
+    );
 }
 
 #[test]

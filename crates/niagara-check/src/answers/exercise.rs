@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::script::{Kind, Scope, Script, Section, Statement};
-use super::{BULK, ENGINES, SCRIPT, WORDS, template};
+use super::{ANSWERED_ENGINES, BULK, SCRIPT, WORDS, template};
 use crate::server::{connect, endpoint};
 
 /// Seed of the data and of what is drawn.
@@ -75,7 +75,7 @@ struct Exercise<'a> {
 impl Exercise<'_> {
     /// Those of the engines that this server has.
     fn engines(&mut self) -> Result<Vec<String>> {
-        let rows = self.admin.rows("SHOW ENGINES")?;
+        let rows = self.admin.rows("SHOW ANSWERED_ENGINES")?;
         let has = |engine: &str| {
             rows.iter().any(|row| {
                 let cell = |place: usize| row.get(place).and_then(|cell| cell.as_deref());
@@ -83,7 +83,7 @@ impl Exercise<'_> {
                 usable && cell(0).is_some_and(|name| name.eq_ignore_ascii_case(engine))
             })
         };
-        let engines = ENGINES.into_iter().filter(|engine| has(engine));
+        let engines = ANSWERED_ENGINES.into_iter().filter(|engine| has(engine));
         Ok(engines.map(str::to_owned).collect())
     }
 

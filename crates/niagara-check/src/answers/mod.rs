@@ -28,7 +28,7 @@ use niagara_server::Cancel;
 const SCRIPT: &str = include_str!("../../../../checks/answers.sql");
 const WORDS: &str = include_str!("../../../../checks/words.txt");
 /// Engines that tables are made in, where both servers have them.
-const ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
+pub const ANSWERED_ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
 /// Rows that one INSERT brings.
 const BULK: usize = 100;
 /// Tables are compared whole after this many changes.
@@ -225,7 +225,7 @@ impl Comparison<'_> {
     fn engines(&mut self) -> Result<Vec<String>> {
         let mut known = Vec::new();
         for admin in [&mut self.ours, &mut self.theirs] {
-            let rows = admin.rows("SHOW ENGINES")?;
+            let rows = admin.rows("SHOW ANSWERED_ENGINES")?;
             let usable = rows.into_iter().filter_map(|row| {
                 let mut cells = row.into_iter();
                 let (name, support) = (cells.next()??, cells.next()??);
@@ -242,7 +242,7 @@ impl Comparison<'_> {
                     .any(|name| name.eq_ignore_ascii_case(engine))
         };
         let (mut both, mut missing) = (Vec::new(), Vec::new());
-        for engine in ENGINES.into_iter().filter(|engine| asked(engine)) {
+        for engine in ANSWERED_ENGINES.into_iter().filter(|engine| asked(engine)) {
             let has = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(engine));
             match (has(&known[0]), has(&known[1])) {
                 (true, true) => both.push(engine.to_owned()),
@@ -262,7 +262,7 @@ impl Comparison<'_> {
         if both.is_empty() {
             return Err(anyhow!(
                 "the servers share none of the engines {}\nremedy: compare with another server (--against)",
-                ENGINES.join(", ")
+                ANSWERED_ENGINES.join(", ")
             ));
         }
         Ok(both)

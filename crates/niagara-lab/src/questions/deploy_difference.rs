@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use niagara_origin::configuration::{Place, StartConfiguration, number, same_value};
+use niagara_origin::configuration::{
+    COMMAND_LINE, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
+};
 use niagara_server::Config;
 use niagara_store::{DeployStart, Overridden};
 
@@ -14,9 +16,19 @@ const BESIDE: &str = "niagara";
 /// Files of that name which earlier rounds may have left, each sorted behind the one before.
 const ROUNDS: usize = 9;
 
+/// What installing a configuration takes where a start is there already.
+pub(crate) struct Difference {
+    /// Variables for the option file.
+    pub config: Config,
+    /// What they do to the start.
+    pub start: DeployStart,
+    /// What an option file cannot do, a sentence or a command each.
+    pub steps: Vec<String>,
+}
+
 /// The variables of `config` that differ from the start, and what they do to it.
-pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> (Config, DeployStart) {
-    let mut changed = Config::new();
+pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Difference {
+    let (mut changed, mut steps) = (Config::new(), Vec::new());
     let mut deploy = DeployStart {
         from: start.from.clone(),
         ..DeployStart::default()
@@ -27,6 +39,15 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> (Config
             .get(name)
             .is_some_and(|there| there == value || same_value(there, value))
         {
+            // It was measured, and the restart that installs the rest would take it away.
+            if start
+                .origins
+                .get(name)
+                .is_some_and(|from| from == SET_GLOBAL)
+            {
+                changed.insert(name.clone(), value.clone());
+                deploy.restated.push(name.clone());
+            }
             continue;
         }
         let place = start.place_of(name);
@@ -50,10 +71,42 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> (Config
             };
             deploy.overrides.insert(name.clone(), overridden);
         }
+        steps.extend(stronger_than_files(start, name));
         changed.insert(name.clone(), value.clone());
     }
     (deploy.file, deploy.included_by) = read_last(start, changed.keys());
-    (changed, deploy)
+    Difference {
+        config: changed,
+        start: deploy,
+        steps,
+    }
+}
+
+/// What has to be taken away by hand where option files do not have the last word over `name`.
+fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String> {
+    let there = start.config.get(name).map_or("", String::as_str);
+    match start.origins.get(name)?.as_str() {
+        SET_PERSIST => Some(format!(
+            "`{name}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
+             ```sql\nRESET PERSIST {name};\n```\n\
+             (To undo: `SET PERSIST {name} = {}`.)",
+            sql_value(there)
+        )),
+        COMMAND_LINE => Some(format!(
+            "`--{}={there}` is on the server's command line, which overrides every option file: take it off there (its systemd \
+             unit, its container's arguments, mysqld_safe).",
+            name.replace('_', "-")
+        )),
+        _ => None,
+    }
+}
+
+/// A value as SQL takes it.
+fn sql_value(value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => value.to_owned(),
+        Err(_) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+    }
 }
 
 /// Where an option file is read after all lines that say what `names` are, and the file that has to include it.
@@ -173,7 +226,11 @@ mod tests {
                 here: "9G".into(),
             },
         );
-        let (changed, deploy) = difference(
+        let Difference {
+            config: changed,
+            start: deploy,
+            ..
+        } = difference(
             &start,
             &config(&[
                 ("innodb_buffer_pool_size", "8589934592"),
@@ -204,7 +261,7 @@ mod tests {
     fn the_option_file_is_where_it_has_the_last_word() {
         let placed = |file: &str, line: usize| {
             let start = start(&[("a", "1", file, line)]);
-            let (_, deploy) = difference(&start, &config(&[("a", "2")]));
+            let Difference { start: deploy, .. } = difference(&start, &config(&[("a", "2")]));
             let shown = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
             (shown(deploy.file), shown(deploy.included_by))
         };
@@ -230,7 +287,8 @@ mod tests {
         let file = |line: usize, there: &[&str]| {
             let mut start = start(&[("a", "1", "/etc/mysql/my.cnf", line)]);
             start.files.extend(there.iter().map(PathBuf::from));
-            let (_, deploy) = difference(&start, &config(&[("b", "2"), ("a", "2")]));
+            let Difference { start: deploy, .. } =
+                difference(&start, &config(&[("b", "2"), ("a", "2")]));
             deploy.file.expect("a file").display().to_string()
         };
         let first = "/etc/mysql/d/60-niagara.cnf";
@@ -243,5 +301,48 @@ mod tests {
             file(30, &["/etc/mysql/niagara.cnf"]),
             "/etc/mysql/niagara2.cnf"
         );
+    }
+
+    #[test]
+    fn what_no_option_file_set_is_restated_or_taken_away_by_hand() {
+        let mut start = start(&[
+            ("innodb_io_capacity", "2000", "/etc/mysql/my.cnf", 6),
+            ("table_open_cache", "400", "/etc/mysql/my.cnf", 7),
+            ("sql_mode", "ANSI", "/etc/mysql/my.cnf", 8),
+            ("thread_cache_size", "9", "/etc/mysql/my.cnf", 9),
+            ("max_connections", "500", "/etc/mysql/my.cnf", 10),
+        ]);
+        for (name, origin) in [
+            ("innodb_io_capacity", SET_GLOBAL),
+            ("table_open_cache", SET_GLOBAL),
+            ("sql_mode", SET_PERSIST),
+            ("thread_cache_size", COMMAND_LINE),
+            ("max_connections", SET_PERSIST),
+        ] {
+            start.origins.insert(name.into(), origin.into());
+        }
+        let found = difference(
+            &start,
+            &config(&[
+                ("innodb_io_capacity", "2000"),
+                ("table_open_cache", "8000"),
+                ("sql_mode", "TRADITIONAL"),
+                ("thread_cache_size", "100"),
+                ("max_connections", "500"),
+            ]),
+        );
+        let names: Vec<&str> = found.config.keys().map(String::as_str).collect();
+        let all = [
+            "innodb_io_capacity",
+            "sql_mode",
+            "table_open_cache",
+            "thread_cache_size",
+        ];
+        assert_eq!(names, all, "max_connections outlasts the restart by itself");
+        assert_eq!(found.start.restated, ["innodb_io_capacity"]);
+        assert_eq!(found.steps.len(), 2, "{:?}", found.steps);
+        assert!(found.steps[0].contains("RESET PERSIST sql_mode;"));
+        assert!(found.steps[0].contains("SET PERSIST sql_mode = 'ANSI'"));
+        assert!(found.steps[1].contains("`--thread-cache-size=9`"));
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
-use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment};
+use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment, is_flag};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
 
 use crate::lever::{Lever, NoteFor, Risk, load};
@@ -84,19 +84,21 @@ pub(crate) fn deployment(
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
-    let (config, start) = match start {
-        None => (variant.config.clone(), None),
+    let (config, start, by_hand) = match start {
+        None => (variant.config.clone(), None, Vec::new()),
         Some(start) => {
-            let (config, start) = difference(start, &variant.config);
-            (config, Some(start))
+            let found = difference(start, &variant.config);
+            (found.config, Some(found.start), found.steps)
         }
     };
+    let flags = config.iter().filter(|(name, value)| is_flag(name, value));
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
         huge_pages: config.contains_key("large_pages").then(|| {
             "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
                 .to_owned()
         }),
+        flags: flags.map(|(name, _)| name.clone()).collect(),
         config,
         start,
         environment,
@@ -123,7 +125,7 @@ pub(crate) fn deployment(
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
-        steps: notes(levers(), NoteFor::Server),
+        steps: [by_hand, notes(levers(), NoteFor::Server)].concat(),
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
         machine: machine.to_owned(),

@@ -12,5 +12,7 @@ mod start;
 pub use option_file::Place;
 pub use running::running_config;
 pub use size::{number, same_value, shown};
-pub use source::{ConfigSource, RunningConfig, RunningSetting};
+pub use source::{
+    COMMAND_LINE, ConfigSource, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,
+};
 pub use start::{LeftOut, Lowered, StartConfiguration};

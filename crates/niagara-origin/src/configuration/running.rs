@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use niagara_load::Admin;
 
 use super::option_file::Place;
-use super::source::{RunningConfig, RunningSetting};
+use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
 /// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG, SQL.
 const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_ORIGIN, GLOBAL_VALUE_PATH \
@@ -14,8 +14,11 @@ const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_O
     WHERE GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND GLOBAL_VALUE IS NOT NULL \
     AND READ_ONLY IN ('YES', 'NO') ORDER BY 1";
 /// MySQL: sources are COMPILED, GLOBAL, SERVER, EXPLICIT, EXTRA, USER, LOGIN, COMMAND_LINE, PERSISTED, DYNAMIC.
-const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, VARIABLE_SOURCE, VARIABLE_PATH \
+/// What was SET PERSIST since the start is DYNAMIC there.
+const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, \
+    IF(p.VARIABLE_VALUE IS NULL, VARIABLE_SOURCE, 'PERSISTED'), VARIABLE_PATH \
     FROM performance_schema.variables_info JOIN performance_schema.global_variables g USING (VARIABLE_NAME) \
+    LEFT JOIN performance_schema.persisted_variables p USING (VARIABLE_NAME) \
     WHERE VARIABLE_SOURCE <> 'COMPILED' ORDER BY 1";
 
 /// Asks the server behind `admin`, which is at `address`.
@@ -57,9 +60,9 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
 /// An origin in words.
 fn said(origin: &str) -> &str {
     match origin {
-        "SQL" | "DYNAMIC" => "SET GLOBAL",
-        "PERSISTED" => "SET PERSIST",
-        "COMMAND_LINE" | "CONFIG" => "its command line",
+        "SQL" | "DYNAMIC" => SET_GLOBAL,
+        "PERSISTED" => SET_PERSIST,
+        "COMMAND_LINE" | "CONFIG" => COMMAND_LINE,
         _ => "an option file",
     }
 }

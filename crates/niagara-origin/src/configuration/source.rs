@@ -44,8 +44,27 @@ pub struct RunningSetting {
     /// The file that it is from, where the server says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// Where else it is from: `SET GLOBAL`, the command line.
+    /// Where else it is from: [`SET_GLOBAL`], [`SET_PERSIST`], [`COMMAND_LINE`].
     pub origin: String,
+}
+
+/// The origin of what a restart forgets.
+pub const SET_GLOBAL: &str = "SET GLOBAL";
+/// Of what is read after all option files, from the data folder.
+pub const SET_PERSIST: &str = "SET PERSIST";
+/// Of what has the last word over option files.
+pub const COMMAND_LINE: &str = "its command line";
+
+impl RunningSetting {
+    /// Where it is from, if that is no option file.
+    pub(super) fn origin_beyond_files(&self) -> Option<&str> {
+        match self.origin.as_str() {
+            COMMAND_LINE if self.place.is_some() => None,
+            origin => [SET_GLOBAL, SET_PERSIST, COMMAND_LINE]
+                .into_iter()
+                .find(|known| *known == origin),
+        }
+    }
 }
 
 impl ConfigSource {

@@ -57,6 +57,9 @@ pub struct StartConfiguration {
     pub places: BTreeMap<String, String>,
     /// The files and lines behind the places, where there are some.
     pub lines: BTreeMap<String, Place>,
+    /// Of those of a running server that no option file sets: what did, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, String>,
     /// What the original has and the start goes without.
     pub left_out: Vec<LeftOut>,
     /// Sizes that do not fit into this machine, by name.
@@ -78,6 +81,8 @@ struct Given {
     said: String,
     place: String,
     line: Option<Place>,
+    /// What set it, where that was no option file.
+    origin: Option<String>,
 }
 
 impl StartConfiguration {
@@ -102,6 +107,7 @@ impl StartConfiguration {
                     said: option.argument().trim_start_matches("--").to_owned(),
                     place: option.place.to_string(),
                     line: Some(option.place),
+                    origin: None,
                     name: option.name,
                     value: option.value,
                 });
@@ -119,6 +125,7 @@ impl StartConfiguration {
                         None => format!("{} ({})", start.from, setting.origin),
                     },
                     line: None,
+                    origin: setting.origin_beyond_files().map(str::to_owned),
                 })
                 .collect(),
         };
@@ -250,6 +257,9 @@ impl StartConfiguration {
         self.places.insert(name.to_owned(), one.place.clone());
         if let Some(line) = &one.line {
             self.lines.insert(name.to_owned(), line.clone());
+        }
+        if let Some(origin) = &one.origin {
+            self.origins.insert(name.to_owned(), origin.clone());
         }
     }
 

@@ -5,7 +5,9 @@ mod plugins;
 mod readme;
 mod unit;
 
-use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary};
+use niagara_store::{
+    Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
+};
 
 use crate::headline;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
@@ -35,6 +37,8 @@ pub struct DeployInput {
     pub rungs: Vec<DeployRung>,
     /// One sentence: what was measured, on what, how sure.
     pub evidence: String,
+    /// What it was checked for.
+    pub checks: Vec<FinalCheck>,
 }
 
 impl DeployInput {
@@ -61,6 +65,12 @@ impl DeployInput {
                 )
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
+        };
+        let checks = match summary {
+            Summary::Tune(tune) => tune.checks.clone(),
+            Summary::Ladder(ladder) => ladder.checks.clone(),
+            Summary::Matrix(matrix) => matrix.checks.clone(),
+            Summary::Compare(_) | Summary::Sweep(_) => Vec::new(),
         };
         let search = match summary {
             Summary::Tune(tune) => FoundBySearch::of(tune),
@@ -101,6 +111,7 @@ impl DeployInput {
             evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
             rungs,
             variant: variant.clone(),
+            checks,
         })
     }
 

@@ -35,7 +35,10 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
         }
         // Names come from lever files and command lines: whatever else they hold, they end no line.
         let name: String = name.chars().filter(|c| !c.is_control()).collect();
-        out.push_str(&format!("{name} = {}\n\n", value_text(value)));
+        out.push_str(&match input.variant.flags.contains(&name) {
+            true => format!("{name}\n\n"),
+            false => format!("{name} = {}\n\n", value_text(value)),
+        });
     }
     out.truncate(out.trim_end().len());
     out.push('\n');

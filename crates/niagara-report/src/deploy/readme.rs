@@ -6,6 +6,29 @@ use super::{
     ARCHIVE, DeployInput, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, plugins,
     unit,
 };
+use crate::wording::checks_told;
+
+/// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
+const SKIPS: [&str; 8] = [
+    "skip_external_locking",
+    "skip_name_resolve",
+    "skip_networking",
+    "skip_parallel_replication",
+    "skip_replica_start",
+    "skip_replication",
+    "skip_show_database",
+    "skip_slave_start",
+];
+
+/// The variable in which an option shows, and whether the option switches it off: `skip_log_bin` shows in `log_bin`.
+fn shown_as(option: &str) -> (String, bool) {
+    let name = option.replace('-', "_").to_ascii_lowercase();
+    let name = name.strip_prefix("loose_").unwrap_or(&name);
+    match name.strip_prefix("skip_") {
+        Some(off) if !SKIPS.contains(&name) => (off.to_owned(), true),
+        _ => (name.to_owned(), false),
+    }
+}
 
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
@@ -18,6 +41,7 @@ pub fn readme(input: &DeployInput) -> String {
         "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller \
          or absent: try it on a replica or a test server first, and measure again.\n\n",
     );
+    page.extend(checked(input));
     let mut out = Sections(page);
     out.rungs(input);
     out.overrides(input);
@@ -26,6 +50,16 @@ pub fn readme(input: &DeployInput) -> String {
     out.check(input);
     out.undo(input);
     out.0
+}
+
+/// Whether it was checked: whoever installs it has this page alone.
+fn checked(input: &DeployInput) -> Option<String> {
+    let told = checks_told(&input.checks)?;
+    let all_done = input.checks.iter().all(|check| check.passed.is_some());
+    Some(match all_done {
+        true => format!("Checked: {told}\n\n"),
+        false => format!("**Not all of it could be checked.** {told}\n\n"),
+    })
 }
 
 /// What stands first where the built server is of an older release than the one that it takes the place of.
@@ -77,6 +111,9 @@ impl Sections {
                 false => format!("`{name} = {value}`"),
             };
             self.line(match start.overrides.get(name) {
+                None if start.restated.contains(name) => {
+                    format!("- {to} is what SET GLOBAL made it, which a restart forgets: it is part of what was measured")
+                }
                 Some(there) => format!("- {to} {}", option_file::overrides(there)),
                 None => format!("- {to} is new: your configuration does not say it"),
             });
@@ -286,16 +323,9 @@ impl Sections {
     fn check(&mut self, input: &DeployInput) {
         let mut commands = Vec::new();
         if has_options(input) {
-            let names: Vec<String> = input
-                .variant
-                .config
-                .keys()
-                .map(|name| {
-                    format!(
-                        "'{}'",
-                        name.replace('-', "_").replace(['\'', '\\', '"'], "")
-                    )
-                })
+            let names = input.variant.config.keys();
+            let names: Vec<String> = names
+                .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
                 .collect();
             commands.push(format!(
                 "sudo {} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
@@ -337,9 +367,11 @@ impl Sections {
         self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
         if has_options(input) {
             let expected = input.variant.config.iter();
-            let expected = expected.map(|(name, value)| match value.is_empty() {
-                true => format!("`{name}` set"),
-                false => format!("`{name}` = {value}"),
+            let expected = expected.map(|(name, value)| match shown_as(name) {
+                (shown, true) => format!("`{shown}` = OFF"),
+                (shown, false) if input.variant.flags.contains(name) => format!("`{shown}` = ON"),
+                (shown, false) if value.is_empty() => format!("`{shown}` empty"),
+                (shown, false) => format!("`{shown}` = {value}"),
             });
             let expected = expected.collect::<Vec<_>>().join(", ");
             self.line(format!(
@@ -427,4 +459,21 @@ fn has_options(input: &DeployInput) -> bool {
 
 fn has_unit(input: &DeployInput) -> bool {
     unit::unit(input).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_as;
+
+    #[test]
+    fn options_are_asked_for_by_the_variables_in_which_they_show() {
+        let shown = |option: &str| {
+            let (name, off) = shown_as(option);
+            format!("{name}{}", if off { " off" } else { "" })
+        };
+        assert_eq!(shown("skip_log_bin"), "log_bin off");
+        assert_eq!(shown("skip-name-resolve"), "skip_name_resolve");
+        assert_eq!(shown("loose_innodb_foo"), "innodb_foo");
+        assert_eq!(shown("table_open_cache"), "table_open_cache");
+    }
 }

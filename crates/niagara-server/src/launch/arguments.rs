@@ -23,6 +23,11 @@ const MAY_BE_EMPTY: [&str; 6] = [
     "optimizer_switch",
 ];
 
+/// Whether a variable with this value is given by its name alone.
+pub fn is_flag(name: &str, value: &str) -> bool {
+    value.is_empty() && !MAY_BE_EMPTY.contains(&name)
+}
+
 /// The command line but for the port.
 pub(super) fn arguments(
     spec: &LaunchSpec,
@@ -119,7 +124,7 @@ pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
     let mut arguments: Vec<String> = config
         .iter()
         .map(|(name, value)| {
-            if value.is_empty() && !MAY_BE_EMPTY.contains(&name.as_str()) {
+            if is_flag(name, value) {
                 format!("--{name}")
             } else {
                 format!("--{name}={value}")
