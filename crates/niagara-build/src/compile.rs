@@ -38,12 +38,17 @@ impl Builder<'_> {
             }
             None => (None, None),
         };
-        let merged = trained.as_ref().map(|profile| profile.folder.join(MERGED));
         let gcc = order.recipe.compiler.is_gcc();
-        let stage = match &merged {
+        let merged = match &trained {
+            Some(profile) if !gcc => {
+                let store = BuildStore::new(self.cache);
+                Some(store.placed_by_content(&profile.folder.join(MERGED))?)
+            }
+            _ => None,
+        };
+        let stage = match &trained {
             None => Stage::Plain,
-            Some(_) if gcc => Stage::Optimised(None),
-            Some(merged) => Stage::Optimised(Some(merged)),
+            Some(_) => Stage::Optimised(merged.as_deref()),
         };
         let mut record = order.record(key, BuildKind::Server, &stage);
         let goes_on = store::begin(&folder, &mut record)?;

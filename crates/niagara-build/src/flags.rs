@@ -13,6 +13,16 @@ use niagara_server::BuildDescription;
 pub(crate) const LAUNCHERS: [&str; 2] =
     ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
 
+/// clang's profile knows a static function by its file's name alone, as wherever the tree is: with the whole path, a profile that
+/// was counted in another folder (another user's, a patched tree's, the program's own) would know none of them. By `-Xclang`, for links
+/// are given the flags too, and clang warns of `-mllvm` there: cmake's questions for flags may take that for a no.
+const NAMES_WITHOUT_FOLDERS: [&str; 4] = [
+    "-Xclang",
+    "-mllvm",
+    "-Xclang",
+    "-static-func-full-module-prefix=false",
+];
+
 /// jemalloc as position-independent objects.
 pub(crate) const JEMALLOC: &str = "libjemalloc_pic.a";
 
@@ -28,6 +38,17 @@ pub(crate) enum Stage<'a> {
     Contexts(&'a Path),
     /// By the profile: for gcc the counts lie beside the objects, for clang in this file.
     Optimised(Option<&'a Path>),
+}
+
+impl Stage<'_> {
+    /// Whether another build's objects can be this one's: gcc's profile and the place of its objects decide each other, and so do
+    /// an instrumented object and where it counts to.
+    fn has_known_objects(&self) -> bool {
+        match self {
+            Stage::Plain | Stage::Optimised(Some(_)) => true,
+            Stage::Optimised(None) | Stage::Instrumented | Stage::Contexts(_) => false,
+        }
+    }
 }
 
 /// That no option of cmake takes the place of what Niagara gives cmake itself: the profile's flags would be gone, and the
@@ -105,8 +126,7 @@ pub(crate) fn cmake_options(
             set(&format!("CMAKE_{name}"), tool.display().to_string());
         }
     }
-    // Profile and place of the objects decide each other: nothing to be found from another build.
-    if let (Some(ccache), Stage::Plain) = (&tools.ccache, stage) {
+    if let Some(ccache) = tools.ccache.as_ref().filter(|_| stage.has_known_objects()) {
         for launcher in LAUNCHERS {
             set(launcher, ccache.display().to_string());
         }
@@ -133,6 +153,9 @@ fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Ve
         (_, Lto::Full, true) => add(&["-flto=auto", "-fno-fat-lto-objects", "-flto-partition=one"]),
         (_, Lto::Thin, false) => add(&["-flto=thin"]),
         (_, Lto::Full, false) => add(&["-flto=full"]),
+    }
+    if !gcc && *stage != Stage::Plain {
+        add(&NAMES_WITHOUT_FOLDERS);
     }
     match (stage, gcc) {
         (Stage::Plain, _) => {}
@@ -320,6 +343,12 @@ mod tests {
             ],
             &Stage::Optimised(Some(Path::new("/p"))),
         );
-        assert!(clang["CMAKE_C_FLAGS"].ends_with("-flto=full -fprofile-use=/p"));
+        let flags = &clang["CMAKE_C_FLAGS"];
+        assert!(
+            flags.contains("-flto=full") && flags.ends_with("-fprofile-use=/p"),
+            "{flags}"
+        );
+        assert!(flags.contains("-static-func-full-module-prefix=false"));
+        assert_eq!(clang["CMAKE_CXX_COMPILER_LAUNCHER"], "/bin/ccache");
     }
 }

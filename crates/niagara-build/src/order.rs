@@ -22,7 +22,7 @@ use niagara_server::Cache;
 
 /// How builds are made: part of every key, so that raising it builds again. To be raised with whatever a recipe comes to
 /// (the words for cmake and BOLT, which a test watches) and with what a prefix holds.
-pub(crate) const FORM: u32 = 1;
+pub(crate) const FORM: u32 = 2;
 
 /// Everything that a recipe comes to on this machine.
 pub(crate) struct Order {

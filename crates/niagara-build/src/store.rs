@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,6 +25,8 @@ const RECORD: &str = "recipe.json";
 const ASKED: &str = "asked.json";
 /// Touched whenever the build is used.
 const USED: &str = "used";
+/// A build takes less, so that a copy of its profile that is older is not in use.
+const COPY_IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of a key; two letters each.
 const KEY_BYTES: usize = 8;
 
@@ -180,6 +183,37 @@ impl BuildStore {
     /// ccache's folder.
     pub fn ccache(&self) -> PathBuf {
         self.cache.root().join("ccache")
+    }
+
+    /// The folder of clang's profiles by their content.
+    fn profiles(&self) -> PathBuf {
+        self.cache.root().join("profiles")
+    }
+
+    /// `profile` at a path that its content decides. ccache knows an object by the words of its compilation and by what it was made from:
+    /// builds by the same profile, of a patched tree too, find each other's.
+    ///
+    /// # Errors
+    /// It cannot be read; the cache cannot be written.
+    pub(crate) fn placed_by_content(&self, profile: &Path) -> Result<PathBuf> {
+        let content =
+            fs::read(profile).with_context(|| format!("cannot read {}", profile.display()))?;
+        let digest = hex::encode(&Sha256::digest(&content)[..KEY_BYTES]);
+        let place = self.profiles().join(format!("{digest}.profdata"));
+        if place.exists() {
+            return Ok(place);
+        }
+        create_private(&self.profiles())?;
+        match fs::hard_link(profile, &place) {
+            Ok(()) => Ok(place),
+            // Another build was quicker.
+            Err(_) if place.exists() => Ok(place),
+            // A file system without hard links.
+            Err(_) => {
+                write_private(&place, &content)?;
+                Ok(place)
+            }
+        }
     }
 
     /// The folder of a build.
@@ -357,8 +391,25 @@ impl BuildStore {
                 collected.sources += 1;
             }
         }
-        collected.bytes = freed.freed();
+        collected.bytes = freed.freed() + self.clear_profiles();
         Ok(collected)
+    }
+
+    /// Removes the profiles by content that none of the store is any more; the bytes that they took. A build that is being made has
+    /// its own, which is younger where it is a copy.
+    fn clear_profiles(&self) -> u64 {
+        let places = fs::read_dir(self.profiles())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let removed = places.filter_map(|place| {
+            let file = place.metadata().ok()?;
+            let age = file.modified().ok()?.elapsed().unwrap_or_default();
+            let is_needed = file.nlink() > 1 || age < COPY_IN_USE;
+            let gone = !is_needed && fs::remove_file(place.path()).is_ok();
+            gone.then_some(file.blocks() * 512)
+        });
+        removed.sum()
     }
 
     /// Removes a build's folder; none when somebody makes or uses it right now.

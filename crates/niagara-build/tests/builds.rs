@@ -421,24 +421,73 @@ fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
 #[test]
 fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
     let yard = Yard::new();
-    let hits = || {
-        let output = Command::new("ccache")
-            .arg("--print-stats")
-            .env("CCACHE_DIR", yard.store().ccache())
-            .output()
-            .expect("make test installs ccache");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let value = |name: &str| -> u64 {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.map_or(0, |value| value.trim().parse().expect("a number"))
-        };
-        value("direct_cache_hit") + value("preprocessed_cache_hit")
-    };
     yard.build(&[]).expect("built");
-    assert_eq!(hits(), 0);
+    assert_eq!(ccache_hits(&yard), 0);
     // The patch is one of work.c; there are main.c and made.c beside it.
     yard.build(&[("patches", "more")]).expect("built");
-    assert_eq!(hits(), 2);
+    assert_eq!(ccache_hits(&yard), 2);
+}
+
+/// Objects that were taken from ccache.
+fn ccache_hits(yard: &Yard) -> u64 {
+    let output = Command::new("ccache")
+        .arg("--print-stats")
+        .env("CCACHE_DIR", yard.store().ccache())
+        .output()
+        .expect("make test installs ccache");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let value = |name: &str| -> u64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0, |value| value.trim().parse().expect("a number"))
+    };
+    value("direct_cache_hit") + value("preprocessed_cache_hit")
+}
+
+#[test]
+#[ignore = "needs clang-19, which `make test-builds` installs"]
+fn a_patched_build_by_the_same_profile_takes_the_rest_from_ccache_too() {
+    let yard = Yard::with_package();
+    yard.fetch("10.11.98");
+    // The profile that comes with the program.
+    let feedback = [
+        ("compiler", "clang-19"),
+        ("pgo", "oltp_read_only:2/oltp_read_write"),
+    ];
+    let (built, _) = yard.build_package(&feedback);
+    assert!(built.build.record.shipped.is_some());
+    let before = ccache_hits(&yard);
+    yard.build_package(&[&feedback[..], &[("patches", "more")]].concat());
+    assert_eq!(ccache_hits(&yard) - before, 2);
+}
+
+#[test]
+#[ignore = "needs clang-19, which `make test-builds` installs"]
+fn a_profile_knows_static_functions_wherever_the_tree_is() {
+    let yard = Yard::new();
+    let with_static = "static __attribute__((noinline)) long step(long i) { return i % 3 == 0 ? i : 1; }\n\
+                       long work(long rounds) { long sum = 0; for (long i = 1; i <= rounds; i++) sum += step(i); return sum; }\n";
+    yard.write("work.c", with_static);
+    let feedback = [("compiler", "clang-19"), ("pgo", "oltp_read_only")];
+    yard.build(&feedback).expect("built");
+    let list = yard.store().list().expect("readable");
+    let mut profiles = list
+        .iter()
+        .filter(|build| build.record.kind == BuildKind::Profile);
+    let counted = profiles
+        .next()
+        .expect("a profile")
+        .folder
+        .join("merged.profdata");
+    assert!(functions_of(&counted).contains("\n  work.c;step:\n"));
+    let shipped = functions_of(&shipped_profile(&yard));
+    let is_static = |line: &&str| line.contains(';') && line.ends_with(':');
+    assert!(shipped.lines().filter(is_static).count() > 1000);
+    assert!(
+        !shipped
+            .lines()
+            .filter(is_static)
+            .any(|line| line.contains('/'))
+    );
 }
 
 #[test]
@@ -733,11 +782,16 @@ fn what_earlier_attempts_at_bolt_took_counts() {
     assert!(seconds > 1000.0, "{seconds}");
 }
 
-/// Functions of the profile that comes with the program, enough of them to be more than fit, each of which is another here.
-fn other_functions(yard: &Yard) -> String {
+/// The profile that comes with the program, unpacked.
+fn shipped_profile(yard: &Yard) -> PathBuf {
     let packed = include_bytes!("../../../profiles/mariadb-10.11-clang-19.profdata.zst");
     let profile = yard.folder.path().join("shipped.profdata");
     fs::write(&profile, zstd::decode_all(&packed[..]).expect("packed")).expect("written");
+    profile
+}
+
+/// The functions of clang's profile, as it lists them.
+fn functions_of(profile: &Path) -> String {
     let told = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
         let output = output.expect("make test-builds installs clang");
@@ -746,7 +800,12 @@ fn other_functions(yard: &Yard) -> String {
     };
     let profdata = told("clang-19", &["-print-prog-name=llvm-profdata"]);
     let profile = profile.display().to_string();
-    let text = told(profdata.trim(), &["show", "--all-functions", &profile]);
+    told(profdata.trim(), &["show", "--all-functions", &profile])
+}
+
+/// Functions of the profile that comes with the program, enough of them to be more than fit, each of which is another here.
+fn other_functions(yard: &Yard) -> String {
+    let text = functions_of(&shipped_profile(yard));
     let names = text.lines().filter_map(|line| {
         let name = line.strip_prefix("  ")?.strip_suffix(':')?;
         let is_plain = name
@@ -795,7 +854,7 @@ fn a_shipped_profile_that_does_not_fit_is_tried_once_for_a_source() {
     assert!(!tried(&told), "{told:?}");
     assert!(second.build.record.shipped.is_none());
     // One that differs in how it is linked shares the profile that was counted here.
-    let linked = [&plain[..], &[("link_flags", "-s")]].concat();
+    let linked = [&plain[..], &[("link_flags", "-Wl,--as-needed")]].concat();
     assert!(forecasts(&linked).seconds() < Some(training));
     let (_, told) = yard.build_package(&linked);
     assert!(
