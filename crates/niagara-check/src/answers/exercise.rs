@@ -75,7 +75,7 @@ struct Exercise<'a> {
 impl Exercise<'_> {
     /// Those of the engines that this server has.
     fn engines(&mut self) -> Result<Vec<String>> {
-        let rows = self.admin.rows("SHOW ANSWERED_ENGINES")?;
+        let rows = self.admin.rows("SHOW ENGINES")?;
         let has = |engine: &str| {
             rows.iter().any(|row| {
                 let cell = |place: usize| row.get(place).and_then(|cell| cell.as_deref());

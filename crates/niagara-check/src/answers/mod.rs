@@ -225,7 +225,7 @@ impl Comparison<'_> {
     fn engines(&mut self) -> Result<Vec<String>> {
         let mut known = Vec::new();
         for admin in [&mut self.ours, &mut self.theirs] {
-            let rows = admin.rows("SHOW ANSWERED_ENGINES")?;
+            let rows = admin.rows("SHOW ENGINES")?;
             let usable = rows.into_iter().filter_map(|row| {
                 let mut cells = row.into_iter();
                 let (name, support) = (cells.next()??, cells.next()??);
