@@ -451,7 +451,7 @@ fn an_unknown_view_lists_the_known() {
 #[test]
 fn a_profile_of_a_server_that_does_not_start_leaves_no_folder() {
     let place = Place::new();
-    let variant = ["base+cfg.innodb_page_size=3000"];
+    let variant = ["base+cfg.innodb_no_such_variable=1"];
     let (code, _, stderr) = run(&mut small(&place, &variant, &["--views", "cpu"]));
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("cannot profile"), "{stderr}");
