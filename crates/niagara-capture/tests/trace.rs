@@ -147,6 +147,24 @@ fn a_database_that_changes_is_chosen() {
     assert_eq!(trace.database_names(), ["shop", "stock"]);
 }
 
+/// The replay's session stays that of one user, whose database is another one then.
+#[test]
+fn the_database_of_the_next_user_is_chosen() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t")
+        .add(1, "stock", 100, 10, "# administrator command: Change user")
+        .add(1, "", 200, 10, "SELECT b FROM u");
+    let trace = log.compile(CommitOrder::Normal);
+    let chosen = trace
+        .steps
+        .iter()
+        .filter(|step| step.action == Action::Database);
+    let chosen: Vec<_> = chosen
+        .map(|step| String::from_utf8_lossy(trace.text(step.text)).into_owned())
+        .collect();
+    assert_eq!(chosen, ["stock"]);
+}
+
 #[test]
 fn segments_are_whole_and_long_units_are_alone() {
     let mut log = Log::new();

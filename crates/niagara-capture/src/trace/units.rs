@@ -76,14 +76,12 @@ impl Units {
                 Self::finish(session, draft, &mut self.done, &mut self.left_out);
                 return;
             }
-            EventKind::Reset | EventKind::ChangeUser => {
-                session.database = None;
-                Step {
-                    action: Action::Reset,
-                    digest: NONE,
-                    ..event.step
-                }
-            }
+            // A replay logs in as one user: the session starts afresh, in the database that it was in.
+            EventKind::Reset | EventKind::ChangeUser => Step {
+                action: Action::Reset,
+                digest: NONE,
+                ..event.step
+            },
             EventKind::Database => {
                 session.database = Some(event.database);
                 choice(event, texts, names)
@@ -103,7 +101,7 @@ impl Units {
         let is_statement = event.kind.is_statement();
         if is_statement && event.database != NameId(0) && session.database != Some(event.database) {
             // After USE it is what the next statement says; anything else has to be chosen.
-            if session.database.is_some() || event.kind == EventKind::ChangeUser {
+            if session.database.is_some() {
                 draft.push(choice(event, texts, names));
             }
             session.database = Some(event.database);
@@ -113,6 +111,10 @@ impl Units {
         }
         draft.writes |= is_statement && !is_harmless(event.class);
         draft.push(step);
+        if event.kind == EventKind::ChangeUser && event.database != NameId(0) {
+            draft.push(choice(event, texts, names));
+            session.database = Some(event.database);
+        }
         if event.transaction.inside && !event.transaction.last {
             session.open = Some(draft);
         } else {

@@ -5,6 +5,7 @@ mod known_options;
 mod neutralised;
 mod option_file;
 mod running;
+mod secret;
 mod size;
 mod source;
 mod start;

@@ -13,6 +13,7 @@ use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
 use super::neutralised::{log_name, neutralised};
 use super::option_file::Place;
+use super::secret::shown_setting;
 use super::size::{number, shown};
 use super::source::ConfigSource;
 
@@ -104,7 +105,7 @@ impl StartConfiguration {
                 start.folders = read.folders;
                 start.remarks = read.remarks;
                 let options = options.into_iter().map(|option| Given {
-                    said: option.argument().trim_start_matches("--").to_owned(),
+                    said: shown_setting(&option.name, option.argument().trim_start_matches("--")),
                     place: option.place.to_string(),
                     line: Some(option.place),
                     origin: None,
@@ -119,7 +120,10 @@ impl StartConfiguration {
                 .map(|setting| Given {
                     name: setting.name.clone(),
                     value: Some(setting.value.clone()),
-                    said: format!("{} = {}", setting.name, setting.value),
+                    said: shown_setting(
+                        &setting.name,
+                        &format!("{} = {}", setting.name, setting.value),
+                    ),
                     place: match &setting.place {
                         Some(place) => format!("{} ({place})", start.from),
                         None => format!("{} ({})", start.from, setting.origin),
