@@ -6,8 +6,11 @@ mod shop;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use niagara_load::Admin;
+use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, SET_PERSIST, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
@@ -258,4 +261,28 @@ fn names_are_compared_as_they_were_when_the_data_were_made() -> Result<()> {
     let server = shop.launch(shop.path("clone"), &Config::new())?;
     server.query("SELECT id FROM SHOP.ORDERS")?;
     Ok(())
+}
+
+/// Where the settings of a running server come from, and whether it writes a binary log.
+#[test]
+fn a_running_server_tells_what_set_its_variables() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start_with(
+        &[("skip_log_bin", ""), ("table_open_cache", "321")],
+        &[
+            "SET PERSIST max_connections = 77",
+            "SET GLOBAL innodb_io_capacity = 321",
+        ],
+    )?;
+    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
+    let running = running_config(&mut admin, "here")?;
+    let found = |name: &str| {
+        let setting = running.settings.iter().find(|one| one.name == name);
+        setting.map(|one| (one.value.as_str(), one.origin.as_str()))
+    };
+    assert_eq!(found("max_connections"), Some(("77", SET_PERSIST)));
+    assert_eq!(found("innodb_io_capacity"), Some(("321", SET_GLOBAL)));
+    assert_eq!(found("table_open_cache"), Some(("321", COMMAND_LINE)));
+    assert_eq!(found("skip_log_bin").map(|(value, _)| value), Some(""));
+    server.stop()
 }

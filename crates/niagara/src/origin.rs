@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use niagara_lab::lever::ProductionMachine;
 use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
@@ -80,9 +80,16 @@ fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
         at.host = Some(address.ip().to_string());
         at.port = address.port();
     } else {
-        let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        };
         at.host = Some(host.to_owned());
-        at.port = port.parse().unwrap_or(at.port);
+        if let Some(port) = port {
+            at.port = port.parse().with_context(|| {
+                format!("{address}: {port} is no port\nremedy: HOST:PORT with a number up to 65535, or the path of its socket")
+            })?;
+        }
     }
     let (_, mut admin) = connect(&at)?;
     Ok(ConfigSource::Running(running_config(&mut admin, address)?))

@@ -27,17 +27,16 @@ impl Outcome {
     }
 }
 
-/// Makes the changes in their order. When one fails, those before it are undone.
+/// Makes the changes in their order, as far as the first that fails.
 ///
 /// # Errors
-/// What the server says about the one that failed.
+/// What the server, or the way to it, says about the one that failed; the server may carry that one out all the same.
 pub(super) fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
     connection.rows("SET SESSION sql_mode = ''")?;
-    for (made, change) in changes.iter().enumerate() {
-        if let Err(error) = connection.rows(&change.set()) {
-            restore(connection, &changes[..made]);
-            return Err(format!("{} cannot be set: {error}", change.name));
-        }
+    for change in changes {
+        connection
+            .rows(&change.set())
+            .map_err(|error| format!("{} cannot be set: {error}", change.name))?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use super::apply::{Outcome, apply, restore};
 use super::connection::Connection;
 use super::end::End;
 use super::state::{Process, State, Status};
+use super::wanted::Change;
 use crate::file::{ASK_COUNTS, ServerCounts};
 
 /// How often the log's length and the disk are checked.
@@ -22,6 +23,12 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// How long undoing is tried again while the server cannot be reached.
 const RESTORE_FOR: Duration = Duration::from_secs(600);
+
+/// How long that of a capture that could not begin is tried: somebody waits for it.
+const UNDO_FOR: Duration = Duration::from_secs(30);
+
+/// In which a server carries out a statement whose connection is gone.
+const CARRIED_OUT: Duration = Duration::from_secs(2);
 
 /// What a capture may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +84,7 @@ pub struct Watched {
 /// come as lines on `orders`, whose end is that of the command.
 ///
 /// # Errors
-/// The changes could not be made; then none is.
+/// The changes could not be made; then none is, or the error names those that are left.
 pub fn watch(
     mut guard: Guard,
     mut connect: impl FnMut() -> Result<Box<dyn Connection>, String>,
@@ -93,8 +100,9 @@ pub fn watch(
     let unwritten = |error: io::Error| format!("cannot write {}: {error}", path.display());
     guard.state.write(&path).map_err(unwritten)?;
     if let Err(error) = apply(connection.as_mut(), &guard.state.changes) {
-        let _ = fs::remove_file(&path);
-        return Err(error);
+        // A connection whose answer did not come in time is one answer behind: another one looks at all of them.
+        drop(connection);
+        return Err(undone(error, &mut connect, &guard));
     }
     guard.state.counted_before = counts(connection.as_mut());
     let heard = listen(orders);
@@ -102,7 +110,7 @@ pub fn watch(
     // A command that has gone already is noticed below.
     let _ = writeln!(out, "on").and_then(|()| out.flush());
     let end = wait(&guard, &heard, began, stop);
-    let outcomes = restore_surely(connection, &mut connect, &guard.state);
+    let outcomes = restore_surely(Some(connection), &mut connect, &guard.state, RESTORE_FOR);
     // The settings come first, and nothing depends on this.
     let counted = connect().ok().and_then(|mut fresh| counts(fresh.as_mut()));
     guard.state.counted = counted
@@ -190,30 +198,145 @@ fn wait(guard: &Guard, heard: &Receiver<Heard>, began: Instant, stop: &AtomicBoo
     }
 }
 
-/// Undoes the changes, on a new connection where the old one is lost, for as long as is sensible.
+/// Undoes what was made of the changes until `error`, and what the server may still make of the one that failed. What is on disk goes
+/// once nothing is left of them.
+fn undone(
+    error: String,
+    connect: &mut impl FnMut() -> Result<Box<dyn Connection>, String>,
+    guard: &Guard,
+) -> String {
+    restore_surely(None, connect, &guard.state, UNDO_FOR);
+    std::thread::sleep(CARRIED_OUT);
+    let outcomes = restore_surely(None, connect, &guard.state, UNDO_FOR);
+    let left: Vec<&str> = outcomes
+        .iter()
+        .filter(|(_, outcome)| !outcome.is_settled())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if left.is_empty() {
+        let _ = fs::remove_file(&guard.state_file);
+        return error;
+    }
+    format!(
+        "{error}; and these could not be set back: {}: `niagara capture stop` does it once the server answers",
+        left.join(", ")
+    )
+}
+
+/// Undoes the changes, on a new connection where the old one is lost, for as long as is given.
 fn restore_surely(
-    mut connection: Box<dyn Connection>,
+    mut connection: Option<Box<dyn Connection>>,
     connect: &mut impl FnMut() -> Result<Box<dyn Connection>, String>,
     state: &State,
+    for_as_long: Duration,
 ) -> Vec<(String, Outcome)> {
     let began = Instant::now();
+    let unreached = |change: &Change| {
+        let why = "the server could not be reached".to_owned();
+        (change.name.clone(), Outcome::Failed(why))
+    };
+    let mut outcomes: Vec<(String, Outcome)> = state.changes.iter().map(unreached).collect();
     loop {
-        let outcomes = restore(connection.as_mut(), &state.changes);
-        if outcomes.iter().all(|(_, outcome)| outcome.is_settled())
-            || began.elapsed() >= RESTORE_FOR
-        {
+        // A server that was restarted has the settings of its files.
+        if let Some(mut reached) = connection.take().or_else(|| connect().ok()) {
+            outcomes = restore(reached.as_mut(), &state.changes);
+        }
+        let settled = outcomes.iter().all(|(_, outcome)| outcome.is_settled());
+        if settled || began.elapsed() >= for_as_long {
             return outcomes;
         }
-        // A server that was restarted has the settings of its files.
-        loop {
-            std::thread::sleep(STEP);
-            if let Ok(fresh) = connect() {
-                connection = fresh;
-                break;
+        std::thread::sleep(STEP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+    use std::rc::Rc;
+
+    use super::super::connection::Row;
+    use super::*;
+
+    type Variables = Rc<RefCell<BTreeMap<String, String>>>;
+
+    /// A connection to two variables. One that is `late` gets no answer to its second change, which is carried out, nor to anything after.
+    struct Variable {
+        variables: Variables,
+        late: bool,
+        changes: u32,
+    }
+
+    impl Connection for Variable {
+        fn rows(&mut self, sql: &str) -> Result<Vec<Row>, String> {
+            if let Some(name) = sql.strip_prefix("SELECT @@GLOBAL.") {
+                let value = self.variables.borrow().get(name).cloned();
+                return match self.late && self.changes > 1 {
+                    true => Err("no answer".to_owned()),
+                    false => Ok(vec![vec![value]]),
+                };
             }
-            if began.elapsed() >= RESTORE_FOR {
-                return outcomes;
+            if let Some(set) = sql.strip_prefix("SET GLOBAL ") {
+                self.changes += 1;
+                let (name, value) = set.split_once('=').expect("an assignment");
+                let value = value.trim().trim_matches('\'').to_owned();
+                self.variables
+                    .borrow_mut()
+                    .insert(name.trim().to_owned(), value);
+            }
+            match self.late && self.changes > 1 {
+                true => Err("no answer".to_owned()),
+                false => Ok(Vec::new()),
             }
         }
+    }
+
+    #[test]
+    fn what_could_not_begin_leaves_the_server_as_it_was_also_where_an_answer_did_not_come() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let before = [("a", "1"), ("b", "2")].map(|(name, value)| (name.into(), value.into()));
+        let variables: Variables = Rc::new(RefCell::new(BTreeMap::from(before)));
+        let state_file = folder.path().join("state.json");
+        let change = |name: &str, from: &str| Change {
+            name: name.into(),
+            from: from.into(),
+            to: "0".into(),
+            why: String::new(),
+        };
+        let guard = Guard {
+            state: State {
+                server: "a server".into(),
+                user: "root".into(),
+                log: folder.path().join("log"),
+                changes: vec![change("a", "1"), change("b", "2")],
+                guardian: None,
+                began: 0,
+                counted_before: None,
+                counted: None,
+                status: Status::Running,
+            },
+            state_file: state_file.clone(),
+            limits: Limits {
+                log_bytes: 1,
+                free_bytes: 0,
+                seconds: 1,
+            },
+        };
+        let mut connections = 0;
+        let connect = || -> Result<Box<dyn Connection>, String> {
+            connections += 1;
+            Ok(Box::new(Variable {
+                variables: Rc::clone(&variables),
+                late: connections == 1,
+                changes: 0,
+            }))
+        };
+        let stop = AtomicBool::new(false);
+        let error = watch(guard, connect, io::empty(), io::sink(), &stop);
+        let error = error.expect_err("no answer");
+        assert!(error.contains("b cannot be set"), "{error}");
+        let values: Vec<String> = variables.borrow().values().cloned().collect();
+        assert_eq!(values, ["1", "2"]);
+        assert!(!state_file.exists());
     }
 }

@@ -50,11 +50,35 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
             origin: said(&origin).to_owned(),
         })
     });
+    let mut settings: Vec<RunningSetting> = settings.collect();
+    settings.extend(binary_log(admin, is_mariadb)?);
     Ok(RunningConfig {
         address: address.to_owned(),
         version,
-        settings: settings.collect(),
+        settings,
     })
+}
+
+/// The binary log, which servers show by variables that are no settings: `log_bin` says whether there is one, wherever that was
+/// said, and is of no origin. None where it is as the family has it by itself (MariaDB: none; MySQL from 8.0 on: one).
+fn binary_log(admin: &mut Admin, is_mariadb: bool) -> Result<Option<RunningSetting>> {
+    let is_on = admin.value("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1");
+    let (name, value) = match (is_mariadb, is_on) {
+        (true, true) => {
+            let base = admin.value("SELECT @@GLOBAL.log_bin_basename")?;
+            let base = base.unwrap_or_default();
+            let file = base.rsplit('/').next().unwrap_or_default().to_owned();
+            ("log_bin", file)
+        }
+        (false, false) => ("skip_log_bin", String::new()),
+        (true, false) | (false, true) => return Ok(None),
+    };
+    Ok(Some(RunningSetting {
+        name: name.to_owned(),
+        value,
+        place: None,
+        origin: said("").to_owned(),
+    }))
 }
 
 /// An origin in words.
