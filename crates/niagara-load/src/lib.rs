@@ -47,6 +47,7 @@ mod prepare;
 mod protocol;
 pub mod remote;
 mod script;
+mod sql_text;
 mod workload;
 
 pub use answers::{Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers};
@@ -90,6 +91,7 @@ pub use script::runtime::{
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
     read_script,
 };
+pub use sql_text::sql_text;
 pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;
 pub use workload::script::{

@@ -52,10 +52,10 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(summary: &'a Summary) -> Option<Self> {
         let proof = comparison_of(summary);
-        let found = |deployment, checks, workload: &str| Self {
+        let found = |deployment, workload: &str| Self {
             deployment,
             proof,
-            checks,
+            checks: summary.checks(),
             rungs: &[],
             workload: workload.to_owned(),
             hands_over: true,
@@ -64,21 +64,19 @@ impl<'a> Found<'a> {
         Some(match summary {
             Summary::Tune(tune) => Self {
                 rungs: &tune.rungs,
-                ..found(tune.deployment.as_ref(), &tune.checks, &tune.workload)
+                ..found(tune.deployment.as_ref(), &tune.workload)
             },
-            Summary::Ladder(ladder) => {
-                found(ladder.deployment.as_ref(), &ladder.checks, &ladder.workload)
-            }
+            Summary::Ladder(ladder) => found(ladder.deployment.as_ref(), &ladder.workload),
             Summary::Matrix(matrix) => {
                 let workload = matrix.confirmed.as_ref().map_or(String::new(), |best| {
                     let threads = number::count(best.threads as usize, "thread");
                     format!("{}, {threads}", matrix.workloads[best.workload].one_line)
                 });
-                found(matrix.deployment.as_ref(), &matrix.checks, &workload)
+                found(matrix.deployment.as_ref(), &workload)
             }
             Summary::Compare(compare) => Self {
                 hands_over: false,
-                ..found(compare.deployment.as_ref(), &[], &compare.workload)
+                ..found(compare.deployment.as_ref(), &compare.workload)
             },
             Summary::Sweep(_) => return None,
         })
@@ -236,9 +234,8 @@ impl<'a> Found<'a> {
         }
         let cautions = &deployment.cautions;
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
-        let touches_host = deployment.huge_pages.is_some() || !deployment.host_steps.is_empty();
         let risk = match (told.is_empty(), durability_kept) {
-            (true, _) if touches_host => {
+            (true, _) if touches_host(deployment) => {
                 "None of the levers touches durability; settings of the host are among the steps."
                     .to_owned()
             }
@@ -251,6 +248,11 @@ impl<'a> Found<'a> {
             false => format!("{risk} To know: {}.", cautions.join("; ")),
         }
     }
+}
+
+/// Whether settings of the host are among the steps.
+fn touches_host(deployment: &Deployment) -> bool {
+    deployment.huge_pages.is_some() || !deployment.host_steps.is_empty()
 }
 
 /// Risks of levers, the gravest first, and what each means.
@@ -329,7 +331,7 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
             unit.join(", ")
         ));
     }
-    if deployment.huge_pages.is_some() || !deployment.host_steps.is_empty() {
+    if touches_host(deployment) {
         parts.push("settings of the host".to_owned());
     }
     if !deployment.steps.is_empty() {

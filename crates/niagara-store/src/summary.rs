@@ -305,6 +305,16 @@ impl Summary {
         }
     }
 
+    /// What the final variant was checked for; of what has none, nothing.
+    pub fn checks(&self) -> &[FinalCheck] {
+        match self {
+            Self::Tune(tune) => &tune.checks,
+            Self::Ladder(ladder) => &ladder.checks,
+            Self::Matrix(matrix) => &matrix.checks,
+            Self::Compare(_) | Self::Sweep(_) => &[],
+        }
+    }
+
     /// Whether the study came to its end.
     pub fn is_complete(&self) -> bool {
         match self {

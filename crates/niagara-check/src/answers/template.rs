@@ -1,5 +1,6 @@
 //! Statements with placeholders, filled from a seeded source: the same seed, the same statements.
 
+use niagara_load::sql_text;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -60,14 +61,14 @@ fn value(
     let mut word = || words[rng.random_range(0..words.len())];
     Ok(match kind {
         "row" => row.to_string(),
-        "word" => quoted(word()),
+        "word" => sql_text(word()),
         "words" => {
             let range = range()?;
             let count = rng.random_range(range);
             let picked: Vec<&str> = (0..count)
                 .map(|_| words[rng.random_range(0..words.len())])
                 .collect();
-            quoted(&picked.join(" "))
+            sql_text(&picked.join(" "))
         }
         "int" => rng.random_range(range()?).to_string(),
         // Eighths have exact doubles, so that sums do not depend on their order.
@@ -127,10 +128,6 @@ fn time(rng: &mut ChaCha8Rng) -> String {
         rng.random_range(0..60),
         rng.random_range(0..60)
     )
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 mod tests {
     use super::*;
     use crate::duels::spec::{DuelSettings, Load};
+    use crate::studies::observer::Silent;
     use niagara_load::WorkloadSpec;
     use niagara_server::Cancel;
     use niagara_server::{Cache, Catalog};
@@ -135,12 +136,6 @@ mod tests {
                 "{options:?}"
             );
         }
-    }
-
-    struct Nobody;
-
-    impl Observer for Nobody {
-        fn see(&mut self, _: Event<'_>) {}
     }
 
     #[test]
@@ -173,7 +168,7 @@ mod tests {
         let short = ShortProfile::default();
         let mut look_at = |subject: &str| {
             let study = &mut study;
-            look(study, &bench, subject, &variant, &short, 5.0, &mut Nobody)
+            look(study, &bench, subject, &variant, &short, 5.0, &mut Silent)
         };
         assert_eq!(look_at("kept")?, None);
         let warning = look_at("the final variant")?.unwrap_or_default();

@@ -211,17 +211,9 @@ impl Measuring for Comparing<'_> {
             && !study.is_elsewhere()
             && study.rate().is_none()
         {
-            let slices = study.store().slices(None)?;
-            let kept = self.history.add(
-                self.bench.load(),
-                &study.duel_settings(),
-                &outcome.duels,
-                &slices,
-            );
-            // A hint for later plans: what was measured is worth more.
-            if let Err(error) = kept {
-                observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
-            }
+            let duels = &outcome.duels;
+            self.history
+                .learn(self.bench.load(), study, duels, observer)?;
         }
         let interrupted = outcome.interrupted;
         self.outcome = Some(outcome);

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use niagara_load::sql_text;
 use niagara_origin::configuration::{
     COMMAND_LINE, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
@@ -105,7 +106,7 @@ fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String>
 fn sql_value(value: &str) -> String {
     match value.parse::<f64>() {
         Ok(_) => value.to_owned(),
-        Err(_) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+        Err(_) => sql_text(value),
     }
 }
 

@@ -70,17 +70,9 @@ impl Measuring for Watching<'_> {
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }
-        let slices = study.store().slices(None)?;
-        let kept = self.history.add(
-            self.bench.load(),
-            &study.duel_settings(),
-            &outcome.duels,
-            &slices,
-        );
-        // A hint for later plans: what was measured is worth more.
-        if let Err(error) = kept {
-            observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
-        }
+        let duels = &outcome.duels;
+        self.history
+            .learn(self.bench.load(), study, duels, observer)?;
         self.duels = outcome.duels;
         Ok(())
     }

@@ -412,17 +412,11 @@ mod tests {
     use super::*;
     use crate::duels::spec::Load;
     use crate::lever::{Context, Lever, load};
-    use crate::studies::observer::Observer;
+    use crate::studies::observer::Silent;
     use niagara_server::Cancel;
 
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn see(&mut self, _: Event<'_>) {}
-    }
 
     /// Levers of a folder, their changes worked out for a machine without limits.
     fn written(files: &[(&str, &str)]) -> Vec<Candidate> {

@@ -44,6 +44,13 @@ pub(crate) struct SequentialTest<'a> {
     pub must_answer: bool,
 }
 
+impl SequentialTest<'_> {
+    /// Seconds that are left to it.
+    fn open_seconds(&self, study: &Study) -> f64 {
+        (study.left_seconds() - self.reserve_seconds).max(0.0)
+    }
+}
+
 /// How far it came.
 pub(crate) struct TestOutcome {
     pub judgement: Judgement,
@@ -85,10 +92,9 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
             // Of results from before looks were planned: as they were then.
             return Ok(test.errors.plan(test.errors.max_duels));
         }
-        let seconds = study.left_seconds() - test.reserve_seconds;
-        let affordable = HOPE * seconds / study.duel_seconds(test.couples);
+        let affordable = HOPE * test.open_seconds(study) / study.duel_seconds(test.couples);
         let fewest = test.errors.fewest_duels().unwrap_or(0);
-        let duels = (affordable.max(0.0) as usize).max(fewest).max(1);
+        let duels = (affordable as usize).max(fewest).max(1);
         Ok(test.errors.plan(duels))
     })
 }
@@ -137,7 +143,7 @@ impl Series for RunningTest<'_> {
             return Ok(None);
         }
         if scores.len() == NOISE_DUELS && is_first(study) {
-            let more = self.open_seconds(study) / study.duel_seconds(self.test.couples);
+            let more = self.test.open_seconds(study) / study.duel_seconds(self.test.couples);
             let words = what_shows(&scores, scores.len() + more as usize, &self.plan);
             words
                 .iter()
@@ -258,11 +264,6 @@ impl<'a> RunningTest<'a> {
             couples: test.couples,
             seed: derive_seed(test.seed, test.subject, attempt),
         }
-    }
-
-    /// Seconds that are left to it.
-    fn open_seconds(&self, study: &Study) -> f64 {
-        (study.left_seconds() - self.test.reserve_seconds).max(0.0)
     }
 
     fn has_failed(&self) -> bool {

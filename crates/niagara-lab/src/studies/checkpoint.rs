@@ -4,6 +4,7 @@
 
 use std::marker::PhantomData;
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use niagara_stats::LookPlan;
@@ -11,6 +12,7 @@ use niagara_store::{EventRecord, FinalCheck, NotTried, Phase, SameAnswers, Store
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
 use crate::questions::parts::PartRecord;
 use crate::studies::announced::TunePlan;
@@ -87,6 +89,17 @@ pub(crate) fn told() -> Checkpoint<Vec<String>> {
 /// The error probability that a confirmation of a matrix is given.
 pub(crate) fn confirmation() -> Checkpoint<f64> {
     Checkpoint::named("confirmation")
+}
+
+impl<T: Serialize> Checkpoint<T> {
+    /// Keeps `decided` in the results.
+    ///
+    /// # Errors
+    /// The results cannot be written.
+    pub(crate) fn keep_in(&self, store: &Store, decided: &T) -> Result<()> {
+        let (kind, text) = self.event(&serde_json::to_string(decided)?);
+        Ok(store.add_event(unix_ms(SystemTime::now()), kind, &text)?)
+    }
 }
 
 impl<T: DeserializeOwned> Checkpoint<T> {

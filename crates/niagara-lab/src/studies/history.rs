@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::duels::duel_plan::{couple_seconds, duel_seconds};
 use crate::duels::score::score_alone;
 use crate::duels::spec::{DuelSettings, Load};
+use crate::studies::observer::{Event, Observer};
+use crate::studies::study::Study;
 
 /// File in the cache, a comparison a line.
 const FILE: &str = "noise-history.jsonl";
@@ -52,11 +54,30 @@ impl History {
         }
     }
 
+    /// Learns from duels of `study`, whose load came from this host. That is a hint for later plans: where it cannot be kept, it is said,
+    /// and what was measured stands.
+    ///
+    /// # Errors
+    /// The study's slices cannot be read.
+    pub(crate) fn learn(
+        &self,
+        load: &Load,
+        study: &Study,
+        duels: &[DuelRecord],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let slices = study.store().slices(None)?;
+        if let Err(error) = self.add(load, &study.duel_settings(), duels, &slices) {
+            observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
+        }
+        Ok(())
+    }
+
     /// Adds the duels of one comparison of the same two variants; fewer than two say nothing.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn add(
+    fn add(
         &self,
         load: &Load,
         duel_settings: &DuelSettings,

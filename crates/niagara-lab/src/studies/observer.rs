@@ -64,3 +64,12 @@ pub trait Observer {
     /// Called for each event, in order, from the thread that runs the study.
     fn see(&mut self, event: Event<'_>);
 }
+
+/// Watches nothing.
+#[cfg(test)]
+pub(crate) struct Silent;
+
+#[cfg(test)]
+impl Observer for Silent {
+    fn see(&mut self, _event: Event<'_>) {}
+}

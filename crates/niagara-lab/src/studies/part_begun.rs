@@ -1,14 +1,11 @@
 //! Parts of a study, in the results: where each of them begins, so that nothing of it is taken for what another one measured,
 //! decided or used of its time.
 
-use std::time::SystemTime;
-
 use anyhow::Result;
 use niagara_store::{DuelRecord, RunTime, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::duels::arena::unix_ms;
-use crate::studies::checkpoint::{self, Checkpoint};
+use crate::studies::checkpoint;
 
 /// Where a part begins, and what the parts before it used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -40,7 +37,7 @@ impl PartBegun {
             duels: duels.len(),
             used: store.total_run_time()?,
         };
-        keep(store, &checkpoint::part_begun(), &begun)?;
+        checkpoint::part_begun().keep_in(store, &begun)?;
         Ok(begun)
     }
 
@@ -68,7 +65,7 @@ impl PartBegun {
         };
         if lost.elapsed_seconds > 0.0 {
             store.add_run_time(lost.elapsed_seconds, lost.load_seconds.max(0.0))?;
-            keep(store, &key, &duels.len())?;
+            key.keep_in(store, &duels.len())?;
         }
         Ok(())
     }
@@ -89,11 +86,6 @@ impl PartBegun {
             load_seconds: (total.load_seconds - self.used.load_seconds).max(0.0),
         })
     }
-}
-
-fn keep<T: Serialize>(store: &Store, key: &Checkpoint<T>, what: &T) -> Result<()> {
-    let (kind, text) = key.event(&serde_json::to_string(what)?);
-    Ok(store.add_event(unix_ms(SystemTime::now()), kind, &text)?)
 }
 
 /// What duels took: several at once where they were run on several nodes.

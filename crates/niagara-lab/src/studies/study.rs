@@ -120,11 +120,11 @@ impl Study {
             Store::create(&path, record)?
         };
         let recalled = store.duels()?;
-        PartBegun::last(&store)?.settle(&store, &recalled)?;
-        let begun = match options.begins_part {
-            true => PartBegun::next(&store, &recalled)?,
-            false => PartBegun::last(&store)?,
-        };
+        let mut begun = PartBegun::last(&store)?;
+        begun.settle(&store, &recalled)?;
+        if options.begins_part {
+            begun = PartBegun::next(&store, &recalled)?;
+        }
         let earlier = begun.duels.min(recalled.len());
         let mut recalled_slices: BTreeMap<u32, Vec<SliceRecord>> = BTreeMap::new();
         for mut slice in store.slices(None)? {
@@ -412,8 +412,7 @@ impl Study {
     /// # Errors
     /// The results file cannot be written.
     pub(crate) fn keep<T: Serialize>(&self, key: &Checkpoint<T>, decided: &T) -> Result<()> {
-        let (kind, text) = key.event(&serde_json::to_string(decided)?);
-        self.note(kind, &text)
+        key.keep_in(&self.store, decided)
     }
 
     /// What was decided earlier under this key; decided now, and kept, where it was not.

@@ -21,6 +21,9 @@ const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, \
     LEFT JOIN performance_schema.persisted_variables p USING (VARIABLE_NAME) \
     WHERE VARIABLE_SOURCE <> 'COMPILED' ORDER BY 1";
 
+/// The origin of all that outlasts a restart and has not the last word.
+const AN_OPTION_FILE: &str = "an option file";
+
 /// Asks the server behind `admin`, which is at `address`.
 ///
 /// # Errors
@@ -43,11 +46,11 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
         Some(RunningSetting {
             name,
             value,
-            place: path.map(|path| Place {
+            place: path.clone().map(|path| Place {
                 file: PathBuf::from(path),
                 line: 0,
             }),
-            origin: said(&origin).to_owned(),
+            origin: said(&origin, path.is_some()).to_owned(),
         })
     });
     let mut settings: Vec<RunningSetting> = settings.collect();
@@ -77,16 +80,16 @@ fn binary_log(admin: &mut Admin, is_mariadb: bool) -> Result<Option<RunningSetti
         name: name.to_owned(),
         value,
         place: None,
-        origin: said("").to_owned(),
+        origin: AN_OPTION_FILE.to_owned(),
     }))
 }
 
-/// An origin in words.
-fn said(origin: &str) -> &str {
+/// What set a variable, in words; MariaDB's CONFIG is a file where it has a path.
+fn said(origin: &str, has_path: bool) -> &'static str {
     match origin {
         "SQL" | "DYNAMIC" => SET_GLOBAL,
         "PERSISTED" => SET_PERSIST,
-        "COMMAND_LINE" | "CONFIG" => COMMAND_LINE,
-        _ => "an option file",
+        "COMMAND_LINE" | "CONFIG" if !has_path => COMMAND_LINE,
+        _ => AN_OPTION_FILE,
     }
 }

@@ -44,7 +44,7 @@ pub struct RunningSetting {
     /// The file that it is from, where the server says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// Where else it is from: [`SET_GLOBAL`], [`SET_PERSIST`], [`COMMAND_LINE`].
+    /// What set it: [`SET_GLOBAL`], [`SET_PERSIST`], [`COMMAND_LINE`], else an option file.
     pub origin: String,
 }
 
@@ -54,18 +54,6 @@ pub const SET_GLOBAL: &str = "SET GLOBAL";
 pub const SET_PERSIST: &str = "SET PERSIST";
 /// Of what has the last word over option files.
 pub const COMMAND_LINE: &str = "its command line";
-
-impl RunningSetting {
-    /// Where it is from, if that is no option file.
-    pub(super) fn origin_beyond_files(&self) -> Option<&str> {
-        match self.origin.as_str() {
-            COMMAND_LINE if self.place.is_some() => None,
-            origin => [SET_GLOBAL, SET_PERSIST, COMMAND_LINE]
-                .into_iter()
-                .find(|known| *known == origin),
-        }
-    }
-}
 
 impl ConfigSource {
     /// The option file at `path` with what it includes.

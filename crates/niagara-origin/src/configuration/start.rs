@@ -58,7 +58,7 @@ pub struct StartConfiguration {
     pub places: BTreeMap<String, String>,
     /// The files and lines behind the places, where there are some.
     pub lines: BTreeMap<String, Place>,
-    /// Of those of a running server that no option file sets: what did, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
+    /// Of those of a running server: what set each, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
     /// What the original has and the start goes without.
@@ -82,7 +82,7 @@ struct Given {
     said: String,
     place: String,
     line: Option<Place>,
-    /// What set it, where that was no option file.
+    /// What set it, by a running server.
     origin: Option<String>,
 }
 
@@ -129,7 +129,7 @@ impl StartConfiguration {
                         None => format!("{} ({})", start.from, setting.origin),
                     },
                     line: None,
-                    origin: setting.origin_beyond_files().map(str::to_owned),
+                    origin: Some(setting.origin.clone()),
                 })
                 .collect(),
         };

@@ -1,6 +1,7 @@
 //! What of the original must not wake in a copy: its accounts, its events, its replication.
 
 use anyhow::Result;
+use niagara_load::sql_text;
 use niagara_server::{Config, Install, RunningServer, Version};
 
 use super::statement::SYSTEM;
@@ -74,11 +75,11 @@ fn definers_without_account(server: &RunningServer) -> Result<Vec<String>> {
         let Some((user, host)) = definer.rsplit_once('@') else {
             continue;
         };
-        let name = format!("{}@{}", text(user), text(host));
+        let name = format!("{}@{}", sql_text(user), sql_text(host));
         let there = server.query(&format!(
             "SELECT 1 FROM mysql.user WHERE user = {} AND host = {}",
-            text(user),
-            text(host)
+            sql_text(user),
+            sql_text(host)
         ))?;
         if there.is_empty() {
             missing.push(name);
@@ -100,10 +101,6 @@ pub(crate) fn databases(server: &RunningServer) -> Result<Vec<String>> {
 }
 
 fn quoted(names: &[&str]) -> String {
-    let all: Vec<String> = names.iter().map(|name| text(name)).collect();
+    let all: Vec<String> = names.iter().map(|name| sql_text(name)).collect();
     all.join(", ")
-}
-
-fn text(value: &str) -> String {
-    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
 }

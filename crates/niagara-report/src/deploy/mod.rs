@@ -66,12 +66,6 @@ impl DeployInput {
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
         };
-        let checks = match summary {
-            Summary::Tune(tune) => tune.checks.clone(),
-            Summary::Ladder(ladder) => ladder.checks.clone(),
-            Summary::Matrix(matrix) => matrix.checks.clone(),
-            Summary::Compare(_) | Summary::Sweep(_) => Vec::new(),
-        };
         let search = match summary {
             Summary::Tune(tune) => FoundBySearch::of(tune),
             _ => None,
@@ -111,7 +105,7 @@ impl DeployInput {
             evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
             rungs,
             variant: variant.clone(),
-            checks,
+            checks: summary.checks().to_vec(),
         })
     }
 

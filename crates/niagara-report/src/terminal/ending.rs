@@ -41,13 +41,13 @@ fn is_proven(summary: &Summary) -> bool {
 
 /// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
 pub(crate) fn is_unchecked(summary: &Summary) -> bool {
-    let (checks, deployment) = match summary {
-        Summary::Tune(tune) => (&tune.checks, &tune.deployment),
-        Summary::Ladder(ladder) => (&ladder.checks, &ladder.deployment),
-        Summary::Matrix(matrix) => (&matrix.checks, &matrix.deployment),
+    let deployment = match summary {
+        Summary::Tune(tune) => &tune.deployment,
+        Summary::Ladder(ladder) => &ladder.deployment,
+        Summary::Matrix(matrix) => &matrix.deployment,
         Summary::Compare(_) | Summary::Sweep(_) => return false,
     };
-    let has_neither = checks.is_empty() && deployment.is_none();
+    let has_neither = summary.checks().is_empty() && deployment.is_none();
     has_neither && is_proven(summary) && !summary.is_complete()
 }
 

@@ -5,7 +5,7 @@ use niagara_store::{Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
 
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
-use crate::studies::observer::{Event, Observer};
+use crate::studies::observer::Silent;
 use crate::studies::series::Series;
 
 const LONGEST: f64 = 4.0;
@@ -65,12 +65,6 @@ fn start(ramp: usize) -> Vec<f64> {
                 }
         })
         .collect()
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn see(&mut self, _event: Event<'_>) {}
 }
 
 /// The variants of the duels.

@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, stdin};
 
 use anyhow::{Result, bail};
 use niagara_lab::Load;
+use niagara_load::sql_text;
 
 use super::table_names::{listed, number, table};
 use super::target::Target;
@@ -93,11 +94,10 @@ fn agreed(to: &str, yes: bool) -> Result<()> {
 
 fn look_at(target: &mut Target, load: &Load, name: &str) -> Result<Doomed> {
     let database = target.endpoint.database.clone();
-    let text = |value: &str| value.replace('\\', "\\\\").replace('\'', "''");
     let place = format!(
-        "table_schema = '{}' AND table_name = '{}'",
-        text(&database),
-        text(name)
+        "table_schema = {} AND table_name = {}",
+        sql_text(&database),
+        sql_text(name)
     );
     let sql = format!("SELECT table_rows FROM information_schema.tables WHERE {place}");
     let estimate = number(target, &sql)?;
