@@ -30,7 +30,7 @@ pub use file_name::file_name;
 pub use image::clone::{Copying, copy_tree};
 pub use image::layout::layout_of;
 pub use image::making::{Making, settle};
-pub use image::page_cache::drop_cached;
+pub use image::page_cache::{drop_cached, read_anew};
 pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;
 pub use install::elf::linked_libraries;

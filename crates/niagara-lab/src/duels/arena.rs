@@ -48,6 +48,8 @@ impl<'a> Arena<'a> {
         spec: &'a DuelSpec,
         sides: &[usize],
     ) -> Result<Self, Trouble> {
+        let variants: Vec<&Variant> = sides.iter().map(|&side| &spec.variants[side]).collect();
+        bench.read_programs_anew(&variants)?;
         let mut clones = Vec::new();
         for &side in sides {
             clones.push(bench.clone_for(&spec.variants[side])?);

@@ -1,6 +1,6 @@
 //! Everything that is set up once per study: servers fetched, dataset images loaded, a place to work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -471,6 +471,24 @@ impl Workbench {
         niagara_server::drop_cached(&data_of(&clone))?;
         let server = self.spawn(variant, &clone)?.wait_ready()?;
         Ok((server, clone))
+    }
+
+    /// Has servers that are different programs lie in memory alike, and elsewhere than in the duel before: that a file was
+    /// unpacked, copied or linked decides otherwise how its pages lie, through every restart, and no number of duels averages
+    /// that out. One alone may be compared with another's start.
+    ///
+    /// # Errors
+    /// A variant that was not set up.
+    pub(crate) fn read_programs_anew(&self, variants: &[&Variant]) -> Result<()> {
+        let programs = variants.iter().map(|variant| {
+            let install = self.install_of(variant)?;
+            Ok(install.server.as_path())
+        });
+        let programs: BTreeSet<&Path> = programs.collect::<Result<_>>()?;
+        if programs.len() > 1 || variants.len() == 1 {
+            programs.into_iter().for_each(niagara_server::read_anew);
+        }
+        Ok(())
     }
 
     /// Starts `variant` on `clone` without waiting for it.
