@@ -10,7 +10,7 @@ use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::counting::MERGED;
 use crate::experience::Experience;
-use crate::flags::{LAUNCHERS, Stage};
+use crate::flags::{LAUNCHERS, Stage, keep_links};
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
@@ -135,6 +135,9 @@ impl Builder<'_> {
             };
             let watch = Stopwatch::start();
             let typical = experience.typical(&order.recipe, "configure");
+            // Not in the record, and in no key: where a link keeps what it makes does not change what it makes.
+            let mut options = record.cmake.clone();
+            keep_links(&mut options, &order.recipe, &order.tools, &store.linked());
             let mut cmake = self.command("cmake");
             cmake
                 .arg("-G")
@@ -145,8 +148,7 @@ impl Builder<'_> {
                 .arg(ninja)
                 .arg("-Wno-dev");
             cmake.args(
-                record
-                    .cmake
+                options
                     .iter()
                     .map(|(name, value)| format!("-D{name}={value}")),
             );

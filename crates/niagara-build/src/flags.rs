@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::recipe::{Lto, Recipe, StaticLibrary};
-use crate::toolchain::Toolchain;
+use crate::recipe::{Linker, Lto, Recipe, StaticLibrary};
+use crate::toolchain::{LinkerFound, Toolchain};
 use niagara_server::BuildDescription;
 
 /// The options that have a program run before the compiler.
@@ -119,6 +119,13 @@ pub(crate) fn cmake_options(
     }
     let link = joined(&[&link_flags(build, recipe, tools), &recipe.link_flags]);
     set("CMAKE_EXE_LINKER_FLAGS", link);
+    // Libraries that the build makes for itself (MySQL: abseil, protobuf, ICU) are of the same objects.
+    if let Some(found) = &tools.linker {
+        for kind in ["SHARED", "MODULE"] {
+            let linker = linker_flags(found).join(" ");
+            set(&format!("CMAKE_{kind}_LINKER_FLAGS"), linker);
+        }
+    }
     set("CMAKE_C_COMPILER", tools.cc.display().to_string());
     set("CMAKE_CXX_COMPILER", tools.cxx.display().to_string());
     if recipe.lto != Lto::None || !recipe.compiler.is_gcc() {
@@ -139,6 +146,26 @@ pub(crate) fn cmake_options(
     }
     options.extend(recipe.cmake.clone());
     options
+}
+
+/// Has a link by ThinLTO keep in `folder` the machine code that it makes: it is most of the link, and the next one takes from there what is the
+/// same. lld's, which clang's builds are linked by unless another linker was asked for.
+pub(crate) fn keep_links(
+    options: &mut BTreeMap<String, String>,
+    recipe: &Recipe,
+    tools: &Toolchain,
+    folder: &Path,
+) {
+    let lld = tools.linker.as_ref().map(|found| found.linker) == Some(Linker::Lld);
+    if recipe.lto == Lto::Thin && !recipe.compiler.is_gcc() && lld {
+        let flags = options
+            .entry("CMAKE_EXE_LINKER_FLAGS".to_owned())
+            .or_default();
+        flags.push_str(&format!(
+            " -Wl,--thinlto-cache-dir={} -Wl,--thinlto-cache-policy=cache_size_bytes=2g",
+            folder.display()
+        ));
+    }
 }
 
 /// Flags for both languages: the distribution's, then the recipe's, then what the stage takes.
@@ -191,10 +218,7 @@ fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Ve
 fn link_flags(build: &BuildDescription, recipe: &Recipe, tools: &Toolchain) -> Vec<String> {
     let mut flags = build.link_flags.clone();
     flags.push("-Wl,--emit-relocs".to_owned());
-    if let Some(found) = &tools.linker {
-        flags.push(format!("-fuse-ld={}", found.linker));
-        flags.push(format!("-B{}", found.folder.display()));
-    }
+    flags.extend(tools.linker.iter().flat_map(linker_flags));
     if recipe.static_libraries.contains(&StaticLibrary::Cxx) {
         flags.extend(["-static-libstdc++", "-static-libgcc"].map(str::to_owned));
     }
@@ -204,6 +228,13 @@ fn link_flags(build: &BuildDescription, recipe: &Recipe, tools: &Toolchain) -> V
         flags.extend(["-Wl,-u,malloc", &library, "-lm"].map(str::to_owned));
     }
     flags
+}
+
+fn linker_flags(found: &LinkerFound) -> [String; 2] {
+    [
+        format!("-fuse-ld={}", found.linker),
+        format!("-B{}", found.folder.display()),
+    ]
 }
 
 fn joined(parts: &[&[String]]) -> String {

@@ -185,6 +185,11 @@ impl BuildStore {
         self.cache.root().join("ccache")
     }
 
+    /// The folder of what links by ThinLTO keep: machine code by the content of what it was made from. It is one of ccache's, and goes with it.
+    pub fn linked(&self) -> PathBuf {
+        self.ccache().join("linked")
+    }
+
     /// The folder of clang's profiles by their content.
     fn profiles(&self) -> PathBuf {
         self.cache.root().join("profiles")
@@ -264,12 +269,12 @@ impl BuildStore {
         Disk::of(&sources(&self.cache)).taken()
     }
 
-    /// Bytes of what ccache keeps.
+    /// Bytes of what ccache and links keep.
     pub fn ccache_bytes(&self) -> u64 {
         Disk::of(&self.ccache()).taken()
     }
 
-    /// Removes what ccache keeps, unless something is being built; the bytes it took.
+    /// Removes what ccache and links keep, unless something is being built; the bytes it took.
     ///
     /// # Errors
     /// The folder cannot be removed.

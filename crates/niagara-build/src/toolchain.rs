@@ -67,8 +67,11 @@ impl Toolchain {
             }
         }
         let mut found = Toolchain::of_compiler(recipe.compiler)?;
-        // What clang leaves to the linker (bitcode) only lld reads without plugins.
-        let default = (!recipe.compiler.is_gcc() && recipe.lto != Lto::None).then_some(Linker::Lld);
+        // What clang leaves to the linker (bitcode) only lld reads without plugins; and a library that has no function, and so no
+        // counts, but needs two that have cannot be linked by bfd (MySQL's libabsl_string_view.so: "undefined reference to
+        // `__start___llvm_prf_data'").
+        let clangs_own = recipe.lto != Lto::None || recipe.pgo.is_some();
+        let default = (!recipe.compiler.is_gcc() && clangs_own).then_some(Linker::Lld);
         if let Some(linker) = recipe.linker.or(default) {
             found.linker = Some(find_linker(linker, &found.cc)?);
         }

@@ -418,6 +418,27 @@ fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
     has_its_libraries(&yard.build(&[RPATH]).expect("built"));
 }
 
+/// MySQL has such a library (abseil's string_view): bfd takes the counters' symbols that one of the libraries it needs has of another for
+/// the ones it lacks.
+#[test]
+#[ignore = "needs clang-19 and lld, which `make test-builds` installs"]
+fn libraries_without_a_function_are_linked_with_counters_and_by_lto() {
+    let yard = Yard::new();
+    with_libraries(&yard);
+    let text = fs::read_to_string(yard.tree().join("CMakeLists.txt")).expect("written");
+    let empty = "add_library(empty SHARED empty.c)\ntarget_link_libraries(empty PRIVATE made deep)\n\
+                 target_link_libraries(mariadbd PRIVATE empty)\n";
+    yard.write("CMakeLists.txt", &format!("{text}{empty}"));
+    yard.write("empty.c", "const int nothing = 0;\n");
+    let feedback = [
+        RPATH,
+        ("compiler", "clang-19"),
+        ("lto", "thin"),
+        ("pgo", "oltp_insert"),
+    ];
+    has_its_libraries(&yard.build(&feedback).expect("built"));
+}
+
 #[test]
 fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
     let yard = Yard::new();
@@ -458,6 +479,30 @@ fn a_patched_build_by_the_same_profile_takes_the_rest_from_ccache_too() {
     let before = ccache_hits(&yard);
     yard.build_package(&[&feedback[..], &[("patches", "more")]].concat());
     assert_eq!(ccache_hits(&yard) - before, 2);
+}
+
+#[test]
+#[ignore = "needs clang-19 and lld, which `make test-builds` installs"]
+fn a_link_by_thin_lto_keeps_what_it_makes_for_the_next() {
+    let yard = Yard::new();
+    let kept = || {
+        fs::read_dir(yard.store().linked()).map_or(0, |files| {
+            let names = files.flatten().map(|file| file.file_name());
+            names
+                .filter(|name| name.to_string_lossy().starts_with("llvmcache-"))
+                .count()
+        })
+    };
+    let thin = [("compiler", "clang-19"), ("lto", "thin")];
+    yard.build(&thin).expect("built");
+    let first = kept();
+    // main.c, work.c, made.c, and what cmake tries.
+    assert!(first >= 3, "{first}");
+    yard.build(&[&thin[..], &[("patches", "more")]].concat())
+        .expect("built");
+    // work.c, and what it was inlined into; not all three.
+    let more = kept() - first;
+    assert!((1..3).contains(&more), "{more}");
 }
 
 #[test]

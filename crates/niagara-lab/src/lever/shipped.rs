@@ -315,15 +315,12 @@ const FOR_COMPARISON: [&str; 1] = ["innodb-calls"];
 #[test]
 fn the_patched_build_of_a_series_has_every_patch_that_fits() {
     let levers = levers();
-    for (version, id) in [
-        ("10.11.19", "build-clang-pgo-lto-patched"),
-        ("11.8.6", "build-clang-pgo-lto-patched-11"),
+    for (family, version, id) in [
+        (Family::Mariadb, "10.11.19", "build-clang-pgo-lto-patched"),
+        (Family::Mariadb, "11.8.6", "build-clang-pgo-lto-patched-11"),
+        (Family::Mysql, "9.7.2", "build-clang-pgo-lto-patched-97"),
     ] {
-        let context = generous(
-            Family::Mariadb,
-            version.parse().expect("a version"),
-            &levers,
-        );
+        let context = generous(family, version.parse().expect("a version"), &levers);
         let fitting: BTreeSet<String> = niagara_build::patch_names()
             .into_iter()
             .filter(|name| !FOR_COMPARISON.contains(&name.as_str()))
