@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::Outcome;
 use super::end::End;
+use super::outlast::Outlasting;
 use super::wanted::Change;
 use crate::file::ServerCounts;
 
@@ -83,6 +84,18 @@ pub struct State {
     /// What it counted meanwhile.
     #[serde(default)]
     pub counted: Option<ServerCounts>,
+    /// What connections keep that are opened meanwhile.
+    #[serde(default)]
+    pub outlasting: Option<Outlasting>,
+    /// The number of the connection that made the changes: later ones are opened under them.
+    #[serde(default)]
+    pub first_connection: Option<u64>,
+    /// The number of a connection that was opened once they were undone.
+    #[serde(default)]
+    pub last_connection: Option<u64>,
+    /// The file that the general log goes to meanwhile, where it goes elsewhere otherwise.
+    #[serde(default)]
+    pub general_log: Option<PathBuf>,
     /// How far it is.
     pub status: Status,
 }

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use niagara_capture::server::{Advice, End, Outcome, Process, State, Status};
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, left};
+use niagara_load::counted;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -65,7 +66,7 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let mut connection = AdminConnection(target.admin);
     let file = log_file(args.log_file.as_deref(), &mut connection)?;
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
-        .map_err(|error| anyhow::anyhow!(error))?;
+        .map_err(|error| anyhow!(error))?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&advice)?);
     } else {
@@ -105,6 +106,9 @@ fn say_advice(advice: &Advice) {
     }
     say!();
     say_notes(advice);
+    for reason in &advice.needs_yes {
+        say!("Note: {reason} (`capture start` wants --yes for that)");
+    }
 }
 
 /// What a capture costs, and what else should be known.
@@ -126,6 +130,7 @@ fn shown(value: &str) -> &str {
 pub fn stop(args: &StopArgs) -> Result<ExitCode> {
     let target = reach(&args.connect)?;
     let server = target.endpoint.transport.to_string();
+    let mut connection = AdminConnection(target.admin);
     let path = State::path(&state_folder()?, &server);
     let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
     let Some(mut state) = read()? else {
@@ -137,9 +142,9 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
         ask_guardian(guardian)?;
         state = read()?.unwrap_or(state);
     }
-    let mut connection = AdminConnection(target.admin);
     let outcomes = settle(&mut state, &path, &mut connection)?;
     say_outcomes(&outcomes);
+    say_what_is_left(&state, &mut connection);
     if args.no_import {
         say!("The log is {}", state.log.display());
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -239,6 +244,54 @@ pub fn say_outcomes(outcomes: &[(String, Outcome)]) {
             Outcome::Restored | Outcome::WasSo => {}
         }
     }
+}
+
+/// Says what of the capture outlasts it: connections that keep its settings, and what went to the general log's file.
+pub fn say_what_is_left(state: &State, connection: &mut AdminConnection) {
+    match left(connection, state) {
+        Ok(Some(left)) => say!("{}", left_in_words(state, left)),
+        Ok(None) => {}
+        Err(error) => say!(
+            "How many connections that were opened during the capture are there still is not known: {error}"
+        ),
+    }
+    if let Some(file) = &state.general_log {
+        say!(
+            "What the general log had to say meanwhile is in {}",
+            file.display()
+        );
+    }
+}
+
+/// How many connections keep the capture's settings, what that does, and how it ends.
+fn left_in_words(state: &State, left: Left) -> String {
+    let (settings, goes_to) = match &state.outlasting {
+        Some(kept) => (&kept.settings[..], kept.goes_to.as_deref()),
+        None => ("the capture's settings", None),
+    };
+    let seen = match left.sees_all {
+        true => "",
+        false => " of this account (those of others cannot be seen without the privilege PROCESS)",
+    };
+    if left.connections == 0 {
+        return format!("No connection{seen} is left that keeps {settings} from the capture");
+    }
+    let many = counted(left.connections, "connection");
+    let does = match goes_to {
+        Some(log) => format!("until they close, every statement of theirs goes to {log}"),
+        None => {
+            "should the slow log be switched on before they close, it has every statement of theirs"
+                .to_owned()
+        }
+    };
+    let below = left
+        .below
+        .map_or(String::new(), |below| format!(" and below {below}"));
+    format!(
+        "{many}{seen} left from the capture with {settings}: {does}\n\
+         remedy: restart the application's pool, or KILL them: SHOW PROCESSLIST has them, with an Id above {}{below}",
+        left.above
+    )
 }
 
 /// Makes the capture from the log and removes what the capture left on the server.

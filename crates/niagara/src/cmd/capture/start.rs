@@ -7,12 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_capture::server::{Limits, Product, State, Status, wanted};
+use niagara_capture::server::{
+    Limits, Outlasting, Product, State, Status, general_log_elsewhere, wanted,
+};
 
 use super::args::StartArgs;
 use super::connection::AdminConnection;
 use super::guardian::{Guardian, Task};
-use super::server::{finish, log_file, reach, say_notes, say_outcomes, settle, state_folder};
+use super::server::{
+    finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
+    state_folder,
+};
 use super::stop_flag::{interrupted, stop_flag};
 use crate::clock::clock;
 use crate::cmd::bench::target::Target;
@@ -78,12 +83,15 @@ fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Res
         .unwrap_or(planned);
     let outcomes = settle(&mut state, path, connection)?;
     say_outcomes(&outcomes);
+    say_what_is_left(&state, connection);
     Ok(state)
 }
 
 /// What is to be changed, and where; says what it costs.
 fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     let server = target.endpoint.transport.to_string();
+    let said = |error: String| anyhow!(error);
+    let mut connection = AdminConnection(target.admin);
     let state_file = State::path(&state_folder()?, &server);
     let known = State::read(&state_file)
         .with_context(|| format!("cannot read {}", state_file.display()))?;
@@ -94,7 +102,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
             known.log.display()
         );
     }
-    let mut connection = AdminConnection(target.admin);
+    let product = Product::ask(&mut connection).map_err(said)?;
     let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
         bail!(
@@ -102,20 +110,31 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
             log.display()
         );
     }
-    let said = |error: String| anyhow!(error);
     let file = log.display().to_string();
     let advice = niagara_capture::server::advise(&mut connection, &file).map_err(said)?;
     say_notes(&advice);
     for miss in &advice.misses {
         say!("Missed: {miss}");
     }
-    let product = Product::ask(&mut connection).map_err(said)?;
+    if !args.connect.yes && !advice.needs_yes.is_empty() {
+        bail!(
+            "{}; nothing was changed\n\
+             remedy: --yes, if that may be (the end says how many such connections are left); or a source that needs no setting: \
+             recorded traffic, or a general log that is there (`niagara capture import`)",
+            advice.needs_yes.join("; and ")
+        );
+    }
     let seconds = args.length.unwrap_or(args.limits.max_time).as_secs().max(1);
+    let changes = wanted(&product, &file).changes;
     let state = State {
         server,
         user: target.endpoint.user.clone(),
         log,
-        changes: wanted(&product, &file).changes,
+        outlasting: Outlasting::of(&product, &changes),
+        general_log: general_log_elsewhere(&product, &changes),
+        first_connection: None,
+        last_connection: None,
+        changes,
         guardian: None,
         began: jiff::Timestamp::now().as_second(),
         counted_before: None,
