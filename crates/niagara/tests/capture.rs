@@ -415,6 +415,37 @@ fn a_general_log_that_goes_to_a_table_is_asked_about_and_told() {
 }
 
 #[test]
+fn one_server_is_captured_once_whatever_its_address() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let port = server.0.server.tcp().port().to_string();
+    let over_tcp = |verb: &str, state: PathBuf| {
+        let mut command = server.0.place.niagara(&["capture", verb]);
+        command
+            .args(["--host", "127.0.0.1", "--port", &port])
+            .args(["--user", server.0.server.user()])
+            .env("NIAGARA_PASSWORD", server.0.server.password())
+            .env("XDG_STATE_HOME", state);
+        command
+    };
+    succeed(&mut server.capture("start", &["--min-free", "1M"]));
+    let during = server.rows(SETTINGS);
+    refused(
+        &mut over_tcp("start", server.state()),
+        &["was started on this server", "socket", "capture stop"],
+    );
+    // Somebody else, whose folder has nothing of it.
+    refused(
+        &mut over_tcp("start", server.state().join("another")),
+        &["not started from here", "niagara-capture-", "remedy:"],
+    );
+    assert_eq!(server.rows(SETTINGS), during);
+    let said = succeed(&mut over_tcp("stop", server.state()));
+    assert!(said.contains("are as they were"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+}
+
+#[test]
 fn mistakes_are_named_with_remedies() {
     let place = Place::new();
     let write =

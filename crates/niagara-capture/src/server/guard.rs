@@ -98,9 +98,15 @@ pub fn watch(
     guard.state.status = Status::Running;
     let path = guard.state_file.clone();
     // Before anything is changed: whoever finds the file can undo it.
-    let unwritten = |error: io::Error| format!("cannot write {}: {error}", path.display());
+    let unwritten = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            "another capture was begun on this server meanwhile: `niagara capture stop` ends it"
+                .to_owned()
+        }
+        _ => format!("cannot write {}: {error}", path.display()),
+    };
     guard.state.first_connection = number_of(connection.as_mut());
-    guard.state.write(&path).map_err(unwritten)?;
+    guard.state.begin(&path).map_err(unwritten)?;
     if let Err(error) = apply(connection.as_mut(), &guard.state.changes) {
         // A connection whose answer did not come in time is one answer behind: another one looks at all of them.
         drop(connection);
@@ -350,5 +356,17 @@ mod tests {
         let values: Vec<String> = variables.borrow().values().cloned().collect();
         assert_eq!(values, ["1", "2"]);
         assert!(!state_file.exists());
+    }
+
+    #[test]
+    fn a_capture_that_another_one_has_begun_before_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("state.json");
+        let state = state(folder.path(), Vec::new());
+        state.begin(&path).expect("nothing is there");
+        let error = state.begin(&path).expect_err("one is there");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        let names: Vec<_> = fs::read_dir(folder.path()).expect("a folder").collect();
+        assert_eq!(names.len(), 1, "{names:?}");
     }
 }

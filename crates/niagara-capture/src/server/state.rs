@@ -101,9 +101,9 @@ pub struct State {
 }
 
 impl State {
-    /// The file of the capture on this server in `folder`.
-    pub fn path(folder: &Path, server: &str) -> PathBuf {
-        let number = xxhash_rust::xxh3::xxh3_64(server.as_bytes());
+    /// The file of the capture on the server of this [identity](super::identity) in `folder`.
+    pub fn path(folder: &Path, identity: &str) -> PathBuf {
+        let number = xxhash_rust::xxh3::xxh3_64(identity.as_bytes());
         folder.join(format!("{number:016x}.json"))
     }
 
@@ -112,6 +112,22 @@ impl State {
     /// # Errors
     /// The folder or the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
+        fs::rename(self.write_beside(path)?, path)
+    }
+
+    /// Writes it where no other is.
+    ///
+    /// # Errors
+    /// As [`write`](State::write); `AlreadyExists`: another one is there.
+    pub(super) fn begin(&self, path: &Path) -> io::Result<()> {
+        let written = self.write_beside(path)?;
+        // Whole or not at all, and never over another one.
+        let begun = fs::hard_link(&written, path);
+        fs::remove_file(&written)?;
+        begun
+    }
+
+    fn write_beside(&self, path: &Path) -> io::Result<PathBuf> {
         if let Some(folder) = path.parent() {
             fs::DirBuilder::new()
                 .recursive(true)
@@ -127,7 +143,7 @@ impl State {
             .open(&temporary)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        Ok(temporary)
     }
 
     /// Reads it; none when there is none.

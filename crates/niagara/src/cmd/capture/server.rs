@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, left};
+use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
 use niagara_load::counted;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -16,6 +16,9 @@ use super::connection::AdminConnection;
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
+
+/// What the names of logs begin with that nobody has named.
+pub const LOG_NAME: &str = "niagara-capture-";
 
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);
@@ -58,7 +61,7 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
         .value("SELECT @@GLOBAL.datadir")?
         .context("the server does not say its data directory")?;
     let now = jiff::Timestamp::now().as_second();
-    Ok(Path::new(&folder).join(format!("niagara-capture-{now}-{}.log", std::process::id())))
+    Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
 
 pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
@@ -131,7 +134,8 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
     let target = reach(&args.connect)?;
     let server = target.endpoint.transport.to_string();
     let mut connection = AdminConnection(target.admin);
-    let path = State::path(&state_folder()?, &server);
+    let identity = identity(&mut connection).map_err(|error| anyhow!(error))?;
+    let path = State::path(&state_folder()?, &identity);
     let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
     let Some(mut state) = read()? else {
         bail!("no capture was started on {server}\nremedy: `niagara capture start` starts one");

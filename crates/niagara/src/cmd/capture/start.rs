@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_capture::server::{
-    Limits, Outlasting, Product, State, Status, general_log_elsewhere, wanted,
+    Limits, Outlasting, Product, State, Status, general_log_elsewhere, identity, wanted,
 };
 
 use super::args::StartArgs;
 use super::connection::AdminConnection;
 use super::guardian::{Guardian, Task};
 use super::server::{
-    finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
+    LOG_NAME, finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
     state_folder,
 };
 use super::stop_flag::{interrupted, stop_flag};
@@ -92,17 +92,19 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     let server = target.endpoint.transport.to_string();
     let said = |error: String| anyhow!(error);
     let mut connection = AdminConnection(target.admin);
-    let state_file = State::path(&state_folder()?, &server);
+    let state_file = State::path(&state_folder()?, &identity(&mut connection).map_err(said)?);
     let known = State::read(&state_file)
         .with_context(|| format!("cannot read {}", state_file.display()))?;
     if let Some(known) = known {
         bail!(
-            "a capture was started on {server} and not ended; its log is {}\n\
-             remedy: `niagara capture stop` with the same address",
+            "a capture was started on this server ({}) and not ended; its log is {}\n\
+             remedy: `niagara capture stop` with any address of the server",
+            known.server,
             known.log.display()
         );
     }
     let product = Product::ask(&mut connection).map_err(said)?;
+    refuse_second(&product)?;
     let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
         bail!(
@@ -152,6 +154,22 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         },
     };
     Ok((task, connection))
+}
+
+/// Refuses a server that somebody else captures, whose settings would be taken for the server's own.
+fn refuse_second(product: &Product) -> Result<()> {
+    let value = |name: &str| product.variables.get(name).map_or("", String::as_str);
+    let log = value("slow_query_log_file");
+    let name = log.rsplit('/').next().unwrap_or_default();
+    let logs_all = value("long_query_time").parse() == Ok(0.0);
+    if value("slow_query_log") == "ON" && logs_all && name.starts_with(LOG_NAME) {
+        bail!(
+            "a capture that was not started from here is under way on this server: its slow log goes to {log}\n\
+             remedy: `niagara capture stop` as the user and on the machine that started it; where nobody did, SET GLOBAL \
+             slow_query_log_file, long_query_time and slow_query_log to what they should be"
+        );
+    }
+    Ok(())
 }
 
 /// Waits for the log's file, and whether it can be read.
