@@ -446,6 +446,27 @@ fn one_server_is_captured_once_whatever_its_address() {
 }
 
 #[test]
+fn statements_end_where_the_servers_sql_mode_ends_them() {
+    let mode = ("sql_mode", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES");
+    let server = Server::start_with("mariadb-10.11", &[mode]);
+    let advice = succeed(&mut server.capture("advise", &[]));
+    let option = "--sql-mode ANSI_QUOTES,NO_BACKSLASH_ESCAPES";
+    assert!(advice.contains(option), "{advice}");
+    succeed(&mut server.capture("start", &["--min-free", "1M"]));
+    let mut session = server.session();
+    session
+        .rows(r#"SELECT "user", 'a folder\' FROM mysql."user""#)
+        .expect("a query");
+    session.rows("SELECT 'the next'").expect("a query");
+    let said = succeed(&mut server.capture("stop", &[]));
+    let place = &server.0.place;
+    let lines = succeed(&mut place.niagara(&["capture", "export", "shop.capture", "--literals"]));
+    assert!(lines.contains("the next"), "{said}{lines}");
+    let shown = succeed(&mut place.niagara(&["capture", "export", "shop.capture"]));
+    assert!(!shown.contains("a folder"), "{shown}");
+}
+
+#[test]
 fn mistakes_are_named_with_remedies() {
     let place = Place::new();
     let write =

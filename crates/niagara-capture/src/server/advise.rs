@@ -26,6 +26,8 @@ pub struct Advice {
     pub notes: Vec<String>,
     /// What `start` does to the user's own logs, which somebody has to agree to.
     pub needs_yes: Vec<String>,
+    /// What of the server's `sql_mode` an import of the log has to be told; empty for nothing.
+    pub sql_mode: String,
     /// The privileges of the account do not suffice.
     pub may_not_set: bool,
 }
@@ -61,6 +63,7 @@ pub fn advise(connection: &mut dyn Connection, file: &str) -> Result<Advice, Str
         misses: wanted.misses,
         notes,
         needs_yes,
+        sql_mode: mode_to_tell(&product),
         may_not_set,
     })
 }
@@ -124,15 +127,6 @@ fn standing(product: &Product) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if product
-        .variable("sql_mode")
-        .is_some_and(|mode| mode.contains("NO_BACKSLASH_ESCAPES"))
-    {
-        notes.push(
-            "sql_mode has NO_BACKSLASH_ESCAPES: import with --sql-mode NO_BACKSLASH_ESCAPES"
-                .to_owned(),
-        );
-    }
     notes
 }
 
@@ -145,6 +139,15 @@ pub fn general_log_elsewhere(product: &Product, changes: &[Change]) -> Option<Pa
     let file = product.variable("general_log_file").unwrap_or("its file");
     let folder = product.variable("datadir").unwrap_or_default();
     Some(Path::new(folder).join(file))
+}
+
+/// The modes that move the ends of literals, as `--sql-mode` wants them.
+fn mode_to_tell(product: &Product) -> String {
+    let modes = product.variable("sql_mode").unwrap_or_default().split(',');
+    let told: Vec<&str> = modes
+        .filter(|mode| ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES"].contains(mode))
+        .collect();
+    told.join(",")
 }
 
 /// Whether the account may set global variables, for all that its grants say.
@@ -197,5 +200,16 @@ mod tests {
         assert_eq!(server("OFF", "TABLE"), None);
         assert_eq!(server("ON", "FILE"), None);
         assert_eq!(server("ON", "FILE,TABLE"), None);
+    }
+
+    #[test]
+    fn an_import_is_told_the_modes_that_matter() {
+        let told = |mode: &str| mode_to_tell(&product(&[("sql_mode", mode)]));
+        assert_eq!(told("STRICT_TRANS_TABLES,ANSI_QUOTES"), "ANSI_QUOTES");
+        assert_eq!(
+            told("PIPES_AS_CONCAT,ANSI_QUOTES,ORACLE,NO_BACKSLASH_ESCAPES"),
+            "ANSI_QUOTES,NO_BACKSLASH_ESCAPES"
+        );
+        assert_eq!(told("STRICT_TRANS_TABLES"), "");
     }
 }

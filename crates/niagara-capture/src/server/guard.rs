@@ -315,6 +315,7 @@ mod tests {
             first_connection: None,
             last_connection: None,
             general_log: None,
+            sql_mode: String::new(),
             status: Status::Running,
         }
     }

@@ -96,6 +96,9 @@ pub struct State {
     /// The file that the general log goes to meanwhile, where it goes elsewhere otherwise.
     #[serde(default)]
     pub general_log: Option<PathBuf>,
+    /// The server's `sql_mode` of new sessions.
+    #[serde(default)]
+    pub sql_mode: String,
     /// How far it is.
     pub status: Status,
 }

@@ -78,9 +78,10 @@ pub struct ReadingArgs {
     /// The server's time zone, for logs in local time (MariaDB's general log) [default: this machine's]
     #[arg(long, value_name = "ZONE", value_parser = time_zone)]
     pub time_zone: Option<TimeZone>,
-    /// The server's sql_mode for new sessions, as @@sql_mode shows it; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter
-    #[arg(long, value_name = "MODES", default_value = "")]
-    pub sql_mode: SqlMode,
+    /// The server's sql_mode for new sessions, as @@sql_mode shows it; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter [default:
+    /// none of these; of a capture on a running server, what that says]
+    #[arg(long, value_name = "MODES")]
+    pub sql_mode: Option<SqlMode>,
 }
 
 /// What is in a capture: digests by share of time, sessions, transactions, concurrency, what was dropped

@@ -75,11 +75,20 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     } else {
         say_advice(&advice);
         say!(
-            "Then: niagara capture import {} -o shop.capture",
-            file.display()
+            "Then: niagara capture import {}{} -o shop.capture",
+            file.display(),
+            sql_mode_option(&advice.sql_mode)
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The option that tells an import these modes; nothing where none matters.
+fn sql_mode_option(modes: &str) -> String {
+    match modes {
+        "" => String::new(),
+        modes => format!(" --sql-mode {modes}"),
+    }
 }
 
 fn say_advice(advice: &Advice) {
@@ -311,10 +320,16 @@ pub fn finish(
     stop: &AtomicBool,
 ) -> Result<ExitCode> {
     let logs = std::slice::from_ref(&state.log);
-    let made = import::make(logs, output, reading, state.counted, stop).with_context(|| {
+    let asked = import::Asked {
+        counted: state.counted,
+        // One that is not known has no modes that matter here.
+        mode: state.sql_mode.parse().unwrap_or_default(),
+    };
+    let made = import::make(logs, output, reading, &asked, stop).with_context(|| {
         format!(
-            "the settings are undone; the log stays at {0}\n`niagara capture import {0}` makes a capture from it",
-            state.log.display()
+            "the settings are undone; the log stays at {0}\n`niagara capture import {0}{1}` makes a capture from it",
+            state.log.display(),
+            sql_mode_option(&state.sql_mode)
         )
     })?;
     summary::say_summary(&output.output, &made);

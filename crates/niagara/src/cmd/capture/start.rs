@@ -136,6 +136,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         general_log: general_log_elsewhere(&product, &changes),
         first_connection: None,
         last_connection: None,
+        sql_mode: advice.sql_mode.clone(),
         changes,
         guardian: None,
         began: jiff::Timestamp::now().as_second(),
