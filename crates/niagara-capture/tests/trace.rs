@@ -147,6 +147,22 @@ fn a_database_that_changes_is_chosen() {
     assert_eq!(trace.database_names(), ["shop", "stock"]);
 }
 
+/// The log says a database only where the entry before it, of any session, was in another one.
+#[test]
+fn the_database_of_a_choice_is_the_one_that_the_log_said_last() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t")
+        .add(2, "stock", 100, 10, "SELECT b FROM u")
+        .add(1, "", 200, 10, "# administrator command: Init DB")
+        .add(1, "", 300, 10, "SELECT c FROM u");
+    let trace = log.compile(CommitOrder::Normal);
+    let steps: Vec<_> = (0..trace.units.len())
+        .map(|unit| (trace.units[unit].session, texts(&trace, unit)))
+        .collect();
+    assert_eq!(steps[2], (0, vec!["stock".to_owned()]));
+    assert_eq!(steps[3], (0, vec!["SELECT c FROM u".to_owned()]));
+}
+
 /// The replay's session stays that of one user, whose database is another one then.
 #[test]
 fn the_database_of_the_next_user_is_chosen() {
