@@ -181,6 +181,36 @@ fn the_database_of_the_next_user_is_chosen() {
     assert_eq!(chosen, ["stock"]);
 }
 
+/// MySQL's slow log says how many rows were sent, not how many were changed.
+#[test]
+fn rows_that_nobody_counted_are_not_known() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t").add(
+        1,
+        "",
+        100,
+        10,
+        "UPDATE t SET a = 1 WHERE id = 7",
+    );
+    // What the log says of a statement that changes rows.
+    log.0 = log.0.replacen("Rows_sent: 1", "Rows_sent: 3", 1);
+    let at = log.0.rfind("Rows_sent: 1").expect("the second entry");
+    log.0.replace_range(
+        at..,
+        &log.0[at..].replacen("Rows_sent: 1", "Rows_sent: 0", 1),
+    );
+    let rows = |log: &Log| -> Vec<u32> {
+        let trace = log.compile(CommitOrder::Normal);
+        trace.steps.iter().map(|step| step.rows).collect()
+    };
+    assert_eq!(rows(&log), [3, NONE]);
+    // MariaDB and Percona Server do say it.
+    log.0 = log
+        .0
+        .replace("Rows_examined: 1\n", "Rows_examined: 1  Rows_affected: 5\n");
+    assert_eq!(rows(&log), [8, 5]);
+}
+
 #[test]
 fn segments_are_whole_and_long_units_are_alone() {
     let mut log = Log::new();
