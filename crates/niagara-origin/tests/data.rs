@@ -38,6 +38,20 @@ impl Shop {
         ])
     }
 
+    /// Why no image is made of `source`.
+    fn refusal(&self, source: &DataSource) -> String {
+        let error = image_of(
+            &self.cache,
+            &self.install,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |_| {},
+        )
+        .expect_err("refused");
+        format!("{error:#}")
+    }
+
     /// Makes the image of `source`, starts a server on a clone, and looks around.
     fn check_copy(&self, source: &DataSource) -> Result<()> {
         let mut said = Vec::new();
@@ -160,7 +174,14 @@ fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
     server.stop()?;
     let source = DataSource::open(&shop.path("data"))?;
     assert_eq!(source.kind, DataKind::Directory);
-    shop.check_copy(&source)?;
+    // Somebody starts a server on it before it is copied.
+    let server = shop.launch(shop.path("data"), &Config::new())?;
+    let told = shop.refusal(&source);
+    assert!(told.contains("a server runs on"), "{told}");
+    server.stop()?;
+    let told = shop.refusal(&source);
+    assert!(told.contains("has changed since"), "{told}");
+    shop.check_copy(&DataSource::open(&shop.path("data"))?)?;
     Ok(())
 }
 
@@ -226,17 +247,7 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
         &dump,
         "-- MySQL dump 10.13\n-- Server version\t8.0.36\nCREATE DATABASE shop; USE shop;\nCREATE TABLE t (a INT) COLLATE utf8mb4_0900_ai_ci;\n",
     )?;
-    let source = DataSource::open(&dump)?;
-    let error = image_of(
-        &shop.cache,
-        &shop.install,
-        &source,
-        &Config::new(),
-        &Cancel::default(),
-        &mut |_| {},
-    )
-    .expect_err("an unknown collation");
-    let error = format!("{error:#}");
+    let error = shop.refusal(&DataSource::open(&dump)?);
     assert!(
         error.contains("bad.sql: statement 3 was refused"),
         "{error}"

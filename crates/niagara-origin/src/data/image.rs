@@ -72,11 +72,14 @@ pub fn image_of(
         ENGINE,
         tell,
         &mut |making, tell| {
+            source.check_unchanged()?;
             let server = if source.is_physical() {
                 bring(making, source, &layout, cancel, tell)?
             } else {
                 fill(making, source, cancel, tell)?
             };
+            // What was written to meanwhile may be half of the one and half of the other.
+            source.check_unchanged()?;
             tell("putting accounts, events and replication to sleep");
             put_to_sleep(&server, install)?;
             let databases = databases(&server)?;
