@@ -35,6 +35,10 @@ impl Shop {
             "CREATE DEFINER = 'app'@'%' TRIGGER shop.written AFTER INSERT ON shop.orders FOR EACH ROW BEGIN INSERT INTO shop.log VALUES (NEW.id); END",
             "CREATE EVENT shop.soon ON SCHEDULE EVERY 1 SECOND DO DELETE FROM shop.orders WHERE id > 3",
             "INSERT INTO shop.orders (note) VALUES ('last')",
+            // Ways out of a copy.
+            "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST '127.0.0.1', PORT 1, USER 'x', DATABASE 'shop')",
+            "INSERT INTO mysql.plugin VALUES ('FEDERATED', 'ha_federatedx.so'), ('METADATA', 'metadata_lock_info.so')",
+            "INSERT INTO mysql.func VALUES ('sys_exec', 2, 'lib_mysqludf_sys.so', 'function')",
         ])
     }
 
@@ -80,6 +84,15 @@ impl Shop {
         server.query("INSERT INTO shop.orders (note) VALUES ('new')")?;
         assert_eq!(value("SELECT COUNT(*) > 0 FROM shop.log")?, "1");
         assert_eq!(value("SELECT @@GLOBAL.event_scheduler")?, "OFF");
+        for table in ["servers", "func", "plugin WHERE dl LIKE '%federated%'"] {
+            let count = value(&format!("SELECT COUNT(*) FROM mysql.{table}"))?;
+            assert_eq!(count, "0", "{table}");
+        }
+        let outside = self.path("outside.txt");
+        let written = server.query(&format!("SELECT 1 INTO OUTFILE '{}'", outside.display()));
+        let told = format!("{:#}", written.expect_err("nothing is written outside"));
+        assert!(told.contains("secure"), "{told}");
+        assert!(!outside.exists());
         assert_eq!(
             value("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'")?,
             "1"
@@ -253,5 +266,20 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
         "{error}"
     );
     assert!(error.contains("the dump is of MySQL 8.0.36"), "{error}");
+    // A table of another server's, which making it would connect to.
+    let dump = shop.path("far.sql");
+    fs::write(
+        &dump,
+        "-- MariaDB dump 10.19\nCREATE DATABASE shop; USE shop;\nCREATE TABLE `t` (a INT);\n\
+         CREATE TABLE `away` (a INT) ENGINE=FEDERATED CONNECTION='mysql://x@127.0.0.1:1/shop/t';\n",
+    )?;
+    let error = shop.refusal(&DataSource::open(&dump)?);
+    for words in [
+        "far.sql: statement 4 was refused",
+        "FEDERATED",
+        "--ignore-table=DATABASE.away",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
     Ok(())
 }
