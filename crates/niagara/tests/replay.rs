@@ -12,6 +12,8 @@ use std::fmt::Write;
 struct Log {
     text: String,
     entries: u64,
+    /// Seconds in which nothing was said.
+    silent: u64,
 }
 
 impl Log {
@@ -22,7 +24,7 @@ impl Log {
                           Time\t\t    Id Command\tArgument\n";
         }
         // A thousand statements a second.
-        let second = 1_700_000_000 + self.entries / 1000;
+        let second = 1_700_000_000 + self.silent + self.entries / 1000;
         if self.entries.is_multiple_of(1000) {
             let (minutes, seconds) = ((second / 60) % 60, second % 60);
             writeln!(self.text, "# Time: 231114 22:{minutes:02}:{seconds:02}").expect("a string");
@@ -47,7 +49,14 @@ impl Log {
         let folder = place.folder.path();
         std::fs::write(folder.join("shop.log"), &self.text).expect("a file");
         std::fs::write(folder.join("items.toml"), item_workload("stock")).expect("a file");
-        let words = ["capture", "import", "shop.log", "--output", "shop.capture"];
+        let words = [
+            "capture",
+            "import",
+            "shop.log",
+            "--output",
+            "shop.capture",
+            "--force",
+        ];
         let (code, _, stderr) = run(&mut place.niagara(&words));
         assert_eq!(code, Some(0), "{stderr}");
     }
@@ -377,4 +386,28 @@ fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
         // Every row that it looks for is there, and nothing is inserted again.
         assert_eq!(digests, 1, "{data:?}");
     }
+}
+
+/// A session whose connection the server has closed goes on with the database and the variables that it had.
+#[test]
+fn a_session_that_was_lost_goes_on_as_it_was() {
+    let place = Place::new();
+    let mut log = Log::default();
+    // The server closes a connection that says nothing for so many seconds.
+    log.add(1, "SET wait_timeout = 1", 100, (0, 0));
+    log.add(1, "SET @most = 7", 100, (0, 0));
+    log.add(1, "SELECT id FROM item WHERE id <= @most", 100, (7, 0));
+    log.silent += 5;
+    log.add(1, "SELECT id FROM item WHERE id <= @most", 100, (7, 0));
+    log.import(&place);
+    let mut words = vec!["bench", "./shop.capture", "--tables-of", "./items.toml"];
+    words.extend(["--speed", "1", "--warm-up", "0", "--time", "8s", "--json"]);
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stderr}");
+    let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let replay = &result["replay"];
+    assert!(replay["lost"].as_u64() >= Some(1), "{replay:#}");
+    assert!(replay["logins_again"].as_u64() >= Some(1), "{replay:#}");
+    let rows = replay["rows"].as_array().expect("rows are known");
+    assert_eq!(rows[0], rows[1], "{replay:#}");
 }
