@@ -258,6 +258,10 @@ fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
         "app",
     ];
     refused(&socket, &["CHANGES DATA", "sbtest", "--yes"]);
+    log.add(1, "DROP TABLE item", 100, (0, 0));
+    log.add(1, "TRUNCATE TABLE other", 100, (0, 0));
+    log.import(&place);
+    refused(&socket, &["2 of its statements DROP OR EMPTY TABLES"]);
     refused(
         &["bench", "./shop.capture", "--rate", "100"],
         &["--speed 1"],
@@ -316,7 +320,20 @@ fn a_running_server_is_loaded_after_yes() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout
     };
-    bench(&["./items.toml", "prepare"]);
+    // A word for sending a capture is none for dropping tables, nor the other way round.
+    let tables = ["--tables-of", "./items.toml"];
+    let of_capture = |words: &[&str]| {
+        let words = [&["./shop.capture"], words, &tables[..]].concat();
+        run(&mut server.bench(&words))
+    };
+    let (code, _, stderr) = of_capture(&["prepare"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = of_capture(&["cleanup"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("item: 100 rows") && !stderr.contains("captured statements"),
+        "{stderr}"
+    );
     let stdout = bench(&["./shop.capture", "--yes", "--speed", "2", "--json"]);
     let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(result["replay"]["replayed"], 400, "{result}");
