@@ -147,6 +147,22 @@ fn a_database_that_changes_is_chosen() {
     assert_eq!(trace.database_names(), ["shop", "stock"]);
 }
 
+/// The log says a database only where the entry before it, of any session, was in another one.
+#[test]
+fn the_database_of_a_choice_is_the_one_that_the_log_said_last() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t")
+        .add(2, "stock", 100, 10, "SELECT b FROM u")
+        .add(1, "", 200, 10, "# administrator command: Init DB")
+        .add(1, "", 300, 10, "SELECT c FROM u");
+    let trace = log.compile(CommitOrder::Normal);
+    let steps: Vec<_> = (0..trace.units.len())
+        .map(|unit| (trace.units[unit].session, texts(&trace, unit)))
+        .collect();
+    assert_eq!(steps[2], (0, vec!["stock".to_owned()]));
+    assert_eq!(steps[3], (0, vec!["SELECT c FROM u".to_owned()]));
+}
+
 /// The replay's session stays that of one user, whose database is another one then.
 #[test]
 fn the_database_of_the_next_user_is_chosen() {
@@ -163,6 +179,36 @@ fn the_database_of_the_next_user_is_chosen() {
         .map(|step| String::from_utf8_lossy(trace.text(step.text)).into_owned())
         .collect();
     assert_eq!(chosen, ["stock"]);
+}
+
+/// MySQL's slow log says how many rows were sent, not how many were changed.
+#[test]
+fn rows_that_nobody_counted_are_not_known() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 10, "SELECT a FROM t").add(
+        1,
+        "",
+        100,
+        10,
+        "UPDATE t SET a = 1 WHERE id = 7",
+    );
+    // What the log says of a statement that changes rows.
+    log.0 = log.0.replacen("Rows_sent: 1", "Rows_sent: 3", 1);
+    let at = log.0.rfind("Rows_sent: 1").expect("the second entry");
+    log.0.replace_range(
+        at..,
+        &log.0[at..].replacen("Rows_sent: 1", "Rows_sent: 0", 1),
+    );
+    let rows = |log: &Log| -> Vec<u32> {
+        let trace = log.compile(CommitOrder::Normal);
+        trace.steps.iter().map(|step| step.rows).collect()
+    };
+    assert_eq!(rows(&log), [3, NONE]);
+    // MariaDB and Percona Server do say it.
+    log.0 = log
+        .0
+        .replace("Rows_examined: 1\n", "Rows_examined: 1  Rows_affected: 5\n");
+    assert_eq!(rows(&log), [8, 5]);
 }
 
 #[test]

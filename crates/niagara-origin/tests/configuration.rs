@@ -35,7 +35,7 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
     fs::write(
         at("conf.d/50-shop.cnf"),
         "[mysqld]\nmax_connections = 300\nquery_cache_typo = 1\nreplicate-do-db = shop\n\
-         plugin_load_add = ha_nowhere\nserver_audit_logging = ON\nevent_scheduler = ON\n",
+         plugin_load_add = ha_nowhere\nplugin_load_add = ha_federatedx\nfederated\nserver_audit_logging = ON\nevent_scheduler = ON\n",
     )?;
     fs::write(at("conf.d/ignored.txt"), "[mysqld]\nmax_connections = 1\n")?;
     let start = read(&main, 4 << 30)?;
@@ -64,6 +64,8 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
             "plugin_load_add=ha_nowhere",
             "plugin ha_nowhere is not here",
         ),
+        ("plugin_load_add=ha_federatedx", "on other servers"),
+        ("federated", "on other servers"),
         ("server_audit_logging=ON", "plugin that is not here"),
         ("datadir=/srv/mysql", "a path of the original"),
         ("event_scheduler=ON", "sleep in the copy"),

@@ -35,7 +35,25 @@ impl Shop {
             "CREATE DEFINER = 'app'@'%' TRIGGER shop.written AFTER INSERT ON shop.orders FOR EACH ROW BEGIN INSERT INTO shop.log VALUES (NEW.id); END",
             "CREATE EVENT shop.soon ON SCHEDULE EVERY 1 SECOND DO DELETE FROM shop.orders WHERE id > 3",
             "INSERT INTO shop.orders (note) VALUES ('last')",
+            // Ways out of a copy.
+            "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST '127.0.0.1', PORT 1, USER 'x', DATABASE 'shop')",
+            "INSERT INTO mysql.plugin VALUES ('FEDERATED', 'ha_federatedx.so'), ('METADATA', 'metadata_lock_info.so')",
+            "INSERT INTO mysql.func VALUES ('sys_exec', 2, 'lib_mysqludf_sys.so', 'function')",
         ])
+    }
+
+    /// Why no image is made of `source`.
+    fn refusal(&self, source: &DataSource) -> String {
+        let error = image_of(
+            &self.cache,
+            &self.install,
+            source,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |_| {},
+        )
+        .expect_err("refused");
+        format!("{error:#}")
     }
 
     /// Makes the image of `source`, starts a server on a clone, and looks around.
@@ -66,6 +84,15 @@ impl Shop {
         server.query("INSERT INTO shop.orders (note) VALUES ('new')")?;
         assert_eq!(value("SELECT COUNT(*) > 0 FROM shop.log")?, "1");
         assert_eq!(value("SELECT @@GLOBAL.event_scheduler")?, "OFF");
+        for table in ["servers", "func", "plugin WHERE dl LIKE '%federated%'"] {
+            let count = value(&format!("SELECT COUNT(*) FROM mysql.{table}"))?;
+            assert_eq!(count, "0", "{table}");
+        }
+        let outside = self.path("outside.txt");
+        let written = server.query(&format!("SELECT 1 INTO OUTFILE '{}'", outside.display()));
+        let told = format!("{:#}", written.expect_err("nothing is written outside"));
+        assert!(told.contains("secure"), "{told}");
+        assert!(!outside.exists());
         assert_eq!(
             value("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'")?,
             "1"
@@ -160,7 +187,14 @@ fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
     server.stop()?;
     let source = DataSource::open(&shop.path("data"))?;
     assert_eq!(source.kind, DataKind::Directory);
-    shop.check_copy(&source)?;
+    // Somebody starts a server on it before it is copied.
+    let server = shop.launch(shop.path("data"), &Config::new())?;
+    let told = shop.refusal(&source);
+    assert!(told.contains("a server runs on"), "{told}");
+    server.stop()?;
+    let told = shop.refusal(&source);
+    assert!(told.contains("has changed since"), "{told}");
+    shop.check_copy(&DataSource::open(&shop.path("data"))?)?;
     Ok(())
 }
 
@@ -226,21 +260,26 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
         &dump,
         "-- MySQL dump 10.13\n-- Server version\t8.0.36\nCREATE DATABASE shop; USE shop;\nCREATE TABLE t (a INT) COLLATE utf8mb4_0900_ai_ci;\n",
     )?;
-    let source = DataSource::open(&dump)?;
-    let error = image_of(
-        &shop.cache,
-        &shop.install,
-        &source,
-        &Config::new(),
-        &Cancel::default(),
-        &mut |_| {},
-    )
-    .expect_err("an unknown collation");
-    let error = format!("{error:#}");
+    let error = shop.refusal(&DataSource::open(&dump)?);
     assert!(
         error.contains("bad.sql: statement 3 was refused"),
         "{error}"
     );
     assert!(error.contains("the dump is of MySQL 8.0.36"), "{error}");
+    // A table of another server's, which making it would connect to.
+    let dump = shop.path("far.sql");
+    fs::write(
+        &dump,
+        "-- MariaDB dump 10.19\nCREATE DATABASE shop; USE shop;\nCREATE TABLE `t` (a INT);\n\
+         CREATE TABLE `away` (a INT) ENGINE=FEDERATED CONNECTION='mysql://x@127.0.0.1:1/shop/t';\n",
+    )?;
+    let error = shop.refusal(&DataSource::open(&dump)?);
+    for words in [
+        "far.sql: statement 4 was refused",
+        "FEDERATED",
+        "--ignore-table=DATABASE.away",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
     Ok(())
 }

@@ -263,6 +263,39 @@ fn names_are_compared_as_they_were_when_the_data_were_made() -> Result<()> {
     Ok(())
 }
 
+/// A server on a copy would open the original's file, and write to it.
+#[test]
+fn a_table_outside_of_the_data_directory_is_refused() -> Result<()> {
+    let shop = Shop::new()?;
+    let outside = shop.path("outside");
+    fs::create_dir(&outside)?;
+    let folder = outside.display().to_string();
+    let table = format!("CREATE TABLE shop.far (id INT PRIMARY KEY) DATA DIRECTORY = '{folder}'");
+    let server = shop.start_with(
+        &[("innodb_directories", &folder)],
+        &["CREATE DATABASE shop", &table],
+    )?;
+    server.stop()?;
+    let file = outside.join("shop/far.ibd");
+    let before = fs::read(&file)?;
+    let error = image_of(
+        &shop.cache,
+        &shop.install,
+        &DataSource::open(&shop.path("data"))?,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )
+    .expect_err("a file outside");
+    let told = format!("{error:#}");
+    assert!(
+        told.contains("outside of the data directory") && told.contains("far.ibd"),
+        "{told}"
+    );
+    assert_eq!(fs::read(&file)?, before);
+    Ok(())
+}
+
 /// Where the settings of a running server come from, and whether it writes a binary log.
 #[test]
 fn a_running_server_tells_what_set_its_variables() -> Result<()> {

@@ -25,10 +25,12 @@ struct Server(Existing);
 
 impl Server {
     fn start(name: &str) -> Server {
-        Server(Existing::start(
-            name,
-            &[("long_query_time", "7.5"), ("min_examined_row_limit", "3")],
-        ))
+        let variables = [("long_query_time", "7.5"), ("min_examined_row_limit", "3")];
+        Server::start_with(name, &variables)
+    }
+
+    fn start_with(name: &str, variables: &[(&str, &str)]) -> Server {
+        Server(Existing::start(name, variables))
     }
 
     fn rows(&self, sql: &str) -> Vec<Vec<String>> {
@@ -354,6 +356,114 @@ fn a_log_that_cannot_be_written_changes_nothing() {
         &mut server.capture("stop", &[]),
         &["no capture was started"],
     );
+}
+
+/// What is said to a connection that was opened during a capture goes to the user's own slow log after it.
+#[test]
+fn connections_that_keep_filling_the_slow_log_are_asked_about_and_counted() {
+    let variables = [("slow_query_log", "ON"), ("long_query_time", "7.5")];
+    let server = Server::start_with("mariadb-10.11", &variables);
+    let before = server.rows(SETTINGS);
+    let own = server.rows("SELECT CONCAT(@@datadir, @@slow_query_log_file)")[0][0].clone();
+    let own_log = || fs::read_to_string(&own).unwrap_or_default();
+    refused(
+        &mut server.capture("start", &["--for", "1s", "--min-free", "1M"]),
+        &["slow log is on", &own, "long_query_time = 0", "--yes"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    let advice = succeed(&mut server.capture("advise", &[]));
+    assert!(advice.contains("wants --yes"), "{advice}");
+
+    succeed(&mut server.capture("start", &["--min-free", "1M", "--yes"]));
+    let mut session = server.session();
+    session.rows("SELECT 'meanwhile'").expect("a query");
+    let said = succeed(&mut server.capture("stop", &[]));
+    assert!(
+        said.contains("1 connection left from the capture"),
+        "{said}"
+    );
+    assert!(said.contains(&own) && said.contains("remedy:"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+    assert!(!own_log().contains("meanwhile"));
+    session.rows("SELECT 'afterwards'").expect("a query");
+    assert!(own_log().contains("afterwards"));
+    drop(session);
+
+    succeed(&mut server.capture("start", &["--min-free", "1M", "--yes"]));
+    let said = succeed(&mut server.capture("stop", &["--force"]));
+    assert!(said.contains("No connection is left"), "{said}");
+}
+
+#[test]
+fn a_general_log_that_goes_to_a_table_is_asked_about_and_told() {
+    let variables = [("general_log", "ON"), ("log_output", "TABLE")];
+    let server = Server::start_with("mariadb-10.11", &variables);
+    let before = server.rows(SETTINGS);
+    let file = server.rows("SELECT CONCAT(@@datadir, @@general_log_file)")[0][0].clone();
+    refused(
+        &mut server.capture("start", &["--for", "1s", "--min-free", "1M"]),
+        &["general log is on", "TABLE", &file, "--yes"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    succeed(&mut server.capture("start", &["--min-free", "1M", "--yes"]));
+    let said = succeed(&mut server.capture("stop", &[]));
+    assert!(
+        said.contains("general log had to say") && said.contains(&file),
+        "{said}"
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+}
+
+#[test]
+fn one_server_is_captured_once_whatever_its_address() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let port = server.0.server.tcp().port().to_string();
+    let over_tcp = |verb: &str, state: PathBuf| {
+        let mut command = server.0.place.niagara(&["capture", verb]);
+        command
+            .args(["--host", "127.0.0.1", "--port", &port])
+            .args(["--user", server.0.server.user()])
+            .env("NIAGARA_PASSWORD", server.0.server.password())
+            .env("XDG_STATE_HOME", state);
+        command
+    };
+    succeed(&mut server.capture("start", &["--min-free", "1M"]));
+    let during = server.rows(SETTINGS);
+    refused(
+        &mut over_tcp("start", server.state()),
+        &["was started on this server", "socket", "capture stop"],
+    );
+    // Somebody else, whose folder has nothing of it.
+    refused(
+        &mut over_tcp("start", server.state().join("another")),
+        &["not started from here", "niagara-capture-", "remedy:"],
+    );
+    assert_eq!(server.rows(SETTINGS), during);
+    let said = succeed(&mut over_tcp("stop", server.state()));
+    assert!(said.contains("are as they were"), "{said}");
+    assert_eq!(server.rows(SETTINGS), before);
+}
+
+#[test]
+fn statements_end_where_the_servers_sql_mode_ends_them() {
+    let mode = ("sql_mode", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES");
+    let server = Server::start_with("mariadb-10.11", &[mode]);
+    let advice = succeed(&mut server.capture("advise", &[]));
+    let option = "--sql-mode ANSI_QUOTES,NO_BACKSLASH_ESCAPES";
+    assert!(advice.contains(option), "{advice}");
+    succeed(&mut server.capture("start", &["--min-free", "1M"]));
+    let mut session = server.session();
+    session
+        .rows(r#"SELECT "user", 'a folder\' FROM mysql."user""#)
+        .expect("a query");
+    session.rows("SELECT 'the next'").expect("a query");
+    let said = succeed(&mut server.capture("stop", &[]));
+    let place = &server.0.place;
+    let lines = succeed(&mut place.niagara(&["capture", "export", "shop.capture", "--literals"]));
+    assert!(lines.contains("the next"), "{said}{lines}");
+    let shown = succeed(&mut place.niagara(&["capture", "export", "shop.capture"]));
+    assert!(!shown.contains("a folder"), "{shown}");
 }
 
 #[test]

@@ -157,6 +157,13 @@ impl Tracker {
         }
     }
 
+    /// Whether a session that has just chosen a database is in the one that the log said last: a slow log without a schema in its
+    /// headers says a database where it is another one than the entry before had, whoever wrote that.
+    fn is_as_said(&self, entry: &Entry<'_>) -> bool {
+        let failed = entry.error.is_some_and(|error| error != 0);
+        self.kind == LogKind::Slow && entry.database.is_none() && !failed && self.said != NameId(0)
+    }
+
     /// Brings what is known of the session up to what the entry says, and says where the event is.
     fn place(&mut self, current: &Current<'_>) -> Place {
         let entry = current.entry;
@@ -243,6 +250,8 @@ impl Tracker {
         if !current.entry.text.is_empty() {
             let database = self.writer.name(current.entry.text);
             self.sessions.get(current.thread).0.database = database;
+        } else if self.is_as_said(current.entry) {
+            self.sessions.get(current.thread).0.database = self.said;
         }
         self.plain(EventKind::Database, current, place)?;
         Ok(Ok(Change::Nothing))
@@ -260,6 +269,9 @@ impl Tracker {
         if let Some(login) = Login::parse(current.entry.text).filter(|login| !login.user.is_empty())
         {
             self.log_in(current, login);
+        } else if self.is_as_said(current.entry) {
+            // Or in none: then nothing names a table without its database.
+            self.sessions.get(current.thread).0.database = self.said;
         }
         self.sessions.get(current.thread).0.transaction = Default::default();
         self.plain(EventKind::ChangeUser, current, place)?;

@@ -1,10 +1,11 @@
 //! What a capture would set, cost and miss, said before anything is changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::connection::Connection;
+use super::outlast::Outlasting;
 use super::product::Product;
 use super::wanted::{Change, wanted};
 
@@ -23,6 +24,10 @@ pub struct Advice {
     pub misses: Vec<String>,
     /// What else should be known.
     pub notes: Vec<String>,
+    /// What `start` does to the user's own logs, which somebody has to agree to.
+    pub needs_yes: Vec<String>,
+    /// What of the server's `sql_mode` an import of the log has to be told; empty for nothing.
+    pub sql_mode: String,
     /// The privileges of the account do not suffice.
     pub may_not_set: bool,
 }
@@ -40,6 +45,16 @@ pub fn advise(connection: &mut dyn Connection, file: &str) -> Result<Advice, Str
     notes.extend(disk(file));
     notes.extend(standing(&product));
     let may_not_set = !may_set(connection)?;
+    let mut needs_yes = Vec::new();
+    needs_yes.extend(Outlasting::of(&product, &wanted.changes).and_then(|kept| kept.warning()));
+    needs_yes.extend(general_log_elsewhere(&product, &wanted.changes).map(|file| {
+        format!(
+            "the general log is on and log_output is {}: for the time of the capture it goes to the file {}, which stays there, \
+             instead",
+            product.variable("log_output").unwrap_or("?"),
+            file.display()
+        )
+    }));
     Ok(Advice {
         version: product.version.clone(),
         set: wanted.changes.iter().map(Change::set).collect(),
@@ -47,6 +62,8 @@ pub fn advise(connection: &mut dyn Connection, file: &str) -> Result<Advice, Str
         changes: wanted.changes,
         misses: wanted.misses,
         notes,
+        needs_yes,
+        sql_mode: mode_to_tell(&product),
         may_not_set,
     })
 }
@@ -110,16 +127,27 @@ fn standing(product: &Product) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if product
-        .variable("sql_mode")
-        .is_some_and(|mode| mode.contains("NO_BACKSLASH_ESCAPES"))
-    {
-        notes.push(
-            "sql_mode has NO_BACKSLASH_ESCAPES: import with --sql-mode NO_BACKSLASH_ESCAPES"
-                .to_owned(),
-        );
-    }
     notes
+}
+
+/// The file that the general log goes to for the time of the capture, where it goes to a table otherwise.
+pub fn general_log_elsewhere(product: &Product, changes: &[Change]) -> Option<PathBuf> {
+    if product.variable("general_log") != Some("ON") {
+        return None;
+    }
+    changes.iter().find(|change| change.name == "log_output")?;
+    let file = product.variable("general_log_file").unwrap_or("its file");
+    let folder = product.variable("datadir").unwrap_or_default();
+    Some(Path::new(folder).join(file))
+}
+
+/// The modes that move the ends of literals, as `--sql-mode` wants them.
+fn mode_to_tell(product: &Product) -> String {
+    let modes = product.variable("sql_mode").unwrap_or_default().split(',');
+    let told: Vec<&str> = modes
+        .filter(|mode| ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES"].contains(mode))
+        .collect();
+    told.join(",")
 }
 
 /// Whether the account may set global variables, for all that its grants say.
@@ -138,4 +166,50 @@ fn may_set(connection: &mut dyn Connection) -> Result<bool, String> {
         .iter()
         .any(|word| grant.contains(word))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::product::Family;
+    use super::*;
+
+    fn product(variables: &[(&str, &str)]) -> Product {
+        Product {
+            family: Family::Mariadb,
+            version: "1".to_owned(),
+            variables: variables
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_general_log_in_a_table_goes_to_a_file_meanwhile() {
+        let server = |general: &str, output: &str| {
+            let server = product(&[
+                ("general_log", general),
+                ("general_log_file", "db1.log"),
+                ("datadir", "/data/"),
+                ("log_output", output),
+            ]);
+            let changes = wanted(&server, "/capture.log").changes;
+            general_log_elsewhere(&server, &changes)
+        };
+        assert_eq!(server("ON", "TABLE"), Some(PathBuf::from("/data/db1.log")));
+        assert_eq!(server("OFF", "TABLE"), None);
+        assert_eq!(server("ON", "FILE"), None);
+        assert_eq!(server("ON", "FILE,TABLE"), None);
+    }
+
+    #[test]
+    fn an_import_is_told_the_modes_that_matter() {
+        let told = |mode: &str| mode_to_tell(&product(&[("sql_mode", mode)]));
+        assert_eq!(told("STRICT_TRANS_TABLES,ANSI_QUOTES"), "ANSI_QUOTES");
+        assert_eq!(
+            told("PIPES_AS_CONCAT,ANSI_QUOTES,ORACLE,NO_BACKSLASH_ESCAPES"),
+            "ANSI_QUOTES,NO_BACKSLASH_ESCAPES"
+        );
+        assert_eq!(told("STRICT_TRANS_TABLES"), "");
+    }
 }

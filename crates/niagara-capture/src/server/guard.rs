@@ -14,6 +14,7 @@ use super::advise::free_bytes;
 use super::apply::{Outcome, apply, restore};
 use super::connection::Connection;
 use super::end::End;
+use super::outlast::number_of;
 use super::state::{Process, State, Status};
 use super::wanted::Change;
 use crate::file::{ASK_COUNTS, ServerCounts};
@@ -97,8 +98,15 @@ pub fn watch(
     guard.state.status = Status::Running;
     let path = guard.state_file.clone();
     // Before anything is changed: whoever finds the file can undo it.
-    let unwritten = |error: io::Error| format!("cannot write {}: {error}", path.display());
-    guard.state.write(&path).map_err(unwritten)?;
+    let unwritten = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            "another capture was begun on this server meanwhile: `niagara capture stop` ends it"
+                .to_owned()
+        }
+        _ => format!("cannot write {}: {error}", path.display()),
+    };
+    guard.state.first_connection = number_of(connection.as_mut());
+    guard.state.begin(&path).map_err(unwritten)?;
     if let Err(error) = apply(connection.as_mut(), &guard.state.changes) {
         // A connection whose answer did not come in time is one answer behind: another one looks at all of them.
         drop(connection);
@@ -112,7 +120,9 @@ pub fn watch(
     let end = wait(&guard, &heard, began, stop);
     let outcomes = restore_surely(Some(connection), &mut connect, &guard.state, RESTORE_FOR);
     // The settings come first, and nothing depends on this.
-    let counted = connect().ok().and_then(|mut fresh| counts(fresh.as_mut()));
+    let mut fresh = connect().ok();
+    let counted = fresh.as_mut().and_then(|fresh| counts(fresh.as_mut()));
+    guard.state.last_connection = fresh.and_then(|mut fresh| number_of(fresh.as_mut()));
     guard.state.counted = counted
         .zip(guard.state.counted_before)
         .and_then(|(now, before)| now.since(&before));
@@ -291,6 +301,25 @@ mod tests {
         }
     }
 
+    fn state(folder: &Path, changes: Vec<Change>) -> State {
+        State {
+            server: "a server".into(),
+            user: "root".into(),
+            log: folder.join("log"),
+            changes,
+            guardian: None,
+            began: 0,
+            counted_before: None,
+            counted: None,
+            outlasting: None,
+            first_connection: None,
+            last_connection: None,
+            general_log: None,
+            sql_mode: String::new(),
+            status: Status::Running,
+        }
+    }
+
     #[test]
     fn what_could_not_begin_leaves_the_server_as_it_was_also_where_an_answer_did_not_come() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -304,17 +333,7 @@ mod tests {
             why: String::new(),
         };
         let guard = Guard {
-            state: State {
-                server: "a server".into(),
-                user: "root".into(),
-                log: folder.path().join("log"),
-                changes: vec![change("a", "1"), change("b", "2")],
-                guardian: None,
-                began: 0,
-                counted_before: None,
-                counted: None,
-                status: Status::Running,
-            },
+            state: state(folder.path(), vec![change("a", "1"), change("b", "2")]),
             state_file: state_file.clone(),
             limits: Limits {
                 log_bytes: 1,
@@ -338,5 +357,17 @@ mod tests {
         let values: Vec<String> = variables.borrow().values().cloned().collect();
         assert_eq!(values, ["1", "2"]);
         assert!(!state_file.exists());
+    }
+
+    #[test]
+    fn a_capture_that_another_one_has_begun_before_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("state.json");
+        let state = state(folder.path(), Vec::new());
+        state.begin(&path).expect("nothing is there");
+        let error = state.begin(&path).expect_err("one is there");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        let names: Vec<_> = fs::read_dir(folder.path()).expect("a folder").collect();
+        assert_eq!(names.len(), 1, "{names:?}");
     }
 }

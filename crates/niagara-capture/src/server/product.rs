@@ -16,7 +16,7 @@ pub enum Family {
 }
 
 /// Variables that say how a server logs, and where.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "slow_query_log",
     "slow_query_log_file",
     "long_query_time",
@@ -41,6 +41,7 @@ const NAMES: [&str; 24] = [
     "sql_mode",
     "datadir",
     "general_log",
+    "general_log_file",
 ];
 
 /// A server: which one, and how its variables stand.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::Outcome;
 use super::end::End;
+use super::outlast::Outlasting;
 use super::wanted::Change;
 use crate::file::ServerCounts;
 
@@ -83,14 +84,29 @@ pub struct State {
     /// What it counted meanwhile.
     #[serde(default)]
     pub counted: Option<ServerCounts>,
+    /// What connections keep that are opened meanwhile.
+    #[serde(default)]
+    pub outlasting: Option<Outlasting>,
+    /// The number of the connection that made the changes: later ones are opened under them.
+    #[serde(default)]
+    pub first_connection: Option<u64>,
+    /// The number of a connection that was opened once they were undone.
+    #[serde(default)]
+    pub last_connection: Option<u64>,
+    /// The file that the general log goes to meanwhile, where it goes elsewhere otherwise.
+    #[serde(default)]
+    pub general_log: Option<PathBuf>,
+    /// The server's `sql_mode` of new sessions.
+    #[serde(default)]
+    pub sql_mode: String,
     /// How far it is.
     pub status: Status,
 }
 
 impl State {
-    /// The file of the capture on this server in `folder`.
-    pub fn path(folder: &Path, server: &str) -> PathBuf {
-        let number = xxhash_rust::xxh3::xxh3_64(server.as_bytes());
+    /// The file of the capture on the server of this [identity](super::identity) in `folder`.
+    pub fn path(folder: &Path, identity: &str) -> PathBuf {
+        let number = xxhash_rust::xxh3::xxh3_64(identity.as_bytes());
         folder.join(format!("{number:016x}.json"))
     }
 
@@ -99,6 +115,22 @@ impl State {
     /// # Errors
     /// The folder or the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
+        fs::rename(self.write_beside(path)?, path)
+    }
+
+    /// Writes it where no other is.
+    ///
+    /// # Errors
+    /// As [`write`](State::write); `AlreadyExists`: another one is there.
+    pub(super) fn begin(&self, path: &Path) -> io::Result<()> {
+        let written = self.write_beside(path)?;
+        // Whole or not at all, and never over another one.
+        let begun = fs::hard_link(&written, path);
+        fs::remove_file(&written)?;
+        begun
+    }
+
+    fn write_beside(&self, path: &Path) -> io::Result<PathBuf> {
         if let Some(folder) = path.parent() {
             fs::DirBuilder::new()
                 .recursive(true)
@@ -114,7 +146,7 @@ impl State {
             .open(&temporary)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        Ok(temporary)
     }
 
     /// Reads it; none when there is none.

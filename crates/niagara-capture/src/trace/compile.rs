@@ -15,7 +15,7 @@ use super::units::{Kept, Units};
 use crate::error::CaptureError;
 use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, Order, Summary};
 use crate::log::Meaning;
-use crate::sql::restore;
+use crate::sql::{Class, restore};
 
 /// How a capture is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Reading {
             text: NONE,
             digest: NONE,
             duration_us: number(measured.duration_us),
-            rows: rows_of(measured.rows_sent, measured.rows_affected),
+            rows: rows_of(event.class, measured.rows_sent, measured.rows_affected),
             error: measured.error.unwrap_or(NONE),
             action: Action::Query,
         };
@@ -225,10 +225,16 @@ fn number(value: Option<u64>) -> u32 {
     value.map_or(NONE, |value| value.min(u64::from(NONE - 1)) as u32)
 }
 
-/// Rows that were sent or changed: a statement does one or the other.
-fn rows_of(sent: Option<u64>, affected: Option<u64>) -> u32 {
+/// Rows that were sent or changed: a statement does one or the other. [`NONE`] where the source does not say those that a statement
+/// may have changed.
+fn rows_of(class: Class, sent: Option<u64>, affected: Option<u64>) -> u32 {
+    let may_change = matches!(
+        class,
+        Class::Write | Class::Ddl | Class::Call | Class::Prepared | Class::Other
+    );
     match (sent, affected) {
         (None, None) => NONE,
+        (Some(0), None) if may_change => NONE,
         (sent, affected) => number(Some(
             sent.unwrap_or(0).saturating_add(affected.unwrap_or(0)),
         )),

@@ -11,7 +11,11 @@ struct Class {
     reason: &'static str,
 }
 
-const CLASSES: [Class; 9] = [
+/// Why a copy goes without engines whose tables are elsewhere.
+pub(crate) const ELSEWHERE: &str =
+    "its tables are on other servers or in files outside of the data: a copy must not reach them";
+
+const CLASSES: [Class; 10] = [
     Class {
         names: &[
             "datadir",
@@ -113,6 +117,11 @@ const CLASSES: [Class; 9] = [
         reason: "how the process runs is up to Niagara; the copy reports to nobody",
     },
     Class {
+        names: &["federated", "spider", "s3", "sphinx", "connect"],
+        beginnings: &["spider_", "s3_"],
+        reason: ELSEWHERE,
+    },
+    Class {
         names: &["memlock", "innodb_dedicated_server"],
         beginnings: &[],
         reason: "it would take this machine's memory for one of the two servers that run here at once",
@@ -163,6 +172,8 @@ mod tests {
             "ssl_key",
             "file_key_management_filename",
             "rpl_semi_sync_master_enabled",
+            "federated",
+            "spider_remote_sql_log_off",
         ] {
             assert!(neutralised(name, "x").is_some(), "{name}");
         }
@@ -170,6 +181,7 @@ mod tests {
             ("innodb_buffer_pool_size", "1G"),
             ("sync_binlog", "1"),
             ("slow_query_log", "ON"),
+            ("connect_timeout", "5"),
             ("init_connect", "/* app */ SET @a = 1"),
         ] {
             assert_eq!(neutralised(name, value), None, "{name}");

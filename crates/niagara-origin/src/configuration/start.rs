@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
-use super::neutralised::{log_name, neutralised};
+use super::neutralised::{ELSEWHERE, log_name, neutralised};
 use super::option_file::Place;
 use super::secret::shown_setting;
 use super::size::{number, shown};
 use super::source::ConfigSource;
+use crate::data::elsewhere::is_plugin;
 
 /// Memory that is reserved whole when a server starts.
 const BIG: [&str; 4] = [
@@ -176,6 +177,8 @@ impl StartConfiguration {
                 let is_here =
                     file.is_some_and(|file| file.is_file() || file.with_extension("so").is_file());
                 if library.is_empty() {
+                } else if is_plugin(library) {
+                    self.leave_out(&one, ELSEWHERE.to_owned());
                 } else if is_here {
                     kept.push(plugin.trim().to_owned());
                     self.keep("plugin_load_add", kept.join(";"), &one);

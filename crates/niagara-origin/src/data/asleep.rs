@@ -1,10 +1,11 @@
-//! What of the original must not wake in a copy: its accounts, its events, its replication.
+//! What of the original must not wake in a copy: its accounts, its events, its replication, its ways to other servers.
 
 use anyhow::Result;
 use niagara_load::sql_text;
 use niagara_server::{Config, Install, RunningServer, Version};
 
-use super::statement::SYSTEM;
+use super::elsewhere;
+use super::statement::{SYSTEM, quoted};
 
 /// Accounts that servers have for themselves.
 const OWN: &str = "'niagara', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema'";
@@ -22,18 +23,20 @@ pub(crate) fn options(install: &Install) -> Config {
         true => "skip_replica_start",
         false => "skip_slave_start",
     };
-    Config::from([
+    let mut options = Config::from([
         ("event_scheduler".to_owned(), "OFF".to_owned()),
         (skip.to_owned(), String::new()),
-    ])
+    ]);
+    options.extend(elsewhere::options());
+    options
 }
 
-/// Locks the accounts, forgets replication, and gives what views and routines run as an account where the dump has none.
-/// Locked accounts still own views and routines: nobody can log in as them.
+/// Locks the accounts, forgets replication and other servers, and gives what views and routines run as an account where the dump
+/// has none. Locked accounts still own views and routines: nobody can log in as them. What the copy is without, in words.
 ///
 /// # Errors
 /// The server refuses a statement.
-pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<()> {
+pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<Vec<String>> {
     let is_mariadb = install.family.is_mariadb();
     server.query("SET SESSION sql_log_bin = 0")?;
     for definer in definers_without_account(server)? {
@@ -57,7 +60,7 @@ pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<
         (false, false) => "RESET SLAVE ALL",
     };
     let _ = server.query(forget);
-    Ok(())
+    elsewhere::forget(server)
 }
 
 /// Accounts that views, triggers, routines and events run as and that are not there, as statements write them.
@@ -98,9 +101,4 @@ pub(crate) fn databases(server: &RunningServer) -> Result<Vec<String>> {
         quoted(&SYSTEM)
     ))?;
     Ok(rows.into_iter().flatten().collect())
-}
-
-fn quoted(names: &[&str]) -> String {
-    let all: Vec<String> = names.iter().map(|name| sql_text(name)).collect();
-    all.join(", ")
 }

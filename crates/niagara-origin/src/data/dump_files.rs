@@ -55,7 +55,8 @@ pub(crate) fn head(path: &Path) -> Result<String> {
 pub(crate) fn made_by(head: &str) -> Option<MadeBy> {
     let version = head.lines().take(40).find_map(|line| {
         let rest = line.strip_prefix("-- Server version")?;
-        Some(rest.trim())
+        // With a colon by phpMyAdmin.
+        Some(rest.trim_start_matches(':').trim())
     })?;
     let first = head.lines().find(|line| line.starts_with("-- "))?;
     let is_mariadb = version.contains("MariaDB") || first.contains("MariaDB dump");
@@ -71,13 +72,16 @@ pub(crate) fn made_by(head: &str) -> Option<MadeBy> {
 
 /// The one database that a dump is of, as its head says; none for a dump of several.
 pub(crate) fn database(head: &str) -> Option<String> {
-    let line = head
-        .lines()
-        .take(40)
-        .find(|line| line.starts_with("-- Host: "))?;
-    let (_, name) = line.split_once("Database: ")?;
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
+    let named = |line: &str| {
+        // By phpMyAdmin in a line of its own.
+        if let Some(name) = line.strip_prefix("-- Database: `") {
+            return Some(name.trim().strip_suffix('`')?.replace("``", "`"));
+        }
+        let (_, name) = line.strip_prefix("-- Host: ")?.split_once("Database: ")?;
+        Some(name.trim().to_owned())
+    };
+    let name = head.lines().take(40).find_map(named)?;
+    (!name.is_empty()).then_some(name)
 }
 
 /// Whether a folder was written by mydumper.
@@ -161,6 +165,10 @@ mod tests {
         let mysql = "-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n--\n-- Host: localhost    Database: \n-- Server version\t8.0.36\n";
         assert_eq!(made_by(mysql).unwrap().to_string(), "MySQL 8.0.36");
         assert_eq!(database(mysql), None);
+        let admin = "-- phpMyAdmin SQL Dump\n-- version 5.2.1\n-- https://www.phpmyadmin.net/\n--\n-- Host: localhost\n\
+            -- Server version: 10.11.6-MariaDB-0+deb12u1\n-- PHP Version: 8.2.7\n\n--\n-- Database: `shop`\n--\n";
+        assert_eq!(made_by(admin).unwrap().to_string(), "MariaDB 10.11.6");
+        assert_eq!(database(admin).as_deref(), Some("shop"));
         assert_eq!(made_by("CREATE TABLE t (a INT);"), None);
     }
 

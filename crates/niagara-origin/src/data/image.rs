@@ -15,6 +15,7 @@ use niagara_server::{
 use super::asleep::{databases, options, put_to_sleep};
 use super::backup::is_tools;
 use super::digest::files_below;
+use super::elsewhere::refuse_files_outside;
 use super::load::load;
 use super::progress::Progress;
 use super::source::DataSource;
@@ -72,13 +73,19 @@ pub fn image_of(
         ENGINE,
         tell,
         &mut |making, tell| {
+            source.check_unchanged()?;
             let server = if source.is_physical() {
                 bring(making, source, &layout, cancel, tell)?
             } else {
                 fill(making, source, cancel, tell)?
             };
+            // What was written to meanwhile may be half of the one and half of the other.
+            source.check_unchanged()?;
+            refuse_files_outside(&server, install)?;
             tell("putting accounts, events and replication to sleep");
-            put_to_sleep(&server, install)?;
+            for line in put_to_sleep(&server, install)? {
+                tell(&line);
+            }
             let databases = databases(&server)?;
             if databases.is_empty() {
                 bail!("{} has no database of its own", source.title());

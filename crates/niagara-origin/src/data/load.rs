@@ -11,6 +11,7 @@ use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, Install, RunningServer};
 
 use super::dump_files::{database, head, mydumper_files};
+use super::elsewhere;
 use super::progress::Progress;
 use super::source::{DataKind, DataSource};
 use super::split::Statements;
@@ -156,6 +157,9 @@ impl Loading {
                 About::Session => self.send(statement, &file.path, number)?,
                 About::Database(false) => self.send(statement, &file.path, number)?,
                 About::Data if !self.is_system() => {
+                    elsewhere::refuse(statement).with_context(|| {
+                        format!("{}: statement {number} was refused", file.path.display())
+                    })?;
                     if std::mem::take(&mut self.missing) {
                         self.make_database()?;
                     }

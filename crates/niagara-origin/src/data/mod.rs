@@ -5,6 +5,7 @@ mod backup;
 mod digest;
 mod directory;
 mod dump_files;
+pub(crate) mod elsewhere;
 mod image;
 mod load;
 mod made_by;

@@ -119,6 +119,24 @@ impl DataSource {
         matches!(self.kind, DataKind::Directory | DataKind::Backup)
     }
 
+    /// Refuses data that are not those that were looked at: a server runs on them by now, or something has written to them.
+    ///
+    /// # Errors
+    /// As said, with what to do.
+    pub(super) fn check_unchanged(&self) -> Result<()> {
+        if self.is_physical() {
+            directory::check(&self.path)?;
+        }
+        if digest::content_digest(&self.path)? != self.digest {
+            bail!(
+                "the {} has changed since it was looked at: what was read of it may not fit together\n\
+                 remedy: stop what writes to it (a server, a backup, a dump that is not finished), then the same command again",
+                self.title()
+            );
+        }
+        Ok(())
+    }
+
     /// Whether `install` takes these data.
     ///
     /// # Errors
@@ -128,5 +146,29 @@ impl DataSource {
             Some(made_by) if self.is_physical() => made_by.check(install),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_change_after_they_were_looked_at_are_refused() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("shop.sql");
+        std::fs::write(&path, "-- MariaDB dump 10.19\nCREATE TABLE t (a INT);\n")?;
+        let source = DataSource::open(&path)?;
+        source.check_unchanged()?;
+        std::fs::write(
+            &path,
+            "-- MariaDB dump 10.19\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\n",
+        )?;
+        let told = source.check_unchanged().expect_err("changed").to_string();
+        assert!(
+            told.contains("shop.sql has changed since") && told.contains("remedy:"),
+            "{told}"
+        );
+        Ok(())
     }
 }

@@ -15,12 +15,14 @@ pub(crate) struct Statements<R> {
     at: usize,
     ended: bool,
     state: State,
+    /// There was something else than comments since the last delimiter.
+    has_code: bool,
     delimiter: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but white space since the last delimiter.
+    /// Nothing but white space and comments since the last delimiter.
     Before,
     Code,
     Quoted(u8),
@@ -38,6 +40,7 @@ impl<R: Read> Statements<R> {
             at: 0,
             ended: false,
             state: State::Before,
+            has_code: false,
             delimiter: b";".to_vec(),
         }
     }
@@ -74,17 +77,34 @@ impl<R: Read> Statements<R> {
             };
             match self.state {
                 State::Before if byte.is_ascii_whitespace() => {
+                    // A comment belongs to the statement that follows it.
+                    if self.start == self.at {
+                        self.start += 1;
+                    }
                     self.at += 1;
-                    self.start = self.at;
                 }
                 State::Before if self.says_delimiter() => self.change_delimiter()?,
-                State::Before => self.state = State::Code,
+                State::Before => match self.comment(byte) {
+                    Some(State::Block) => {
+                        self.state = State::Block;
+                        self.at += 2;
+                    }
+                    Some(comment) => {
+                        self.state = comment;
+                        self.at += 1;
+                    }
+                    None => {
+                        self.has_code = true;
+                        self.state = State::Code;
+                    }
+                },
                 State::Code => {
                     if self.buffer[self.at..].starts_with(&self.delimiter) {
                         let found = self.start..self.at;
                         self.at += self.delimiter.len();
                         self.start = self.at;
                         self.state = State::Before;
+                        self.has_code = false;
                         if !self.buffer[found.clone()].trim_ascii().is_empty() {
                             return Ok(Some(self.buffer[found].trim_ascii()));
                         }
@@ -109,19 +129,31 @@ impl<R: Read> Statements<R> {
     }
 
     fn code(&mut self, byte: u8) {
-        let next = |offset: usize| self.buffer.get(self.at + offset).copied();
         self.state = match byte {
             b'\'' | b'"' | b'`' => State::Quoted(byte),
-            b'#' => State::Line,
-            b'-' if next(1) == Some(b'-') && next(2).is_none_or(|c| c <= b' ') => State::Line,
-            // What servers execute is code: quotes within count.
-            b'/' if next(1) == Some(b'*') && !matches!(next(2), Some(b'!' | b'M')) => {
-                self.at += 1;
-                State::Block
-            }
-            _ => State::Code,
+            _ => match self.comment(byte) {
+                Some(State::Block) => {
+                    self.at += 1;
+                    State::Block
+                }
+                Some(comment) => comment,
+                None => State::Code,
+            },
         };
         self.at += 1;
+    }
+
+    /// The comment that begins with `byte`, if one does. What servers execute is code: quotes within count.
+    fn comment(&self, byte: u8) -> Option<State> {
+        let next = |offset: usize| self.buffer.get(self.at + offset).copied();
+        match byte {
+            b'#' => Some(State::Line),
+            b'-' if next(1) == Some(b'-') && next(2).is_none_or(|c| c <= b' ') => Some(State::Line),
+            b'/' if next(1) == Some(b'*') && !matches!(next(2), Some(b'!' | b'M')) => {
+                Some(State::Block)
+            }
+            _ => None,
+        }
     }
 
     fn quoted(&mut self, quote: u8) {
@@ -142,12 +174,15 @@ impl<R: Read> Statements<R> {
         }
     }
 
-    /// Behind what was found, in code again; to the end of what is here where nothing was.
+    /// Behind what was found, where it was before; to the end of what is here where nothing was.
     fn skip_to(&mut self, found: Option<usize>, length: usize) {
         match found {
             Some(found) => {
                 self.at += found + length;
-                self.state = State::Code;
+                self.state = match self.has_code {
+                    true => State::Code,
+                    false => State::Before,
+                };
             }
             None => self.at = self.buffer.len(),
         }
@@ -258,6 +293,22 @@ mod tests {
             [
                 "/*!50003 CREATE*/ /*!50003 TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN\nSET @a = 'x*/;;'; SET @b = 2; END */",
                 "SELECT 1"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_comment_may_stand_before_the_word_delimiter() {
+        // As phpMyAdmin writes it.
+        let text = "COMMIT;\n\n--\n-- Procedures; of `shop`\n--\nDELIMITER $$\nCREATE PROCEDURE a() BEGIN SELECT 1; SELECT 2; END$$\n\n\
+            /* next; */\nDELIMITER ;\n\n-- a table\nSELECT 3;\n# the end";
+        assert_eq!(
+            cut(text),
+            [
+                "COMMIT",
+                "CREATE PROCEDURE a() BEGIN SELECT 1; SELECT 2; END",
+                "-- a table\nSELECT 3",
+                "# the end"
             ]
         );
     }

@@ -1,6 +1,8 @@
 //! What a statement of a dump is about, told from its first words: which database it is meant in, and whether it belongs in
 //! a private copy.
 
+use niagara_load::sql_text;
+
 /// Databases that every server has of its own.
 pub(crate) const SYSTEM: [&str; 5] = [
     "mysql",
@@ -28,8 +30,10 @@ pub(crate) enum About {
     Accounts,
     /// Replication and its positions.
     Replication,
-    /// The server as a whole: plugins, global variables.
+    /// The server as a whole: plugins, global variables, functions of shared libraries.
     Server,
+    /// Other servers and how they are reached.
+    OtherServers,
 }
 
 impl About {
@@ -59,6 +63,9 @@ impl About {
             ("SET", "GLOBAL" | "PERSIST") => Self::Server,
             ("SET", second) if second.starts_with("@@GLOBAL.") => Self::Server,
             ("INSTALL" | "UNINSTALL" | "SHUTDOWN" | "KILL", _) => Self::Server,
+            ("CREATE" | "ALTER" | "DROP", "SERVER") => Self::OtherServers,
+            ("CREATE", "OR") if word(3) == "SERVER" => Self::OtherServers,
+            ("CREATE", "FUNCTION" | "AGGREGATE" | "OR") if is_of_library(code) => Self::Server,
             ("SET", _) => Self::Session,
             _ => Self::Data,
         }
@@ -70,6 +77,7 @@ impl About {
             Self::Accounts => "about accounts",
             Self::Replication => "about replication",
             Self::Server => "about the server as a whole",
+            Self::OtherServers => "about other servers",
             Self::Data | Self::Session | Self::Use(_) | Self::Database(_) => {
                 "in the server's own databases"
             }
@@ -117,6 +125,21 @@ fn words(code: &[u8]) -> Vec<String> {
         .take(WORDS)
         .map(str::to_ascii_uppercase)
         .collect()
+}
+
+/// Whether `CREATE [OR REPLACE] [AGGREGATE] FUNCTION` is of a shared library: it has no parentheses.
+fn is_of_library(code: &[u8]) -> bool {
+    let head = &code[..code.len().min(1024)];
+    let head = String::from_utf8_lossy(head).to_ascii_uppercase();
+    let (head, _) = head.split_once('(').unwrap_or((head.as_str(), ""));
+    let mut words = head.split_ascii_whitespace();
+    words.clone().any(|word| word == "FUNCTION") && words.any(|word| word == "SONAME")
+}
+
+/// Names as texts, for `IN (…)`.
+pub(crate) fn quoted(names: &[&str]) -> String {
+    let all: Vec<String> = names.iter().map(|name| sql_text(name)).collect();
+    all.join(", ")
 }
 
 /// Whether a statement about a database names one of the server's own.
@@ -169,6 +192,31 @@ mod tests {
             ("SET GLOBAL gtid_slave_pos='0-1-2'", About::Replication),
             ("SET GLOBAL max_connections=5", About::Server),
             ("CREATE ROLE r", About::Accounts),
+            (
+                "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')",
+                About::OtherServers,
+            ),
+            (
+                "CREATE OR REPLACE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')",
+                About::OtherServers,
+            ),
+            (
+                "CREATE FUNCTION sys_exec RETURNS INTEGER SONAME 'lib_mysqludf_sys.so'",
+                About::Server,
+            ),
+            (
+                "CREATE AGGREGATE FUNCTION m RETURNS REAL SONAME 'm.so'",
+                About::Server,
+            ),
+            (
+                "CREATE DEFINER=`a`@`%` FUNCTION soname(a INT) RETURNS INT RETURN 1",
+                About::Data,
+            ),
+            (
+                "CREATE FUNCTION f(soname INT) RETURNS INT RETURN soname",
+                About::Data,
+            ),
+            ("CREATE OR REPLACE VIEW v AS SELECT 1", About::Data),
             (
                 "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop`",
                 About::Database(false),

@@ -55,6 +55,15 @@ pub struct Fidelity {
     /// Logins for a thousand statements, captured and replayed.
     #[serde(default)]
     pub logins_per_thousand: (f64, f64),
+    /// Sessions that logged in again, with the database and the variables that they had had.
+    #[serde(default)]
+    pub logins_again: u64,
+    /// Sessions that were ended to make room for another one.
+    #[serde(default)]
+    pub evicted: u64,
+    /// Sessions whose connection was lost.
+    #[serde(default)]
+    pub lost: u64,
     /// Most statements in flight, captured, and most transactions under way, replayed.
     #[serde(default)]
     pub most_in_flight: (u32, u32),
@@ -165,6 +174,9 @@ impl Fidelity {
                 per_thousand(trace.sessions.into(), facts.statements),
                 per_thousand(tally.logins, tally.statements),
             ),
+            logins_again: tally.logins_again,
+            evicted: tally.evicted,
+            lost: tally.lost,
             most_in_flight: (facts.max_in_flight, tally.max_in_flight),
             hit_rate: (
                 facts.counted.as_ref().and_then(ServerCounts::hit_rate),
@@ -250,6 +262,15 @@ impl Fidelity {
             "logins a second: {:.1}, in the capture {:.1}; for a thousand statements: {:.1}, in the capture {:.1}",
             self.logins.1, self.logins.0, self.logins_per_thousand.1, self.logins_per_thousand.0
         ));
+        if self.evicted > 0 || self.lost > 0 {
+            facts.push(format!(
+                "{} made room for others, of {} the connection was lost; {} again, with the database and the variables that they \
+                 had, without their temporary tables and locks",
+                counted(self.evicted, "session"),
+                self.lost,
+                counted(self.logins_again, "login")
+            ));
+        }
         self.tell_of_the_server(&mut facts);
         if !self.exact_times {
             facts.push("times are known to the second and were spread within it".to_owned());
@@ -347,6 +368,9 @@ mod tests {
             in_flight: (Some(4.0), 4.0),
             logins: (1.0, 1.0),
             logins_per_thousand: (4.0, 4.0),
+            logins_again: 0,
+            evicted: 0,
+            lost: 0,
             most_in_flight: (8, 8),
             hit_rate: (Some(0.99), Some(0.99)),
             deadlocks: (Some(50), 50),
@@ -427,6 +451,7 @@ mod tests {
             ),
             (judged(|one| one.deadlocks.0 = Some(1)), "50 deadlocks"),
             (judged(|one| one.load_seconds = 3.0), "takes 3.0 s"),
+            (judged(|one| one.logins_again = 2), "logged in again"),
         ] {
             let verdict = fidelity.verdict();
             assert!(fidelity.is_good(), "{verdict}");
@@ -447,6 +472,23 @@ mod tests {
             unknown.shortcomings.is_empty() && unknown.cautions.is_empty(),
             "{unknown:?}"
         );
+    }
+
+    #[test]
+    fn sessions_that_did_not_stay_are_told() {
+        let facts = |change: fn(&mut Fidelity)| judged(change).facts().join("\n");
+        let told = facts(|one| {
+            one.evicted = 3;
+            one.lost = 1;
+            one.logins_again = 4;
+        });
+        assert!(
+            told.contains(
+                "3 sessions made room for others, of 1 the connection was lost; 4 logins again"
+            ),
+            "{told}"
+        );
+        assert!(!facts(|_| {}).contains("made room"));
     }
 
     #[test]

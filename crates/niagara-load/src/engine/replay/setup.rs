@@ -1,6 +1,7 @@
 //! What a replay of a capture is made from, worked out once for all sides.
 
 use super::dispatcher::first_units;
+use super::settings::Settings;
 use super::tally::Tally;
 use crate::engine::options::DriverOptions;
 use crate::engine::recorder::Kinds;
@@ -20,6 +21,7 @@ pub(crate) struct Setup {
     pub sides: Vec<Vec<Endpoint>>,
     pub trace: Arc<Trace>,
     pub firsts: Arc<Vec<u32>>,
+    pub settings: Settings,
     pub segments: Vec<Segment>,
     /// The pace as a multiple of the captured one; none: as fast as the order allows.
     pub speed: Option<f64>,
@@ -68,6 +70,7 @@ impl Setup {
                 .map(|digest| digest.class as u16)
                 .collect(),
             firsts,
+            settings: Settings::of(&trace),
             speed: capture.speed(),
             kinds: Arc::new(Kinds {
                 names,

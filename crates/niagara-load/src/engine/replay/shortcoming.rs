@@ -22,6 +22,8 @@ const MAX_LATE: f64 = 0.01;
 const IN_FLIGHT: f64 = 2.0;
 /// Share of transactions that may meet deadlocks without a word, where the capture has hardly any.
 const MAX_DEADLOCKS: f64 = 0.01;
+/// Share of transactions before which their sessions may log in again without a word.
+const MAX_AGAIN: f64 = 0.01;
 /// Load on a server from its start to the trace's end, in seconds, below which starts differ more than statements.
 const SHORT: f64 = 10.0;
 
@@ -61,6 +63,8 @@ pub enum Caution {
     MoreAtATime(f64, f64),
     /// Deadlocks that the capture hardly has: captured (0 where that is not known), replayed.
     Deadlocks(u64, u64),
+    /// So many sessions were ended or lost and logged in again: what cannot be set again was gone.
+    Again(u64),
     /// All that there is to replay takes so few seconds.
     Short(f64),
 }
@@ -135,6 +139,10 @@ impl fmt::Display for Caution {
                 f,
                 "{replayed} deadlocks, in the capture {captured}: transactions meet that did not"
             ),
+            Caution::Again(logins) => write!(
+                f,
+                "{logins} times a session of the capture logged in again, without its temporary tables and locks"
+            ),
             Caution::Short(seconds) => write!(
                 f,
                 "the whole of it takes {seconds:.1} s: how servers differ from start to start weighs as much as the statements; a \
@@ -208,6 +216,9 @@ pub(super) fn cautions(of: &Fidelity) -> Vec<Caution> {
     let few = captured.unwrap_or(0);
     if of.of_transactions(replayed) > MAX_DEADLOCKS && replayed > 10 * few {
         found.push(Caution::Deadlocks(few, replayed));
+    }
+    if of.of_transactions(of.logins_again) > MAX_AGAIN {
+        found.push(Caution::Again(of.logins_again));
     }
     if of.ended && of.load_seconds < SHORT {
         found.push(Caution::Short(of.load_seconds));

@@ -7,7 +7,7 @@ use super::slot::{Slot, State};
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::io::Io;
-use niagara_capture::trace::{NONE, Segment};
+use niagara_capture::trace::{NONE, Segment, Unit};
 use std::time::Duration;
 
 /// Sessions beyond the most of the capture that may be there at a time: their order is not quite the captured one.
@@ -64,11 +64,12 @@ impl<'s> Side<'s> {
         (slot != NONE).then_some(slot)
     }
 
-    /// Connects a session; none: there is no place for it at the moment.
+    /// Connects the session of a unit, which says again what it had set before that; none: there is no place for it at the moment.
     ///
     /// # Errors
     /// The server cannot be reached, in words.
-    pub(crate) fn open(&mut self, session: u32, timeout: Duration) -> Result<Option<u32>, String> {
+    pub(crate) fn open(&mut self, unit: &Unit, timeout: Duration) -> Result<Option<u32>, String> {
+        let session = unit.session;
         let Some(place) = self.free.pop() else {
             return Ok(None);
         };
@@ -97,6 +98,8 @@ impl<'s> Side<'s> {
         slot.state = state;
         slot.session = session;
         slot.unit = NONE;
+        slot.next = NONE;
+        slot.unsaid = self.setup.settings.before(trace, session, unit.first_step);
         self.slot_of[session as usize] = place;
         watched.map_err(|error| error.to_string())?;
         Ok(Some(place))
@@ -127,10 +130,11 @@ impl<'s> Side<'s> {
     /// Makes a place by ending the session whose next unit is the farthest; false: all are at work.
     pub(crate) fn evict(&mut self) -> bool {
         let idle = |slot: &Slot<'_>| matches!(slot.state, State::Idle(_)) && slot.unit == NONE;
-        let Some(place) = (0..).zip(&self.slots).find(|(_, slot)| idle(slot)) else {
+        let idle = (0..).zip(&self.slots).filter(|(_, slot)| idle(slot));
+        let Some((place, _)) = idle.max_by_key(|(_, slot)| slot.next) else {
             return false;
         };
-        self.close(place.0);
+        self.close(place);
         self.settle();
         true
     }

@@ -19,6 +19,8 @@ pub(crate) enum State<'s> {
     Running(Link),
     /// A transaction is undone, to be begun again.
     RollingBack(Link),
+    /// A session that has logged in again says what it had set.
+    Restoring(Link),
 }
 
 /// The place of one session.
@@ -38,6 +40,10 @@ pub(crate) struct Slot<'s> {
     pub asked: Instant,
     /// When the last unit ended.
     pub free_since: Instant,
+    /// The session's next unit, where it is in none.
+    pub next: u32,
+    /// Steps that the session has to say again before its next unit, the first one last.
+    pub unsaid: Vec<u32>,
 }
 
 impl Slot<'_> {
@@ -52,6 +58,8 @@ impl Slot<'_> {
             intended: now,
             asked: now,
             free_since: now,
+            next: NONE,
+            unsaid: Vec::new(),
         }
     }
 
@@ -59,7 +67,10 @@ impl Slot<'_> {
     #[inline]
     pub(crate) fn link(&mut self) -> Option<&mut Link> {
         match &mut self.state {
-            State::Idle(link) | State::Running(link) | State::RollingBack(link) => Some(link),
+            State::Idle(link)
+            | State::Running(link)
+            | State::RollingBack(link)
+            | State::Restoring(link) => Some(link),
             State::Free | State::LoggingIn(_) => None,
         }
     }

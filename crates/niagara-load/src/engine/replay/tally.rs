@@ -129,6 +129,12 @@ pub struct Tally {
     pub units: u64,
     /// Sessions that logged in.
     pub logins: u64,
+    /// Of these, those that had been there before.
+    pub logins_again: u64,
+    /// Sessions that were ended to make room for another one.
+    pub evicted: u64,
+    /// Sessions whose connection was lost.
+    pub lost: u64,
     /// Time that somebody was under load, in nanoseconds.
     pub load_nanoseconds: u64,
     /// Most units under way at a time.

@@ -173,8 +173,9 @@ pub struct ConnectArgs {
     /// With `prepare`: drop tables of these names that are there, then make them again
     #[arg(long)]
     pub replace: bool,
-    /// Do it without being asked: drop the tables that are listed (`cleanup`, `prepare --replace`), or send what was captured to
-    /// this server, which a capture that writes changes for good
+    /// Agree beforehand. With `cleanup` and `prepare --replace`: to dropping the tables that are listed. With `run` of a capture: to
+    /// sending what was captured to this server, which a capture that writes changes for good (and DROP and TRUNCATE that are in it
+    /// are sent, too)
     #[arg(long)]
     pub yes: bool,
     /// Encryption: disabled, preferred, required, verify-ca or verify-identity

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_capture::file::ServerCounts;
+use niagara_capture::trace::Trace;
 use niagara_lab::Load;
 use niagara_load::{CaptureWorkload, Driver, Fidelity, LoadGenerator};
 
-use super::args::{BenchArgs, RunArgs};
+use super::args::{Action, BenchArgs, RunArgs};
 use super::result::RunResult;
 use super::status::Delta;
 use super::target::Target;
@@ -32,14 +33,19 @@ pub fn check(args: &BenchArgs, load: &Load) -> Result<()> {
             load.workload.spelling()
         );
     }
-    if !args.connect.is_foreign() || args.connect.yes {
+    // Tables that are made or dropped have a question of their own.
+    if args.action != Action::Run || !args.connect.is_foreign() || args.connect.yes {
         return Ok(());
     }
     let trace = capture.trace()?;
-    let does = if trace.facts.writes {
-        "It CHANGES DATA there, for good, as the application did when it was captured"
-    } else {
-        "It only reads"
+    let does = match (trace.facts.writes, dropping(&trace)) {
+        (false, _) => "It only reads".to_owned(),
+        (true, 0) => "It CHANGES DATA there, for good, as the application did when it was captured"
+            .to_owned(),
+        (true, drops) => format!(
+            "It CHANGES DATA there, for good, as the application did when it was captured, and {drops} of its statements DROP OR \
+             EMPTY TABLES or databases"
+        ),
     };
     bail!(
         "the replay sends {} captured statements of {} sessions to a server that Niagara did not start, in the databases {}. \
@@ -49,6 +55,26 @@ pub fn check(args: &BenchArgs, load: &Load) -> Result<()> {
         trace.sessions,
         trace.database_names().join(", ")
     )
+}
+
+/// Statements that drop or empty tables or databases.
+fn dropping(trace: &Trace) -> u64 {
+    let drops = |text: &str| {
+        [
+            "drop table ",
+            "drop tables ",
+            "drop database ",
+            "drop schema ",
+            "truncate ",
+        ]
+        .iter()
+        .any(|words| text.starts_with(words))
+    };
+    let digests = trace.digests.iter();
+    digests
+        .filter(|digest| drops(&digest.text))
+        .map(|digest| digest.statements)
+        .sum()
 }
 
 /// How the capture is run where nobody said how long: one that writes to its end and without a warm-up, which would be

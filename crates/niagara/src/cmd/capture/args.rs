@@ -10,6 +10,10 @@ use niagara_capture::sql::SqlMode;
 use crate::cmd::bench::args::ConnectArgs;
 use crate::shared_args::duration;
 
+/// What `--yes` agrees to of `start`.
+const YES: &str = "Capture although it reaches the server's own logs: a slow log that is on gets every statement of connections that outlast the \
+    capture, a general log that goes to a table goes to a file meanwhile";
+
 /// Your own traffic: from a running server, or from its slow or general logs
 ///
 /// A capture is one file (shop.capture), readable by you only. It holds what the logs say: sessions, transactions,
@@ -74,9 +78,10 @@ pub struct ReadingArgs {
     /// The server's time zone, for logs in local time (MariaDB's general log) [default: this machine's]
     #[arg(long, value_name = "ZONE", value_parser = time_zone)]
     pub time_zone: Option<TimeZone>,
-    /// The server's sql_mode for new sessions, as @@sql_mode shows it; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter
-    #[arg(long, value_name = "MODES", default_value = "")]
-    pub sql_mode: SqlMode,
+    /// The server's sql_mode for new sessions, as @@sql_mode shows it; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter [default:
+    /// none of these; of a capture on a running server, what that says]
+    #[arg(long, value_name = "MODES")]
+    pub sql_mode: Option<SqlMode>,
 }
 
 /// What is in a capture: digests by share of time, sessions, transactions, concurrency, what was dropped
@@ -150,7 +155,7 @@ pub struct ExportArgs {
 
 /// What to set on a running server for the time of a capture, and how to undo it; changes nothing
 #[derive(Debug, Args)]
-#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
 #[command(before_help = "Examples:
   niagara capture advise --socket /run/mysqld/mysqld.sock
   niagara capture advise --host db1 --user admin --json")]
@@ -169,8 +174,10 @@ pub struct AdviseArgs {
 ///
 /// Sets what `capture advise` prints and sets it back at the end: when the time is over, on Ctrl-C, when this command is
 /// killed, when the log is as long as it may be or the disk is nearly full. A process of its own watches over it.
+/// Connections that are opened meanwhile keep long_query_time = 0 until they close: where the slow log is on already, --yes is
+/// asked for, and the end says how many are left.
 #[derive(Debug, Args)]
-#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help(YES)))]
 #[command(before_help = "Examples:
   niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
   niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
@@ -210,7 +217,7 @@ pub struct LimitArgs {
 
 /// End a capture that was started without --for, or one whose processes were all killed
 #[derive(Debug, Args)]
-#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)))]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
 #[command(before_help = "Examples:
   niagara capture stop --socket /run/mysqld/mysqld.sock -o shop.capture
   niagara capture stop --socket /run/mysqld/mysqld.sock --no-import")]

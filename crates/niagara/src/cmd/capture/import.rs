@@ -9,6 +9,7 @@ use anyhow::Result;
 use jiff::tz::TimeZone;
 use niagara_capture::file::{ServerCounts, Summary};
 use niagara_capture::log::ReadOptions;
+use niagara_capture::sql::SqlMode;
 use niagara_capture::{CaptureError, Import, Progress, import};
 
 use super::args::{ImportArgs, NewFile, ReadingArgs};
@@ -24,7 +25,13 @@ const LIVELY: Duration = Duration::from_millis(200);
 
 pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     let stop = stop_flag("stopping: no capture is written")?;
-    match make(&args.logs, &args.output, &args.reading, None, &stop) {
+    match make(
+        &args.logs,
+        &args.output,
+        &args.reading,
+        &Asked::default(),
+        &stop,
+    ) {
         Ok(summary) => {
             if args.json {
                 say!("{}", serde_json::to_string_pretty(&summary)?);
@@ -41,7 +48,16 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     }
 }
 
-/// Makes a capture from logs, and what their server counted meanwhile, with a line of progress on standard error.
+/// What a server said of itself whose log is imported.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// What it counted meanwhile.
+    pub counted: Option<ServerCounts>,
+    /// The modes of its new sessions; what the command line says comes first.
+    pub mode: SqlMode,
+}
+
+/// Makes a capture from logs and what their server said, with a line of progress on standard error.
 ///
 /// # Errors
 /// As [`import`].
@@ -49,19 +65,19 @@ pub fn make(
     logs: &[PathBuf],
     output: &NewFile,
     reading: &ReadingArgs,
-    counted: Option<ServerCounts>,
+    asked: &Asked,
     stop: &AtomicBool,
 ) -> Result<Summary, CaptureError> {
     let job = Import {
         files: logs.to_vec(),
         read: ReadOptions {
             zone: reading.time_zone.clone().unwrap_or_else(TimeZone::system),
-            mode: reading.sql_mode,
+            mode: reading.sql_mode.unwrap_or(asked.mode),
             ..ReadOptions::default()
         },
         output: output.output.clone(),
         replace: output.force,
-        counted,
+        counted: asked.counted,
     };
     let mut line = Line::new();
     let made = import(&job, stop, |progress| line.show(progress));

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use niagara_capture::server::{Advice, End, Outcome, Process, State, Status};
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
+use niagara_load::counted;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -15,6 +16,9 @@ use super::connection::AdminConnection;
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
+
+/// What the names of logs begin with that nobody has named.
+pub const LOG_NAME: &str = "niagara-capture-";
 
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);
@@ -57,7 +61,7 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
         .value("SELECT @@GLOBAL.datadir")?
         .context("the server does not say its data directory")?;
     let now = jiff::Timestamp::now().as_second();
-    Ok(Path::new(&folder).join(format!("niagara-capture-{now}-{}.log", std::process::id())))
+    Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
 
 pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
@@ -65,17 +69,26 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let mut connection = AdminConnection(target.admin);
     let file = log_file(args.log_file.as_deref(), &mut connection)?;
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
-        .map_err(|error| anyhow::anyhow!(error))?;
+        .map_err(|error| anyhow!(error))?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&advice)?);
     } else {
         say_advice(&advice);
         say!(
-            "Then: niagara capture import {} -o shop.capture",
-            file.display()
+            "Then: niagara capture import {}{} -o shop.capture",
+            file.display(),
+            sql_mode_option(&advice.sql_mode)
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The option that tells an import these modes; nothing where none matters.
+fn sql_mode_option(modes: &str) -> String {
+    match modes {
+        "" => String::new(),
+        modes => format!(" --sql-mode {modes}"),
+    }
 }
 
 fn say_advice(advice: &Advice) {
@@ -105,6 +118,9 @@ fn say_advice(advice: &Advice) {
     }
     say!();
     say_notes(advice);
+    for reason in &advice.needs_yes {
+        say!("Note: {reason} (`capture start` wants --yes for that)");
+    }
 }
 
 /// What a capture costs, and what else should be known.
@@ -126,7 +142,9 @@ fn shown(value: &str) -> &str {
 pub fn stop(args: &StopArgs) -> Result<ExitCode> {
     let target = reach(&args.connect)?;
     let server = target.endpoint.transport.to_string();
-    let path = State::path(&state_folder()?, &server);
+    let mut connection = AdminConnection(target.admin);
+    let identity = identity(&mut connection).map_err(|error| anyhow!(error))?;
+    let path = State::path(&state_folder()?, &identity);
     let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
     let Some(mut state) = read()? else {
         bail!("no capture was started on {server}\nremedy: `niagara capture start` starts one");
@@ -137,9 +155,9 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
         ask_guardian(guardian)?;
         state = read()?.unwrap_or(state);
     }
-    let mut connection = AdminConnection(target.admin);
     let outcomes = settle(&mut state, &path, &mut connection)?;
     say_outcomes(&outcomes);
+    say_what_is_left(&state, &mut connection);
     if args.no_import {
         say!("The log is {}", state.log.display());
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -241,6 +259,54 @@ pub fn say_outcomes(outcomes: &[(String, Outcome)]) {
     }
 }
 
+/// Says what of the capture outlasts it: connections that keep its settings, and what went to the general log's file.
+pub fn say_what_is_left(state: &State, connection: &mut AdminConnection) {
+    match left(connection, state) {
+        Ok(Some(left)) => say!("{}", left_in_words(state, left)),
+        Ok(None) => {}
+        Err(error) => say!(
+            "How many connections that were opened during the capture are there still is not known: {error}"
+        ),
+    }
+    if let Some(file) = &state.general_log {
+        say!(
+            "What the general log had to say meanwhile is in {}",
+            file.display()
+        );
+    }
+}
+
+/// How many connections keep the capture's settings, what that does, and how it ends.
+fn left_in_words(state: &State, left: Left) -> String {
+    let (settings, goes_to) = match &state.outlasting {
+        Some(kept) => (&kept.settings[..], kept.goes_to.as_deref()),
+        None => ("the capture's settings", None),
+    };
+    let seen = match left.sees_all {
+        true => "",
+        false => " of this account (those of others cannot be seen without the privilege PROCESS)",
+    };
+    if left.connections == 0 {
+        return format!("No connection{seen} is left that keeps {settings} from the capture");
+    }
+    let many = counted(left.connections, "connection");
+    let does = match goes_to {
+        Some(log) => format!("until they close, every statement of theirs goes to {log}"),
+        None => {
+            "should the slow log be switched on before they close, it has every statement of theirs"
+                .to_owned()
+        }
+    };
+    let below = left
+        .below
+        .map_or(String::new(), |below| format!(" and below {below}"));
+    format!(
+        "{many}{seen} left from the capture with {settings}: {does}\n\
+         remedy: restart the application's pool, or KILL them: SHOW PROCESSLIST has them, with an Id above {}{below}",
+        left.above
+    )
+}
+
 /// Makes the capture from the log and removes what the capture left on the server.
 ///
 /// # Errors
@@ -254,10 +320,16 @@ pub fn finish(
     stop: &AtomicBool,
 ) -> Result<ExitCode> {
     let logs = std::slice::from_ref(&state.log);
-    let made = import::make(logs, output, reading, state.counted, stop).with_context(|| {
+    let asked = import::Asked {
+        counted: state.counted,
+        // One that is not known has no modes that matter here.
+        mode: state.sql_mode.parse().unwrap_or_default(),
+    };
+    let made = import::make(logs, output, reading, &asked, stop).with_context(|| {
         format!(
-            "the settings are undone; the log stays at {0}\n`niagara capture import {0}` makes a capture from it",
-            state.log.display()
+            "the settings are undone; the log stays at {0}\n`niagara capture import {0}{1}` makes a capture from it",
+            state.log.display(),
+            sql_mode_option(&state.sql_mode)
         )
     })?;
     summary::say_summary(&output.output, &made);

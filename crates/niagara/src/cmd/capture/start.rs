@@ -7,12 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use niagara_capture::server::{Limits, Product, State, Status, wanted};
+use niagara_capture::server::{
+    Limits, Outlasting, Product, State, Status, general_log_elsewhere, identity, wanted,
+};
 
 use super::args::StartArgs;
 use super::connection::AdminConnection;
 use super::guardian::{Guardian, Task};
-use super::server::{finish, log_file, reach, say_notes, say_outcomes, settle, state_folder};
+use super::server::{
+    LOG_NAME, finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
+    state_folder,
+};
 use super::stop_flag::{interrupted, stop_flag};
 use crate::clock::clock;
 use crate::cmd::bench::target::Target;
@@ -78,23 +83,28 @@ fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Res
         .unwrap_or(planned);
     let outcomes = settle(&mut state, path, connection)?;
     say_outcomes(&outcomes);
+    say_what_is_left(&state, connection);
     Ok(state)
 }
 
 /// What is to be changed, and where; says what it costs.
 fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     let server = target.endpoint.transport.to_string();
-    let state_file = State::path(&state_folder()?, &server);
+    let said = |error: String| anyhow!(error);
+    let mut connection = AdminConnection(target.admin);
+    let state_file = State::path(&state_folder()?, &identity(&mut connection).map_err(said)?);
     let known = State::read(&state_file)
         .with_context(|| format!("cannot read {}", state_file.display()))?;
     if let Some(known) = known {
         bail!(
-            "a capture was started on {server} and not ended; its log is {}\n\
-             remedy: `niagara capture stop` with the same address",
+            "a capture was started on this server ({}) and not ended; its log is {}\n\
+             remedy: `niagara capture stop` with any address of the server",
+            known.server,
             known.log.display()
         );
     }
-    let mut connection = AdminConnection(target.admin);
+    let product = Product::ask(&mut connection).map_err(said)?;
+    refuse_second(&product)?;
     let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
         bail!(
@@ -102,20 +112,32 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
             log.display()
         );
     }
-    let said = |error: String| anyhow!(error);
     let file = log.display().to_string();
     let advice = niagara_capture::server::advise(&mut connection, &file).map_err(said)?;
     say_notes(&advice);
     for miss in &advice.misses {
         say!("Missed: {miss}");
     }
-    let product = Product::ask(&mut connection).map_err(said)?;
+    if !args.connect.yes && !advice.needs_yes.is_empty() {
+        bail!(
+            "{}; nothing was changed\n\
+             remedy: --yes, if that may be (the end says how many such connections are left); or a source that needs no setting: \
+             recorded traffic, or a general log that is there (`niagara capture import`)",
+            advice.needs_yes.join("; and ")
+        );
+    }
     let seconds = args.length.unwrap_or(args.limits.max_time).as_secs().max(1);
+    let changes = wanted(&product, &file).changes;
     let state = State {
         server,
         user: target.endpoint.user.clone(),
         log,
-        changes: wanted(&product, &file).changes,
+        outlasting: Outlasting::of(&product, &changes),
+        general_log: general_log_elsewhere(&product, &changes),
+        first_connection: None,
+        last_connection: None,
+        sql_mode: advice.sql_mode.clone(),
+        changes,
         guardian: None,
         began: jiff::Timestamp::now().as_second(),
         counted_before: None,
@@ -133,6 +155,22 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         },
     };
     Ok((task, connection))
+}
+
+/// Refuses a server that somebody else captures, whose settings would be taken for the server's own.
+fn refuse_second(product: &Product) -> Result<()> {
+    let value = |name: &str| product.variables.get(name).map_or("", String::as_str);
+    let log = value("slow_query_log_file");
+    let name = log.rsplit('/').next().unwrap_or_default();
+    let logs_all = value("long_query_time").parse() == Ok(0.0);
+    if value("slow_query_log") == "ON" && logs_all && name.starts_with(LOG_NAME) {
+        bail!(
+            "a capture that was not started from here is under way on this server: its slow log goes to {log}\n\
+             remedy: `niagara capture stop` as the user and on the machine that started it; where nobody did, SET GLOBAL \
+             slow_query_log_file, long_query_time and slow_query_log to what they should be"
+        );
+    }
+    Ok(())
 }
 
 /// Waits for the log's file, and whether it can be read.

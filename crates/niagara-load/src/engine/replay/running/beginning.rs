@@ -83,13 +83,19 @@ impl Running<'_, '_> {
         if let Some(place) = self.side.slot_of(unit.session) {
             return Ok(Some(place));
         }
-        let mut opened = self.side.open(unit.session, self.setup.connect_timeout);
-        if matches!(opened, Ok(None)) && (self.in_flight == 0 || self.side.evict()) {
+        let mut opened = self.side.open(unit, self.setup.connect_timeout);
+        if matches!(opened, Ok(None)) && self.in_flight == 0 {
+            // Nothing more is heard of those that have gone.
             self.side.settle();
-            opened = self.side.open(unit.session, self.setup.connect_timeout);
+            opened = self.side.open(unit, self.setup.connect_timeout);
+        }
+        if matches!(opened, Ok(None)) && self.side.evict() {
+            self.tally.evicted += 1;
+            opened = self.side.open(unit, self.setup.connect_timeout);
         }
         let opened = opened.map_err(|cause| self.not_connected(&cause))?;
         self.tally.logins += u64::from(opened.is_some());
+        self.tally.logins_again += u64::from(opened.is_some() && !unit.is_first);
         Ok(opened)
     }
 
@@ -138,13 +144,17 @@ impl Running<'_, '_> {
         self.go(place, now)
     }
 
-    /// The unit's session is there: its first statement is written.
+    /// The unit's session is there: its first statement is written, once it has said what it had set.
     pub(super) fn go(&mut self, place: u32, now: Instant) -> Result<(), LoadError> {
         let slot = &self.side.slots[place as usize];
         if self.trace.units[slot.unit as usize].steps == 0 {
             self.finish(place, now);
             return Ok(());
         }
+        if self.restore(place, now) {
+            return Ok(());
+        }
+        let slot = &self.side.slots[place as usize];
         let intended = slot.intended;
         self.write(place, if slot.tries == 0 { intended } else { now });
         Ok(())

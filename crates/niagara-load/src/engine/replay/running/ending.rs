@@ -29,6 +29,10 @@ impl Running<'_, '_> {
             slot.step = self.trace.units[slot.unit as usize].first_step as usize;
             return self.go(place, now);
         }
+        if let State::Restoring(_) = slot.state {
+            // No statement of the unit's; one that is refused was refused before as well.
+            return self.go(place, now);
+        }
         let step = &self.trace.steps[slot.step];
         let kind = match self.setup.kind_of.get(step.digest as usize) {
             Some(&kind) => kind,
@@ -116,11 +120,14 @@ impl Running<'_, '_> {
     pub(super) fn finish(&mut self, place: u32, now: Instant) {
         let slot = &mut self.side.slots[place as usize];
         slot.state = match std::mem::take(&mut slot.state) {
-            State::Running(link) | State::RollingBack(link) => State::Idle(link),
+            State::Running(link) | State::RollingBack(link) | State::Restoring(link) => {
+                State::Idle(link)
+            }
             other => other,
         };
         let unit = std::mem::replace(&mut slot.unit, NONE);
         slot.free_since = now;
+        slot.next = self.trace.units[unit as usize].next;
         let intended = slot.intended;
         self.end(unit, now, intended);
         if self.trace.units[unit as usize].next == NONE {
@@ -146,6 +153,7 @@ impl Running<'_, '_> {
         self.unsent.retain(|&unsent| unsent != place);
         self.side.close(place);
         self.time.recorder.reconnected(false);
+        self.tally.lost += 1;
         if unit != NONE {
             self.tally.given_up += 1;
             self.end(unit, Instant::now(), intended);

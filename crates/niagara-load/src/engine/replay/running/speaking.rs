@@ -1,37 +1,51 @@
 //! Statements are written and sent, and what the server says is taken to whom it concerns.
 
 use super::Running;
-use crate::engine::link::{Lost, unasked};
+use crate::engine::link::{Link, Lost, unasked};
 use crate::engine::replay::slot::State;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::protocol::response::Progress;
-use niagara_capture::trace::{Action, NONE};
+use niagara_capture::trace::{Action, NONE, Step, Trace};
 use std::io;
 use std::time::Instant;
 
 impl Running<'_, '_> {
     /// Writes the statement at hand; its latency counts from `asked`, or in a replay that is not paced from its sending.
     pub(super) fn write(&mut self, place: u32, asked: Instant) {
+        let trace = self.trace;
         let slot = &mut self.side.slots[place as usize];
-        let step = &self.trace.steps[slot.step];
         slot.asked = asked;
         slot.state = match std::mem::take(&mut slot.state) {
-            State::Idle(mut link) | State::Running(mut link) | State::RollingBack(mut link) => {
-                let text = match step.action {
-                    Action::Reset => &[],
-                    _ => self.trace.text(step.text),
-                };
-                match step.action {
-                    Action::Query => link.write_text(text),
-                    Action::Database => link.write_database(text),
-                    Action::Reset => link.write_reset(),
-                }
+            State::Idle(mut link)
+            | State::Running(mut link)
+            | State::RollingBack(mut link)
+            | State::Restoring(mut link) => {
+                say(&mut link, trace, &trace.steps[slot.step]);
                 State::Running(link)
             }
             other => other,
         };
         self.unsent.push(place);
+    }
+
+    /// Writes the next of what the session had set before it was lost or had to make room; false: all of it is said.
+    pub(super) fn restore(&mut self, place: u32, now: Instant) -> bool {
+        let trace = self.trace;
+        let slot = &mut self.side.slots[place as usize];
+        let Some(step) = slot.unsaid.pop() else {
+            return false;
+        };
+        slot.asked = now;
+        slot.state = match std::mem::take(&mut slot.state) {
+            State::Idle(mut link) | State::Restoring(mut link) => {
+                say(&mut link, trace, &trace.steps[step as usize]);
+                State::Restoring(link)
+            }
+            other => other,
+        };
+        self.unsent.push(place);
+        true
     }
 
     /// Sends what was written, in the order in which it was.
@@ -133,5 +147,14 @@ impl Running<'_, '_> {
             return Ok(());
         }
         self.go(place, now)
+    }
+}
+
+/// Writes what a step sends.
+fn say(link: &mut Link, trace: &Trace, step: &Step) {
+    match step.action {
+        Action::Query => link.write_text(trace.text(step.text)),
+        Action::Database => link.write_database(trace.text(step.text)),
+        Action::Reset => link.write_reset(),
     }
 }

@@ -1,0 +1,248 @@
+//! What outlasts a capture: connections that were opened during it keep what it had set, and go on filling the user's own
+//! slow log once that is back.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::apply::Outcome;
+use super::connection::Connection;
+use super::product::{Family, Product};
+use super::state::{State, Status};
+use super::wanted::Change;
+
+/// Variables that a connection copies when it is opened: setting them back for the server does not reach it.
+const COPIED: [&str; 6] = [
+    "long_query_time",
+    "min_examined_row_limit",
+    "log_slow_min_examined_row_limit",
+    "log_slow_rate_limit",
+    "log_slow_filter",
+    "log_slow_disabled_statements",
+];
+
+/// Users of connections that no application has opened.
+const SERVERS_OWN: [&str; 3] = ["system user", "event_scheduler", "mysql.session"];
+
+/// What connections keep that are opened during a capture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlasting {
+    /// The settings, as `long_query_time = 0`.
+    pub settings: String,
+    /// Where their statements go once the capture is over; none where the slow log is off then.
+    pub goes_to: Option<String>,
+}
+
+/// Connections that were opened during a capture and are there still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// How many.
+    pub connections: u64,
+    /// The account sees those of others too.
+    pub sees_all: bool,
+    /// Their numbers are above this one.
+    pub above: u64,
+    /// And below this one, where the end of the capture is known.
+    pub below: Option<u64>,
+}
+
+impl Outlasting {
+    /// What connections keep of these changes; none where they keep nothing.
+    pub fn of(product: &Product, changes: &[Change]) -> Option<Outlasting> {
+        let settings: Vec<String> = changes
+            .iter()
+            .filter(|change| COPIED.contains(&&change.name[..]))
+            .filter(|change| !follows_server(product, &change.name))
+            .map(|change| match &change.to[..] {
+                "" => format!("{} empty", change.name),
+                to => format!("{} = {to}", change.name),
+            })
+            .collect();
+        (!settings.is_empty()).then(|| Outlasting {
+            settings: settings.join(", "),
+            goes_to: goes_to(product),
+        })
+    }
+
+    /// Why somebody has to agree beforehand; nothing where the slow log is off afterwards.
+    pub(super) fn warning(&self) -> Option<String> {
+        let goes_to = self.goes_to.as_ref()?;
+        Some(format!(
+            "the slow log is on and goes to {goes_to}: connections that are opened during the capture keep {} until they close, so \
+             that after its end every statement of theirs goes there",
+            self.settings
+        ))
+    }
+}
+
+/// Whether connections have the server's value whenever it is set: Percona Server can be told so.
+fn follows_server(product: &Product, name: &str) -> bool {
+    product.family == Family::Percona
+        && product
+            .variable("slow_query_log_use_global_control")
+            .is_some_and(|names| {
+                names
+                    .split(',')
+                    .any(|word| word.trim() == "all" || word.trim() == name)
+            })
+}
+
+/// Where the slow log goes as the server stands; none where it goes nowhere.
+fn goes_to(product: &Product) -> Option<String> {
+    if product.variable("slow_query_log") != Some("ON") {
+        return None;
+    }
+    let output = product.variable("log_output").unwrap_or("FILE");
+    let has = |wanted: &str| {
+        output
+            .split(',')
+            .any(|word| word.trim().eq_ignore_ascii_case(wanted))
+    };
+    let folder = Path::new(product.variable("datadir").unwrap_or_default());
+    let file = folder.join(
+        product
+            .variable("slow_query_log_file")
+            .unwrap_or("its file"),
+    );
+    match (has("FILE"), has("TABLE")) {
+        _ if has("NONE") => None,
+        (true, true) => Some(format!("{} and the table mysql.slow_log", file.display())),
+        (true, false) => Some(file.display().to_string()),
+        (false, true) => Some("the table mysql.slow_log".to_owned()),
+        (false, false) => None,
+    }
+}
+
+/// The number of a connection; none where the server does not say.
+pub(super) fn number_of(connection: &mut dyn Connection) -> Option<u64> {
+    connection
+        .value("SELECT CONNECTION_ID()")
+        .ok()
+        .flatten()
+        .and_then(|number| number.parse().ok())
+}
+
+/// Connections that keep what the capture had set; none where none can, or where it is not known.
+///
+/// # Errors
+/// What the server says.
+pub fn left(connection: &mut dyn Connection, state: &State) -> Result<Option<Left>, String> {
+    let (Some(_), Some(above)) = (&state.outlasting, state.first_connection) else {
+        return Ok(None);
+    };
+    // A server that was restarted has other connections, and the settings of its files.
+    let undone = match &state.status {
+        Status::Running => false,
+        Status::Ended { outcomes, .. } => outcomes
+            .iter()
+            .any(|(_, outcome)| *outcome == Outcome::Restored),
+    };
+    if !undone {
+        return Ok(None);
+    }
+    let below = state.last_connection;
+    let own = number_of(connection);
+    let rows = connection.rows("SHOW PROCESSLIST")?;
+    let numbers = rows.iter().filter_map(|row| application(row));
+    let connections = numbers
+        .filter(|&number| number > above && below.is_none_or(|below| number < below))
+        .filter(|&number| Some(number) != own)
+        .count() as u64;
+    let grants = connection.rows("SHOW GRANTS")?;
+    let sees_all = grants.iter().flatten().flatten().any(|grant| {
+        grant.contains("ALL PRIVILEGES ON *.*")
+            || (grant.contains("PROCESS") && grant.contains(" ON *.*"))
+    });
+    Ok(Some(Left {
+        connections,
+        sees_all,
+        above,
+        below,
+    }))
+}
+
+/// The number of an application's connection, of a row of the process list.
+fn application(row: &[Option<String>]) -> Option<u64> {
+    let user = row.get(1)?.as_deref().unwrap_or_default();
+    if SERVERS_OWN.contains(&user) {
+        return None;
+    }
+    row.first()?.as_deref()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wanted::wanted;
+    use super::*;
+
+    fn of(family: Family, variables: &[(&str, &str)]) -> Option<Outlasting> {
+        let product = Product {
+            family,
+            version: "1".to_owned(),
+            variables: variables
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        };
+        Outlasting::of(&product, &wanted(&product, "/capture.log").changes)
+    }
+
+    #[test]
+    fn a_slow_log_that_is_on_is_filled_after_the_capture_too() {
+        let found = of(
+            Family::Mariadb,
+            &[
+                ("slow_query_log", "ON"),
+                ("slow_query_log_file", "/var/log/slow.log"),
+                ("long_query_time", "1.000000"),
+                ("log_slow_filter", "admin"),
+                ("log_output", "FILE"),
+            ],
+        )
+        .expect("connections keep something");
+        assert_eq!(found.settings, "log_slow_filter empty, long_query_time = 0");
+        assert_eq!(found.goes_to.as_deref(), Some("/var/log/slow.log"));
+        let warning = found.warning().expect("a warning");
+        assert!(warning.contains("/var/log/slow.log"), "{warning}");
+        assert!(warning.contains("long_query_time = 0"), "{warning}");
+    }
+
+    #[test]
+    fn nobody_is_asked_where_nothing_is_filled() {
+        let on = ("slow_query_log", "ON");
+        for (family, variables, keeps) in [
+            (
+                Family::Mysql,
+                &[("slow_query_log", "OFF"), ("long_query_time", "10")][..],
+                true,
+            ),
+            (
+                Family::Mysql,
+                &[on, ("long_query_time", "10"), ("log_output", "NONE")],
+                true,
+            ),
+            // Everything is logged as it is.
+            (Family::Mysql, &[on, ("long_query_time", "0.000000")], false),
+            (
+                Family::Percona,
+                &[
+                    on,
+                    ("long_query_time", "10"),
+                    ("slow_query_log_use_global_control", "all"),
+                ],
+                false,
+            ),
+        ] {
+            let found = of(family, variables);
+            assert_eq!(found.is_some(), keeps, "{variables:?}");
+            let warning = found.and_then(|found| found.warning());
+            assert_eq!(warning, None, "{variables:?}");
+        }
+        let table = of(
+            Family::Mysql,
+            &[on, ("long_query_time", "10"), ("log_output", "TABLE")],
+        );
+        let table = table.and_then(|found| found.goes_to);
+        assert_eq!(table.as_deref(), Some("the table mysql.slow_log"));
+    }
+}
