@@ -146,7 +146,7 @@ fn table_elsewhere(statement: &[u8]) -> Option<(String, &'static str)> {
     if word(name) == "IF" {
         name += if word(name + 1) == "NOT" { 3 } else { 2 };
     }
-    let engine = words.windows(2).find_map(|pair| match &pair[..] {
+    let engine = words.windows(2).find_map(|pair| match pair {
         [key, value] if key == "ENGINE" => ENGINES.into_iter().find(|engine| engine == value),
         _ => None,
     })?;

@@ -56,11 +56,7 @@ impl Settings {
                     }
                     break;
                 }
-                Some(what) => {
-                    if known.insert(what) {
-                        again.push(one);
-                    }
-                }
+                Some(what) => again.extend(known.insert(what).then_some(one)),
                 None => {}
             }
         }
