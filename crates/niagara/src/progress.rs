@@ -35,6 +35,7 @@ pub struct Terminal {
     live: bool,
     began: Option<Instant>,
     used_before: Duration,
+    left_out: Duration,
     state: State,
     drawn: Option<Instant>,
     last_line: Instant,
@@ -58,6 +59,7 @@ impl Terminal {
             live,
             began: None,
             used_before: Duration::ZERO,
+            left_out: Duration::ZERO,
             state: State::new(budget),
             drawn: None,
             last_line: Instant::now(),
@@ -89,7 +91,8 @@ impl Terminal {
 
     /// Time of the budget that is used.
     fn used(&self) -> Duration {
-        self.used_before + self.began.map_or(Duration::ZERO, |began| began.elapsed())
+        let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        self.used_before + passed.saturating_sub(self.left_out)
     }
 
     fn show(&mut self) {
@@ -190,6 +193,9 @@ impl Observer for Terminal {
                 self.drawn = None;
                 self.show();
             }
+            // What is left out before the clock begins is not on it.
+            Event::LeftOut(time) if self.began.is_some() => self.left_out += time,
+            Event::LeftOut(_) => {}
             Event::Slice(slice) => self.slice(slice),
             Event::Duel { record, protocol } => self.duel(record, protocol),
             Event::Screened { levers, from } => {
@@ -311,6 +317,27 @@ mod tests {
         for alone in [Protocol::Pair, Protocol::Trimmed, Protocol::Solo] {
             assert!(disturbed(alone).contains("--disturbance"));
         }
+    }
+
+    #[test]
+    fn time_that_is_left_out_is_not_on_the_clock() {
+        let mut terminal = Terminal::new(Duration::from_secs(600));
+        let hour = Duration::from_secs(3600);
+        terminal.see(Event::LeftOut(hour));
+        terminal.see(Event::Resumed {
+            folder: Path::new("a study"),
+            used_seconds: 60.0,
+        });
+        terminal.see(Event::Stage {
+            name: "screening",
+            seconds: 300.0,
+        });
+        // As if the check of a build had begun an hour ago.
+        terminal.began = Instant::now().checked_sub(hour);
+        terminal.see(Event::LeftOut(hour));
+        let used = terminal.used();
+        let minute = Duration::from_secs(60);
+        assert!(used >= minute && used < hour, "{used:?}");
     }
 
     #[test]

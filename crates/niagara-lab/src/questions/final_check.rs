@@ -47,7 +47,7 @@ pub(crate) fn check_final(
     observer.see(Event::Note(
         "the final variant: does it still answer as the start does?",
     ));
-    let checks = study.aside(|| -> Result<Vec<FinalCheck>> {
+    let checks = study.aside(observer, |observer| -> Result<Vec<FinalCheck>> {
         let mut checks = vec![answers(bench, [start, last], observer)?];
         if recovery {
             checks.push(crash(bench, last, observer)?);

@@ -230,7 +230,9 @@ impl Climb<'_> {
         if self.best.id() == self.options.start.id() {
             return Ok(());
         }
-        let checked = study.aside(|| check_build(bench, &self.best, observer));
+        let checked = study.aside(observer, |observer| {
+            check_build(bench, &self.best, observer)
+        });
         self.warnings.extend(checked?);
         if !self.is_proven() {
             return Ok(());
@@ -252,7 +254,7 @@ impl Climb<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Trial> {
         let options = self.options.clone();
-        let made = study.aside(|| {
+        let made = study.aside(observer, |observer| {
             resolve_or_reason(&rung.recipe, &self.best, self.inventory, bench, observer)
         })?;
         let (candidate, change) = match made {

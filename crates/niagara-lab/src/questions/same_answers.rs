@@ -62,7 +62,9 @@ impl AnswersBeside {
         let budget =
             Duration::try_from_secs_f64(study.budget_seconds()).unwrap_or(LONGEST * PART_OF_BUDGET);
         let longest = longest(budget);
-        let compared = study.aside(|| self.compared(bench, [start, end], longest, observer));
+        let compared = study.aside(observer, |observer| {
+            self.compared(bench, [start, end], longest, observer)
+        });
         let answers = match compared {
             Ok(answers) => answers,
             Err(error) if error.is::<Cancelled>() => return Err(error),

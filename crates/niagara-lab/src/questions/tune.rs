@@ -135,7 +135,9 @@ impl<'a> Tuning<'a> {
         if !self.found.is_proven() {
             return Ok(());
         }
-        let checked = study.aside(|| check_build(self.bench, &self.found.last, observer));
+        let checked = study.aside(observer, |observer| {
+            check_build(self.bench, &self.found.last, observer)
+        });
         self.found.warnings.extend(checked?);
         let used = |candidate: &&Candidate| {
             self.found

@@ -1,6 +1,7 @@
 //! What a study tells whoever watches it; the terminal is one such watcher.
 
 use std::path::Path;
+use std::time::Duration;
 
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Screened, SliceRecord};
@@ -55,6 +56,8 @@ pub enum Event<'a> {
         /// Duels from which on there are some.
         from: usize,
     },
+    /// Time has passed that is not the budget's: the check of a build.
+    LeftOut(Duration),
     /// The comparison under way was judged again.
     Judged(&'a Judgement),
 }

@@ -252,6 +252,7 @@ impl Study {
         let (outcome, fought_on, idle) = fleet.run(bench, spec, self.protocol, observer)?;
         // Time in a queue, or for copying to nodes, is not the study's.
         self.clock.leave_out(idle);
+        observer.see(Event::LeftOut(idle));
         self.keep_node(&fought_on)?;
         Ok(outcome)
     }

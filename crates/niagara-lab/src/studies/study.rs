@@ -25,6 +25,7 @@ use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
 use crate::studies::nodes::Nodes;
+use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
 use crate::studies::study_key::study_key;
@@ -288,10 +289,16 @@ impl Study {
     }
 
     /// Does something that is no measuring (fetching, building, loading): its time does not count against the budget.
-    pub(crate) fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(
+        &mut self,
+        observer: &mut dyn Observer,
+        work: impl FnOnce(&mut dyn Observer) -> T,
+    ) -> T {
         let began = Instant::now();
-        let done = work();
-        self.clock.leave_out(began.elapsed());
+        let done = work(observer);
+        let took = began.elapsed();
+        self.clock.leave_out(took);
+        observer.see(Event::LeftOut(took));
         done
     }
 

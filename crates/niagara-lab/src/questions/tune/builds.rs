@@ -62,7 +62,9 @@ impl Tuning<'_> {
             builds,
             |promoted, may_check| {
                 let variant = with_all(&self.options.base, candidates, promoted);
-                study.aside(|| soundness(self.bench, &variant, may_check, observer))
+                study.aside(observer, |observer| {
+                    soundness(self.bench, &variant, may_check, observer)
+                })
             },
         )?;
         let left_out = settled.left_out.into_iter().map(|(index, reason)| {
