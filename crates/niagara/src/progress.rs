@@ -35,7 +35,6 @@ pub struct Terminal {
     live: bool,
     began: Option<Instant>,
     used_before: Duration,
-    left_out: Duration,
     state: State,
     drawn: Option<Instant>,
     last_line: Instant,
@@ -59,7 +58,6 @@ impl Terminal {
             live,
             began: None,
             used_before: Duration::ZERO,
-            left_out: Duration::ZERO,
             state: State::new(budget),
             drawn: None,
             last_line: Instant::now(),
@@ -91,8 +89,7 @@ impl Terminal {
 
     /// Time of the budget that is used.
     fn used(&self) -> Duration {
-        let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
-        self.used_before + passed.saturating_sub(self.left_out)
+        self.used_before + self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
     fn show(&mut self) {
@@ -193,9 +190,7 @@ impl Observer for Terminal {
                 self.drawn = None;
                 self.show();
             }
-            // What is left out before the clock begins is not on it.
-            Event::LeftOut(time) if self.began.is_some() => self.left_out += time,
-            Event::LeftOut(_) => {}
+            Event::LeftOut(time) => self.began = self.began.map(|began| began + time),
             Event::Slice(slice) => self.slice(slice),
             Event::Duel { record, protocol } => self.duel(record, protocol),
             Event::Screened { levers, from } => {

@@ -174,14 +174,7 @@ mod tests {
     use super::*;
 
     fn product(variables: &[(&str, &str)]) -> Product {
-        Product {
-            family: Family::Mariadb,
-            version: "1".to_owned(),
-            variables: variables
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        }
+        Product::of(Family::Mariadb, variables)
     }
 
     #[test]

@@ -176,14 +176,7 @@ mod tests {
     use super::*;
 
     fn of(family: Family, variables: &[(&str, &str)]) -> Option<Outlasting> {
-        let product = Product {
-            family,
-            version: "1".to_owned(),
-            variables: variables
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        };
+        let product = Product::of(family, variables);
         Outlasting::of(&product, &wanted(&product, "/capture.log").changes)
     }
 

@@ -56,6 +56,19 @@ pub struct Product {
 }
 
 impl Product {
+    /// A server with these variables.
+    #[cfg(test)]
+    pub(super) fn of(family: Family, variables: &[(&str, &str)]) -> Product {
+        Product {
+            family,
+            version: "1".to_owned(),
+            variables: variables
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        }
+    }
+
     /// Asks the server.
     ///
     /// # Errors

@@ -161,20 +161,9 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    fn product(family: Family, variables: &[(&str, &str)]) -> Product {
-        Product {
-            family,
-            version: "1".to_owned(),
-            variables: variables
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        }
-    }
-
     #[test]
     fn variables_that_have_their_value_are_left_alone() {
-        let server = product(
+        let server = Product::of(
             Family::Mariadb,
             &[
                 ("slow_query_log", "OFF"),
@@ -217,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_log_that_is_on_gets_a_file_of_the_captures_own() {
-        let server = product(
+        let server = Product::of(
             Family::Mysql,
             &[
                 ("slow_query_log", "ON"),
