@@ -1,6 +1,7 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
 use anyhow::{Context, Result, anyhow};
+use niagara_server::{Install, mallocs_of_this_release};
 
 use crate::able::needs_installed;
 use crate::bolt;
@@ -94,14 +95,14 @@ impl Builder<'_> {
     }
 
     fn found(
-        &self,
+        &mut self,
         order: &Order,
         build: StoredBuild,
         was_there: bool,
         in_use: InUse,
     ) -> Result<Built> {
         build.touch();
-        let install = order.install(self.cache, &build.folder).map_err(|error| {
+        let mut install = order.install(self.cache, &build.folder).map_err(|error| {
             let key = &build.record.key;
             // Its remedy is for servers that are named by their path.
             let told = error.to_string();
@@ -111,12 +112,32 @@ impl Builder<'_> {
                 told.lines().next().unwrap_or_default()
             )
         })?;
+        self.add_own_mallocs(order, &mut install);
         Ok(Built {
             install,
             build,
             was_there,
             in_use,
         })
+    }
+
+    /// Adds the mallocs of this machine's release where those of the packaged server want a newer C library than the build
+    /// runs with. Without them fewer levers can be tried, so what goes wrong is told and is no error.
+    fn add_own_mallocs(&mut self, order: &Order, install: &mut Install) {
+        let described = self.catalog.get(&order.server).ok();
+        let lacks_one = described.is_some_and(|server| {
+            let mut names = server.mallocs.keys();
+            names.any(|name| *name != install.own_malloc && !install.mallocs.contains_key(name))
+        });
+        if !lacks_one || !order.recipe.takes_other_mallocs() {
+            return;
+        }
+        match mallocs_of_this_release(self.cache, self.catalog, self.progress) {
+            Ok(found) => install.add_mallocs(found),
+            Err(error) => (self.progress)(&format!(
+                "no memory allocators of this machine's release: {error:#}"
+            )),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::described::{built_as, can_be_built, of_tree};
 use crate::flags::{Stage, check_options, cmake_options};
 use crate::patch::Patch;
-use crate::recipe::{BoltProfile, Recipe, StaticLibrary};
+use crate::recipe::{BoltProfile, Recipe};
 use crate::shipped_patches::patch_text;
 use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
@@ -241,12 +241,7 @@ impl Order {
         let packaged = installed(cache)?;
         let packaged = packaged.into_iter().rfind(|it| it.name == self.server);
         let mut install = Install::built(&self.server, packaged, &server, &usr, self.made_from())?;
-        // The program's own functions come before those of any library.
-        if self
-            .recipe
-            .static_libraries
-            .contains(&StaticLibrary::Jemalloc)
-        {
+        if !self.recipe.takes_other_mallocs() {
             "jemalloc".clone_into(&mut install.own_malloc);
             install.mallocs.clear();
         }

@@ -263,6 +263,11 @@ impl Recipe {
         }
     }
 
+    /// Whether a malloc can be preloaded: the program's own functions come before those of any library.
+    pub(crate) fn takes_other_mallocs(&self) -> bool {
+        !self.static_libraries.contains(&StaticLibrary::Jemalloc)
+    }
+
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
     pub(crate) fn is_native(&self) -> bool {
         let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");

@@ -17,7 +17,7 @@ use crate::step::BuildStopped;
 use crate::store::{BuildRecord, BuildStore, InUse, use_name};
 use niagara_server::archive::{Apt, SourceDownload};
 use niagara_server::file_name;
-use niagara_server::{BuildDescription, ServerDescription};
+use niagara_server::{BuildDescription, EarlierSource, ServerDescription};
 use niagara_server::{Cache, WorkFolder, write_private};
 use niagara_server::{Family, Version};
 
@@ -239,19 +239,23 @@ fn fetch(
     let apt =
         Apt::open_sources(&work.path().join("apt"), &server.archive).map_err(unless_stopped)?;
     let mut missing = Vec::new();
-    for version in apt.source_versions(package)? {
+    let listed = apt.source_versions(package)?.into_iter().map(Offer::Listed);
+    let earlier = build.earlier.iter().cloned().map(Offer::Earlier);
+    for offer in listed.chain(earlier) {
         if cancelled() {
             return Err(BuildStopped.into());
         }
+        let version = offer.version().to_owned();
         let name = format!("{package} {version}");
         if let Some(source) = all(folder).into_iter().find(|here| here.name == name) {
             return Ok(source);
         }
         progress(&format!("downloading the source of {name}"));
-        match apt
-            .download_source(package, &version)
-            .map_err(unless_stopped)?
-        {
+        let download = match &offer {
+            Offer::Listed(version) => apt.download_source(package, version),
+            Offer::Earlier(earlier) => apt.download_earlier_source(package, earlier),
+        };
+        match download.map_err(unless_stopped)? {
             SourceDownload::Here(dsc) => {
                 if cancelled() {
                     return Err(BuildStopped.into());
@@ -261,18 +265,35 @@ fn fetch(
             }
             SourceDownload::NotThere(told) => {
                 progress(&format!(
-                    "the archive lists {name} but does not have it ({told}); trying an older one"
+                    "the archive does not have {name} ({told}); trying an older one"
                 ));
                 missing.push(told);
             }
         }
     }
     bail!(
-        "the archive lists the source package {package} but has none of its versions:\n{}\n\
+        "the archive has none of the versions of the source package {package} that it lists or that are known from before:\n{}\n\
          remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
          build a source tree of your own (source)",
         missing.join("\n")
     )
+}
+
+/// A version of a source package that can be asked for.
+enum Offer {
+    /// One that the archive's lists have.
+    Listed(String),
+    /// One that they had.
+    Earlier(EarlierSource),
+}
+
+impl Offer {
+    fn version(&self) -> &str {
+        match self {
+            Offer::Listed(version) => version,
+            Offer::Earlier(earlier) => &earlier.version,
+        }
+    }
 }
 
 /// Unpacks a source package in `work` and moves it to its place in `folder`.

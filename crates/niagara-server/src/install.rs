@@ -90,27 +90,33 @@ impl Install {
     ) -> Result<Install> {
         let printed = ask_version(server)?;
         let own_malloc = own_malloc(server);
-        // The packaged server's mallocs, so that both sides of a duel have the same; but a build runs with this machine's
-        // libc, which may be older than what they ask for.
-        let candidates = packaged.map_or_else(host_mallocs, |install| install.mallocs);
-        let mallocs = candidates
-            .into_iter()
-            .filter(|(malloc, library)| {
-                (malloc != "glibc" || own_malloc != "glibc") && can_preload(server, library)
-            })
-            .collect();
-        Ok(Install {
+        let mut install = Install {
             name: name.to_owned(),
             family: printed.family,
             version: printed.version,
             version_string: printed.text,
             basedir: usr.to_path_buf(),
             server: server.to_path_buf(),
-            mallocs,
+            mallocs: BTreeMap::new(),
             own_malloc,
             packages: made_from,
             plugins: Vec::new(),
-        })
+        };
+        // The packaged server's mallocs, so that both sides of a duel have the same; but a build runs with this machine's
+        // libc, which may be older than what they ask for.
+        install.add_mallocs(packaged.map_or_else(BTreeMap::new, |install| install.mallocs));
+        install.add_mallocs(host_mallocs());
+        Ok(install)
+    }
+
+    /// Adds those of `candidates` that it has not got and that the loader takes before all others.
+    pub fn add_mallocs(&mut self, candidates: BTreeMap<String, PathBuf>) {
+        for (malloc, library) in candidates {
+            let is_wanted = malloc != self.own_malloc && !self.mallocs.contains_key(&malloc);
+            if is_wanted && can_preload(&self.server, &library) {
+                self.mallocs.insert(malloc, library);
+            }
+        }
     }
 
     /// Bytes on disk of a fetched server; 0 of a server of the host.

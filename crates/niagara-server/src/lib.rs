@@ -47,10 +47,13 @@ pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartingServer, launch, spawn, spawn_for_remote};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;
-pub use obtain::catalog::{BuildDescription, Catalog, Distribution, ServerDescription};
+pub use obtain::catalog::{
+    BuildDescription, Catalog, Distribution, EarlierSource, ServerDescription,
+};
 pub use obtain::debug_symbols::debug_symbols;
 pub use obtain::engine::with_engine;
 pub use obtain::fetch::{get, installed};
+pub use obtain::mallocs::mallocs_of_this_release;
 pub use obtain::test_suite::{Suite, get_suite};
 pub use process::by_folder::{EndServersNaming, processes_naming};
 pub use process::helper::Helper;

@@ -386,7 +386,10 @@ fn connections_that_keep_filling_the_slow_log_are_asked_about_and_counted() {
     assert_eq!(server.rows(SETTINGS), before);
     assert!(!own_log().contains("meanwhile"));
     session.rows("SELECT 'afterwards'").expect("a query");
-    assert!(own_log().contains("afterwards"));
+    // A statement is logged after it was answered.
+    wait_until("afterwards in the log", LIMIT, || {
+        own_log().contains("afterwards")
+    });
     drop(session);
 
     succeed(&mut server.capture("start", &["--min-free", "1M", "--yes"]));

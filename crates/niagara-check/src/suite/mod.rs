@@ -1,7 +1,8 @@
 //! The server's own regression suite: its own runner, a listed part of its tests, against the very binary to be checked.
 //!
 //! A test that fails is repeated; one that fails again is put to the server compared with. What fails there too says
-//! something of the tests or the machine, not of the build, and does not count.
+//! something of the tests or the machine, not of the build, and does not count. A test with the files of the server's own release,
+//! run by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
 
 mod list;
 mod logs;
@@ -79,7 +80,7 @@ pub fn regression_suite(
     let tests = tests_to_run(suite, list, options, &mut report)?;
     let mirrored = cache.work_folder("tests")?;
     let own = of_its_version(suite, ours, tests, options, mirrored.path(), &mut report)?;
-    let tests = own.tests;
+    let tests = &own.tests;
     let logs = LogFolder::new(cache, ours)?;
     let runner = Runner {
         cache,
@@ -90,7 +91,7 @@ pub fn regression_suite(
     let planted = &options.planted;
     let total = tests.len();
     let mut done = 0;
-    let run = runner.run(ours, planted, &tests, &logs.0, &mut |line| {
+    let run = runner.run(ours, planted, tests, &logs.0, &mut |line| {
         if let Some(line) = line {
             done += 1;
             reporter.step(done.min(total), total, &line.test);
@@ -98,27 +99,43 @@ pub fn regression_suite(
             reporter.step(0, total, "preparing the tests' own data directories");
         }
     })?;
-    judge_run(&run, ours, &tests, &mut report)?;
-    let failed: Vec<String> = run.with(Verdict::Failed);
-    let (mut again, mut faults) = (0, 0);
+    judge_run(&run, ours, tests, &mut report)?;
+    let mut failed: Vec<String> = run.with(Verdict::Failed);
+    let (all_failed, mut faults) = (failed.len(), 0);
+    // Runs what failed again, in a folder of its own, and takes out what passes then.
+    let again = |failed: &mut Vec<String>, tests: &[String], runner: &Runner<'_>, folder: &str| {
+        let folder = logs.0.join(folder);
+        let run = runner.run(ours, planted, tests, &folder, &mut |_| {})?;
+        let passed = run.with(Verdict::Passed);
+        let is_passed = |test: &mut String| passed.contains(test);
+        anyhow::Ok(failed.extract_if(.., is_passed).collect::<Vec<String>>())
+    };
     if !failed.is_empty() {
         reporter.step(total, total, "repeating the tests that failed");
-        let repeated = logs.0.join("repeated");
-        let repeated = runner.run(ours, planted, &failed, &repeated, &mut |_| {})?;
-        let passed = repeated.with(Verdict::Passed);
-        let (once, twice): (Vec<String>, Vec<String>) =
-            failed.into_iter().partition(|test| passed.contains(test));
-        again = once.len();
+        let tests = failed.clone();
+        let passed = again(&mut failed, &tests, &runner, "repeated")?;
         report
             .notes
-            .extend(once.iter().map(|test| passed_when_repeated(test, &logs)));
-        if !twice.is_empty() {
-            let doing = format!("putting what failed to {}", theirs.name);
-            reporter.step(total, total, &doing);
-            // The other server is put to the suite as it is: a test of another version than its own would excuse anything.
-            let reference = Runner { suite, ..runner };
-            faults = put_to_the_other(&reference, ours, theirs, twice, &logs, &mut report)?;
-        }
+            .extend(passed.iter().map(|test| passed_when_repeated(test, &logs)));
+    }
+    let as_is = Runner { suite, ..runner };
+    let of_the_tree: Vec<String> = own.taken_among(&failed);
+    if !of_the_tree.is_empty() {
+        let doing = format!("what failed, as version {} has it", suite.version);
+        reporter.step(total, total, &doing);
+        let passed = again(&mut failed, &of_the_tree, &as_is, "as-the-suite-has-it")?;
+        report.notes.extend(
+            passed
+                .iter()
+                .map(|test| passed_as_it_is(test, suite, ours, &logs)),
+        );
+    }
+    let again = all_failed - failed.len();
+    if !failed.is_empty() {
+        let doing = format!("putting what failed to {}", theirs.name);
+        reporter.step(total, total, &doing);
+        // The other server is put to the suite as it is: a test of another version than its own would excuse anything.
+        faults = put_to_the_other(&as_is, ours, theirs, failed, &logs, &mut report)?;
     }
     let skipped = run.skips();
     let passed = run.count(Verdict::Passed) + again;
@@ -147,6 +164,15 @@ fn passed_when_repeated(test: &str, logs: &LogFolder) -> String {
     format!(
         "{test} failed once and passed when it was repeated (log: {})",
         log.display()
+    )
+}
+
+fn passed_as_it_is(test: &str, suite: &Suite, ours: &Install, logs: &LogFolder) -> String {
+    format!(
+        "{test} failed with the files of version {} and passed with those of {}, of which the runner's programs are (log: {})",
+        ours.version,
+        suite.version,
+        logs.of(test).display()
     )
 }
 

@@ -27,6 +27,15 @@ pub struct OwnTests {
     pub left_out: Vec<LeftOut>,
 }
 
+impl OwnTests {
+    /// Those of `tests` whose files are the tree's.
+    pub fn taken_among(&self, tests: &[String]) -> Vec<String> {
+        let mut taken = tests.to_vec();
+        taken.retain(|test| self.taken.contains(test));
+        taken
+    }
+}
+
 /// `tests` of `suite` with the files that the source `tree` has for them. `into`, an empty folder, gets what the runner is
 /// then called in: links to the suite, but for the files that are the tree's.
 ///

@@ -100,6 +100,20 @@ pub struct BuildDescription {
     /// take. It decides nothing of what is built, so it is left out of what builds are known by.
     #[serde(default, skip_serializing)]
     pub cpu_seconds: Option<u32>,
+    /// Source packages that a mirror may still hold when the archive's lists have moved on, newest first. They decide nothing
+    /// of what is built either: a build is known by its source.
+    #[serde(default, skip_serializing)]
+    pub earlier: Vec<EarlierSource>,
+}
+
+/// A source package of before: what it was called, and what it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierSource {
+    /// Its version, as the archive writes it: `1:11.8.6-0+deb13u1`.
+    pub version: String,
+    /// SHA-256 of its `.dsc` file in hexadecimal digits; that file has those of the others.
+    pub dsc_sha256: String,
 }
 
 /// Where packages come from.

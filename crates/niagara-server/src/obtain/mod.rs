@@ -6,5 +6,6 @@ pub(crate) mod catalog;
 pub(crate) mod debug_symbols;
 pub(crate) mod engine;
 pub(crate) mod fetch;
+pub(crate) mod mallocs;
 mod patchelf;
 pub(crate) mod test_suite;

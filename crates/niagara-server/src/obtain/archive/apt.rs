@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
-use super::mirror;
 use super::room::{self, NO_ROOM};
-use crate::obtain::catalog::{Archive, Distribution};
+use super::{mirror, pool};
+use crate::obtain::catalog::{Archive, Distribution, EarlierSource};
 
 /// An isolated apt: resolves and downloads packages of the given suites into a folder, as any user.
 #[derive(Debug)]
@@ -130,12 +130,85 @@ impl Apt {
             return Err(self.failure(&arguments, &told))
                 .with_context(|| format!("cannot download the source of {package} {version}"));
         }
-        let bare = version.split_once(':').map_or(version, |(_, bare)| bare);
-        let dsc = archives.join(format!("{package}_{bare}.dsc"));
+        let dsc = archives.join(pool::dsc_name(package, version));
         if !dsc.is_file() {
             bail!("apt-get source left no {}", dsc.display());
         }
         Ok(SourceDownload::Here(dsc))
+    }
+
+    /// Downloads a source package that the archive's lists no longer have from where the archive would keep it. What it must
+    /// be says the catalogue, not the archive's keys.
+    ///
+    /// # Errors
+    /// Anything but files that no mirror has.
+    pub fn download_earlier_source(
+        &self,
+        package: &str,
+        earlier: &EarlierSource,
+    ) -> Result<SourceDownload> {
+        let mirrors = mirror::find()?;
+        let mut told = String::new();
+        for base in pool::folders(&mirrors, package) {
+            match self.download_from(&base, package, earlier)? {
+                SourceDownload::NotThere(why) => told = why,
+                here @ SourceDownload::Here(_) => return Ok(here),
+            }
+        }
+        Ok(SourceDownload::NotThere(told))
+    }
+
+    /// The same from one folder of a mirror.
+    fn download_from(
+        &self,
+        base: &str,
+        package: &str,
+        earlier: &EarlierSource,
+    ) -> Result<SourceDownload> {
+        let archives = self.folder.join("cache/archives");
+        let dsc = pool::dsc_name(package, &earlier.version);
+        let one = |file: &pool::PoolFile| self.download_file(base, file, &archives);
+        let first = pool::PoolFile {
+            name: dsc.clone(),
+            sha256: earlier.dsc_sha256.clone(),
+        };
+        if let Some(why) = one(&first)? {
+            return Ok(SourceDownload::NotThere(why));
+        }
+        let dsc = archives.join(dsc);
+        let text =
+            fs::read_to_string(&dsc).with_context(|| format!("cannot read {}", dsc.display()))?;
+        for file in pool::files(&text)? {
+            if let Some(why) = one(&file)? {
+                return Ok(SourceDownload::NotThere(why));
+            }
+        }
+        Ok(SourceDownload::Here(dsc))
+    }
+
+    /// Downloads one file of `base` into `folder`; why not, where it is not there.
+    fn download_file(
+        &self,
+        base: &str,
+        file: &pool::PoolFile,
+        folder: &Path,
+    ) -> Result<Option<String>> {
+        let address = format!("{base}/{}", file.name);
+        let mut command = self.command("/usr/lib/apt/apt-helper")?;
+        command
+            .args(["download-file", &address])
+            .arg(std::path::absolute(folder.join(&file.name))?)
+            .arg(format!("SHA256:{}", file.sha256));
+        let output =
+            room::output(command, &self.folder).context("cannot run /usr/lib/apt/apt-helper")?;
+        if output.status.success() {
+            return Ok(None);
+        }
+        let told = String::from_utf8_lossy(&output.stderr);
+        match only_not_found(&told) {
+            Some(why) => Ok(Some(why.to_owned())),
+            None => Err(self.failure(&["download-file", &address], &told)),
+        }
     }
 
     /// An apt command that knows this state only.
@@ -229,11 +302,11 @@ pub enum SourceDownload {
 /// What apt-get said first, when all that it complains of is files that the archive does not have. Whatever else went
 /// wrong, if only for one of the files, is another matter.
 fn only_not_found(told: &str) -> Option<&str> {
-    // The last line of all such messages, whatever went before.
-    const SUMMARY: &str = "E: Failed to fetch some archives.";
+    // The last line of all such messages of apt-get and of apt-helper, whatever went before.
+    const SUMMARIES: [&str; 2] = ["E: Failed to fetch some archives.", "E: Download Failed"];
     let mut errors = told
         .lines()
-        .filter(|line| line.starts_with("E:") && *line != SUMMARY)
+        .filter(|line| line.starts_with("E:") && !SUMMARIES.contains(line))
         .peekable();
     let first = *errors.peek()?;
     let not_found = |line: &str| {

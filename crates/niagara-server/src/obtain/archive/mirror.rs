@@ -191,6 +191,11 @@ struct OsRelease {
     title: String,
 }
 
+/// The codename of the release that this machine runs: `bookworm`; empty where it has none.
+pub(crate) fn host_release() -> String {
+    os_release().codename
+}
+
 fn os_release() -> OsRelease {
     let text = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let field = |name: &str| {
