@@ -1,6 +1,6 @@
 //! Tests of the server's own version: where the archive's suite is of another release than the server, a test whose files are
-//! otherwise in the source that the server was built from is taken from there. A test of what was mended in between would
-//! fail a server that is right; its older file is what the server was made to pass.
+//! otherwise in the source that the server was built from is taken from there, with the files that it includes. A test of what
+//! was mended in between would fail a server that is right; its older file is what the server was made to pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,6 +63,13 @@ pub fn own_tests(suite: &Suite, tree: &Path, tests: Vec<String>, into: &Path) ->
             continue;
         }
         let mut differs = false;
+        for path in included(&ours, here.iter().filter(|path| is_test(path)))? {
+            let file = Some(ours.join(&path));
+            if theirs.join(&path).is_file() && !same(&file, &theirs.join(&path))? {
+                differs = true;
+                replaced.insert(path, file);
+            }
+        }
         for path in here.union(&there) {
             let ours = here.contains(path).then(|| ours.join(path));
             if ours.is_some() && there.contains(path) && same(&ours, &theirs.join(path))? {
@@ -127,6 +134,41 @@ fn files_of(tests: &Path, test: &str) -> Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
+/// The files below the folder `tests` that those at `begin` include, and what these include: paths below it.
+fn included<'a>(
+    tests: &Path,
+    begin: impl Iterator<Item = &'a PathBuf>,
+) -> Result<BTreeSet<PathBuf>> {
+    let mut found = BTreeSet::new();
+    let mut left: Vec<PathBuf> = begin.cloned().collect();
+    while let Some(file) = left.pop() {
+        let path = tests.join(&file);
+        // Tests are in any encoding.
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = String::from_utf8_lossy(&text);
+        for name in text.lines().filter_map(sourced) {
+            // Beside the file, or below the folder of all tests.
+            let places = [file.with_file_name(name), PathBuf::from(name)];
+            let place = places.into_iter().find(|place| tests.join(place).is_file());
+            left.extend(place.filter(|place| found.insert(place.clone())));
+        }
+    }
+    Ok(found)
+}
+
+/// The file that a line of a test includes: `--source include/x.inc`, `source include/x.inc;`; none where a variable stands in
+/// its name.
+fn sourced(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let command = line.strip_prefix("--").unwrap_or(line).trim_start();
+    let name = command.strip_prefix("source")?;
+    let name = name.strip_prefix([' ', '\t'])?.trim_start();
+    let end = name.find([';', ' ', '\t']).unwrap_or(name.len());
+    let name = &name[..end];
+    let is_below = !name.is_empty() && !name.starts_with('/') && !name.contains("..");
+    (is_below && !name.contains('$')).then_some(name)
+}
+
 /// Whether a file belongs to the test `name`: `select.test`, `select-master.opt`, `select,ps.rdiff`, not `select-big.test`.
 fn is_of(file: &str, name: &str) -> bool {
     let Some(rest) = file.strip_prefix(name) else {
@@ -146,7 +188,8 @@ fn same(ours: &Option<PathBuf>, theirs: &Path) -> Result<bool> {
     }
 }
 
-/// Makes `to` a folder like `from`, `at` below the top, out of links, with the files of `replaced` in place of its own.
+/// Makes `to` a folder like `from`, `at` below the top, out of links, with the files of `replaced` in place of its own. Files are
+/// linked hard where they can be: patch(1), by which the runner makes one result of another, takes no symbolic links.
 fn mirror(
     from: &Path,
     at: &Path,
@@ -154,7 +197,11 @@ fn mirror(
     replaced: &BTreeMap<PathBuf, Option<PathBuf>>,
 ) -> Result<()> {
     let link = |file: &Path, to: PathBuf| {
-        symlink(file, &to).with_context(|| format!("cannot link {}", to.display()))
+        match fs::symlink_metadata(file)?.is_file() {
+            true => fs::hard_link(file, &to).or_else(|_| fs::copy(file, &to).map(drop)),
+            false => symlink(file, &to),
+        }
+        .with_context(|| format!("cannot link {}", to.display()))
     };
     fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
@@ -207,6 +254,13 @@ mod tests {
                 ("usr/lib/mysql-test/t/select.test", "same"),
                 ("usr/lib/mysql-test/r/select.result", "same"),
                 ("usr/lib/mysql-test/t/added.test", "newer"),
+                (
+                    "usr/lib/mysql-test/t/includes.test",
+                    "source include/a.inc;",
+                ),
+                ("usr/lib/mysql-test/r/includes.result", "same"),
+                ("usr/lib/mysql-test/include/a.inc", "--source b.inc"),
+                ("usr/lib/mysql-test/include/b.inc", "newer"),
                 ("usr/lib/mysql-test/suite/innodb/t/x.test", "same"),
                 ("usr/lib/mysql-test/suite/innodb/r/x.result", "newer"),
             ],
@@ -219,6 +273,10 @@ mod tests {
                 ("mysql-test/r/derived.result", "older"),
                 ("mysql-test/t/select.test", "same"),
                 ("mysql-test/r/select.result", "same"),
+                ("mysql-test/t/includes.test", "source include/a.inc;"),
+                ("mysql-test/r/includes.result", "same"),
+                ("mysql-test/include/a.inc", "--source b.inc"),
+                ("mysql-test/include/b.inc", "older"),
                 ("mysql-test/suite/innodb/t/x.test", "same"),
                 ("mysql-test/suite/innodb/t/x.cnf", "[mysqld]"),
                 ("mysql-test/suite/innodb/r/x.result", "older"),
@@ -235,11 +293,20 @@ mod tests {
             own_tests(&suite, &tree, names(tests), &into).expect("linked")
         };
         let own = of(
-            &["main.derived", "main.select", "main.added", "innodb.x"],
+            &[
+                "main.derived",
+                "main.select",
+                "main.added",
+                "main.includes",
+                "innodb.x",
+            ],
             "own",
         );
-        assert_eq!(own.tests, ["main.derived", "main.select", "innodb.x"]);
-        assert_eq!(own.taken, ["main.derived", "innodb.x"]);
+        assert_eq!(
+            own.tests,
+            ["main.derived", "main.select", "main.includes", "innodb.x"]
+        );
+        assert_eq!(own.taken, ["main.derived", "main.includes", "innodb.x"]);
         assert_eq!(own.left_out.len(), 1);
         assert_eq!(own.left_out[0].what, "main.added");
         let tests = own.suite.runner.parent().expect("a folder");
@@ -250,6 +317,7 @@ mod tests {
             ("t/select.test", "same"),
             ("suite/innodb/r/x.result", "older"),
             ("suite/innodb/t/x.cnf", "[mysqld]"),
+            ("include/b.inc", "older"),
             // What tests share, and tests that are not run, stay the suite's.
             ("include/have.inc", "newer"),
             ("t/derived-big.test", "newer"),
@@ -258,12 +326,28 @@ mod tests {
             assert_eq!(text(path), expected, "{path}");
         }
         assert!(!tests.join("t/derived-master.opt").exists());
+        let result = fs::symlink_metadata(tests.join("r/derived.result")).expect("there");
+        assert!(result.is_file(), "patch takes no symbolic links");
         let program = own.suite.basedir.join("bin/mysqltest");
         assert_eq!(fs::read_to_string(program).expect("linked"), "program");
         // Where nothing differs nothing is made.
         let plain = of(&["main.select"], "plain");
         assert_eq!(plain.suite, suite);
         assert!(plain.taken.is_empty() && !folder.path().join("plain").exists());
+    }
+
+    #[test]
+    fn what_a_line_includes() {
+        for (line, file) in [
+            ("--source include/a.inc", Some("include/a.inc")),
+            ("  source include/a.inc ;", Some("include/a.inc")),
+            ("-- source a.inc", Some("a.inc")),
+            ("--source $folder/a.inc", None),
+            ("source_of_it;", None),
+            ("# source a.inc", None),
+        ] {
+            assert_eq!(sourced(line), file, "{line}");
+        }
     }
 
     #[test]
