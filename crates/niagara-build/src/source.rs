@@ -479,21 +479,60 @@ fn link_tree(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shipped_patches::{patch_names, patch_text};
+    use crate::shipped_patches::{lever_texts, patch_names, patch_text};
     use niagara_server::Catalog;
 
-    /// Of whatever source of this series was fetched for a build; where none was, nothing is fetched for this.
+    /// Whether the patch's own file says that it is for such a server: `mariadb = ">=10.11, <11.9"` under `[when]`.
+    fn is_for(name: &str, source: &Source) -> bool {
+        let mut texts = lever_texts();
+        let (_, text) = texts.find(|(lever, _)| lever == name).expect("described");
+        let text: toml::Table = text.parse().expect("valid");
+        let branch = source.family.to_string().to_lowercase();
+        let Some(range) = text["when"].get(branch).and_then(toml::Value::as_str) else {
+            return false;
+        };
+        let version = |text: &str| -> Version { text.parse().expect("a version") };
+        range.split(", ").all(|term| {
+            let from = term.strip_prefix(">=").map(version);
+            let below = term.strip_prefix('<').map(version);
+            from.is_none_or(|from| from <= source.version)
+                && below.is_none_or(|below| source.version < below)
+        })
+    }
+
+    /// Of whatever sources were fetched for builds; where none was, nothing is fetched for this.
     #[test]
-    fn every_patch_fits_the_source_where_that_is_here() {
+    fn every_patch_fits_the_sources_that_are_here() {
         let cache = Cache::open().expect("the shared cache");
-        let here = all(&sources(&cache)).into_iter();
-        let fitting = here.filter(|source| source.version.series() == "10.11");
-        for source in fitting {
+        for source in all(&sources(&cache)) {
             for name in patch_names() {
+                if !is_for(&name, &source) {
+                    continue;
+                }
                 let text = patch_text(&name).expect("shipped").to_owned();
                 let fits = Patch { name, text }.fits(&source.tree);
                 fits.unwrap_or_else(|error| panic!("{}: {error:#}", source.name));
             }
+        }
+    }
+
+    #[test]
+    fn a_patch_is_for_the_servers_that_its_file_names() {
+        let source = |family, version: &str| Source {
+            name: String::new(),
+            digest: String::new(),
+            tree: PathBuf::new(),
+            family,
+            version: version.parse().expect("a version"),
+        };
+        let name = "heap-table-name-inside";
+        for (family, version, is) in [
+            (Family::Mariadb, "10.11.18", true),
+            (Family::Mariadb, "11.8.6", true),
+            (Family::Mariadb, "11.9.0", false),
+            (Family::Mysql, "9.7.2", false),
+        ] {
+            assert_eq!(is_for(name, &source(family, version)), is, "{version}");
         }
     }
 
