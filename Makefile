@@ -92,6 +92,7 @@ lint:
 # most of the time. All are compiled before, so that neither waits for the other's compiler.
 unit:
 	$(CARGO) test --workspace --locked --no-run
+	@echo "tests in two halves at once; each is shown when it has ended, some ten minutes from now"
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target unit-a-to-i unit-j-to-z
 
 unit-a-to-i:
