@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::archive::{Apt, package_and_version, unpack};
 use super::catalog::ServerDescription;
-use super::patchelf::{Patchelf, library_folders};
+use super::patchelf::{Patchelf, library_folders, library_in};
 use crate::cache::{Cache, WorkFolder, write_private};
 use crate::file_name::file_name;
 use crate::install::Install;
@@ -185,12 +185,7 @@ fn prefix_mallocs(
     prefix: &Path,
 ) -> Result<BTreeMap<String, PathBuf>> {
     let folders = library_folders(prefix)?;
-    let find = |library: &str| {
-        folders
-            .iter()
-            .map(|folder| folder.join(library))
-            .find(|path| path.is_file())
-    };
+    let find = |library: &str| library_in(&folders, library);
     let mut found = BTreeMap::new();
     for (name, malloc) in &description.mallocs {
         let path = find(&malloc.library).with_context(|| {

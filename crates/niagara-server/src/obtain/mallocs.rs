@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::archive::{Apt, host_release, unpack};
 use super::catalog::{Catalog, MallocPackage, ServerDescription};
-use super::patchelf::library_folders;
+use super::patchelf::{library_folders, library_in};
 use crate::cache::{Cache, WorkFolder};
 
 /// The memory allocators of the release that this machine runs, by name, fetched where they are not here: the packages that
@@ -59,12 +59,8 @@ fn found_in(
         return Ok(None);
     }
     let folders = library_folders(folder)?;
-    let find = |library: &str| {
-        let mut paths = folders.iter().map(|folder| folder.join(library));
-        paths.find(|path| path.is_file())
-    };
     let found = mallocs.iter().map(|(name, malloc)| {
-        let path = find(&malloc.library)?;
+        let path = library_in(&folders, &malloc.library)?;
         Some((name.clone(), path))
     });
     Ok(found.collect())

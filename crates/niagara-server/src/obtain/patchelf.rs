@@ -118,6 +118,12 @@ pub(crate) fn library_folders(prefix: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().collect())
 }
 
+/// The library of this name in the first of the folders that has it.
+pub(crate) fn library_in(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let mut paths = folders.iter().map(|folder| folder.join(name));
+    paths.find(|path| path.is_file())
+}
+
 fn library_path(folders: &[PathBuf]) -> String {
     let folders: Vec<String> = folders
         .iter()

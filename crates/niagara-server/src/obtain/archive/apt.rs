@@ -127,7 +127,7 @@ impl Apt {
             if let Some(line) = only_not_found(&told) {
                 return Ok(SourceDownload::NotThere(line.to_owned()));
             }
-            return Err(self.failure(&arguments, &told))
+            return Err(self.failure("apt-get", &arguments, &told))
                 .with_context(|| format!("cannot download the source of {package} {version}"));
         }
         let dsc = archives.join(pool::dsc_name(package, version));
@@ -207,7 +207,7 @@ impl Apt {
         let told = String::from_utf8_lossy(&output.stderr);
         match only_not_found(&told) {
             Some(why) => Ok(Some(why.to_owned())),
-            None => Err(self.failure(&["download-file", &address], &told)),
+            None => Err(self.failure("apt-helper", &["download-file", &address], &told)),
         }
     }
 
@@ -244,7 +244,11 @@ impl Apt {
         let output = self.output(arguments)?;
         match output.status.success() {
             true => Ok(()),
-            false => Err(self.failure(arguments, &String::from_utf8_lossy(&output.stderr))),
+            false => Err(self.failure(
+                "apt-get",
+                arguments,
+                &String::from_utf8_lossy(&output.stderr),
+            )),
         }
     }
 
@@ -261,8 +265,8 @@ impl Apt {
         })
     }
 
-    /// The error of an apt-get that failed with these words.
-    fn failure(&self, arguments: &[&str], told: &str) -> anyhow::Error {
+    /// The error of a program of apt's that failed with these words.
+    fn failure(&self, program: &str, arguments: &[&str], told: &str) -> anyhow::Error {
         let lines: Vec<&str> = told
             .lines()
             .filter(|l| l.starts_with("E:") || l.starts_with("W:"))
@@ -278,7 +282,7 @@ impl Apt {
                 .to_owned(),
         };
         anyhow::anyhow!(
-            "apt-get {} failed:\n{}\nsources:\n{}\nremedy: {remedy}",
+            "{program} {} failed:\n{}\nsources:\n{}\nremedy: {remedy}",
             arguments.join(" "),
             if lines.is_empty() {
                 told.trim().to_owned()
